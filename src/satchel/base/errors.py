@@ -131,6 +131,10 @@ class Busy(SatchelError):
     code = "busy"
 
 
+class NotKept(Busy):
+    """A commit of what several calls wrote has failed; nothing of any was kept, and each may be made again."""
+
+
 class StoreDamaged(SatchelError):
     """The store file is corrupt or truncated."""
 

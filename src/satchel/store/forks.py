@@ -50,7 +50,7 @@ def leave_to_the_parent(connection: apsw.Connection) -> None:
 def refusal() -> Refused:
     """Return the error for using in a child what the parent had in a transaction."""
     return Refused(
-        "this process was forked while a transaction was open, and SQLite cannot tell its locks from its parent's",
+        "this process was forked while a transaction was open, and a child cannot go on with it",
         "Fork between transactions, or start a new process instead; the parent is not affected",
     )
 

@@ -20,8 +20,7 @@ from satchel.store import forks, migrations, opening
 from satchel.store.engine import State
 from satchel.store.failures import explain, unknown_outcome
 from satchel.store.opening import Access
-from satchel.store.running import Running, Tracked
-from satchel.store.sqlite_transaction import SqliteTransaction
+from satchel.store.sqlite_transaction import SqliteRunning, SqliteTracked, SqliteTransaction
 from satchel.store.trust import Trust
 from satchel.store.turnstile import Turnstile
 
@@ -82,7 +81,7 @@ class SqliteEngine:
         self._identity: tuple[int, int] | None
         self._memo: dict[Hashable, Any]
         self._memo_version: int | None
-        self._running = Running(self.file)
+        self._running = SqliteRunning(str(self.file))
         self._start_afresh()
         forks.register(self)
 
@@ -141,7 +140,7 @@ class SqliteEngine:
             connection, generation = self._borrow_reader()
             try:
                 connection.execute("BEGIN")
-                with Tracked(self._running, SqliteTransaction(connection)) as transaction:
+                with SqliteTracked(self._running, SqliteTransaction(connection)) as transaction:
                     yield transaction
                 if forked != forks.generation:
                     raise forks.refusal()
@@ -176,7 +175,7 @@ class SqliteEngine:
         try:
             connection.execute("BEGIN")
             try:
-                with Tracked(self._running, SqliteTransaction(connection)) as transaction:
+                with SqliteTracked(self._running, SqliteTransaction(connection)) as transaction:
                     yield transaction
                 if forked != forks.generation:
                     raise forks.refusal()
@@ -223,7 +222,7 @@ class SqliteEngine:
                 connection.execute("BEGIN IMMEDIATE")
                 try:
                     memo = self._memo_for(connection)
-                    with Tracked(self._running, SqliteTransaction(connection, memo)) as transaction:
+                    with SqliteTracked(self._running, SqliteTransaction(connection, memo)) as transaction:
                         yield transaction
                         caller = caller_elsewhere()
                         if caller is not None:
@@ -321,7 +320,7 @@ class SqliteEngine:
             return before != seen
 
         try:
-            with Tracked(self._running, SqliteTransaction(connection)) as transaction:
+            with SqliteTracked(self._running, SqliteTransaction(connection)) as transaction:
                 yield is_changed
         except apsw.Error as error:
             self._raise_explained(error, connection)

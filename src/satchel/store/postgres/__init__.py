@@ -1,0 +1,1 @@
+"""The engine on PostgreSQL, for teams; only this package imports psycopg."""

@@ -1,0 +1,115 @@
+"""PostgreSQL's errors in Satchel's words: each becomes one of ours, with a remedy, or stays what it is."""
+
+from __future__ import annotations
+
+import psycopg
+from psycopg import errors
+
+from satchel.base.errors import (
+    Busy,
+    Interrupted,
+    InvalidInput,
+    IoError,
+    ReadOnly,
+    Refused,
+    SatchelError,
+    StoreDamaged,
+    StoreFull,
+    Unreachable,
+)
+from satchel.store.running import timed_out
+
+_NOTHING = "Nothing was written"
+
+
+def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -> SatchelError | None:
+    """Translate an error of the database.
+
+    Args:
+        error: what psycopg raised.
+        location: the store, to name it; without a password.
+        interrupted: whether the transaction was interrupted from another thread.
+
+    Returns:
+        The error to raise instead, or None for a fault of our own that should be seen as it is.
+    """
+    match error:
+        case errors.LockNotAvailable() | errors.DeadlockDetected():
+            return Busy(
+                f"{location} stayed locked by others for longer than the wait",
+                f"{_NOTHING}; try again, or raise store.lock_wait_ms",
+            )
+        case errors.QueryCanceled():
+            return Interrupted("the call was interrupted", _NOTHING) if interrupted else timed_out(location)
+        case errors.TooManyConnections() | errors.ConfigurationLimitExceeded():
+            return no_connection(location)
+        case errors.ReadOnlySqlTransaction():
+            return ReadOnly(
+                f"{location} cannot be written: the server is a standby, or the session is for reading",
+                "Name the primary; `target_session_attrs=read-write` in the URL finds it among several hosts",
+            )
+        case errors.DiskFull() | errors.OutOfMemory():
+            return StoreFull(f"the server of {location} has no room left", f"{_NOTHING}; free some space there")
+        case errors.IoError():
+            return IoError(f"the server of {location} reports a failing disk", "See its log; nothing was written")
+        case errors.DataCorrupted() | errors.IndexCorrupted():
+            return StoreDamaged(f"{location} is damaged ({one_line(error)})", "Restore the database from a backup")
+        case errors.InsufficientPrivilege():
+            return Refused(
+                f"the role may not do that in {location} ({one_line(error)})",
+                "Grant the role what docs/postgresql.md lists, or use the one that owns the schema",
+            )
+        case errors.InvalidPassword() | errors.InvalidAuthorizationSpecification():
+            return Refused(f"the server of {location} refuses the login", "Check the user and the password")
+        case errors.InvalidCatalogName():
+            return InvalidInput(f"there is no database of {location}", "Create it, or check the name in the URL")
+        case psycopg.OperationalError() | psycopg.InterfaceError():
+            return gone(location, error)
+        case _:
+            return None
+
+
+def gone(location: str, error: Exception) -> Unreachable:
+    """Return the error for a connection that was lost, or could not be made, before anything was kept."""
+    return Unreachable(
+        f"{location} cannot be reached ({one_line(error)})", f"{_NOTHING}; check that the server runs, and the address"
+    )
+
+
+def no_connection(location: str) -> Busy:
+    """Return the error for a server that takes no more connections, or a pool without an idle one."""
+    return Busy(
+        f"{location} has no connection left",
+        f"{_NOTHING}; try again, or raise max_connections there, or put PgBouncer between",
+    )
+
+
+def unknown_outcome(location: str) -> IoError:
+    """Return the error for a commit whose answer was lost, and of which nobody can say whether it was kept."""
+    return IoError(
+        f"the connection to {location} was lost in the middle of a commit, and the server cannot say how it ended",
+        "It is unknown whether the write was kept: read it back before you write it again",
+    )
+
+
+def one_line(error: object) -> str:
+    """Return the beginning of what the server says, on one line: it may repeat what is kept."""
+    return " ".join(str(error).split())[:160].replace("`", "'")
+
+
+_REFUSED_LOGIN = ("password authentication failed", "no password supplied", "no pg_hba.conf entry", "fe_sendauth")
+_FULL = ("too many clients", "too many connections", "remaining connection slots", "max_client_conn")
+
+
+def explain_connecting(error: psycopg.Error, location: str) -> SatchelError:
+    """Translate an error of connecting, for which libpq gives no code but the server's text."""
+    text = str(error)
+    if any(part in text for part in _FULL):
+        return no_connection(location)
+    if any(part in text for part in _REFUSED_LOGIN) or ('role "' in text and "does not exist" in text):
+        return Refused(
+            f"the server of {location} refuses the login ({one_line(error)})", "Check the user, and the password"
+        )
+    if 'database "' in text and "does not exist" in text:
+        return InvalidInput(f"there is no database of {location}", "Create it, or check the name in the URL")
+    return failed if (failed := explain(error, location)) is not None else gone(location, error)

@@ -1,0 +1,184 @@
+"""Making a store in a schema and bringing it up to date: in one transaction, one program at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import psycopg
+from psycopg import Connection
+
+from satchel import __version__
+from satchel.base.errors import ReadOnly, Refused, StoreDamaged, StoreForeign, StoreNewer
+from satchel.store.dialect import POSTGRESQL, rendered
+from satchel.store.postgres.schema_index import INDEX_TABLES
+from satchel.store.schema import MIGRATIONS, SCHEMA_VERSION, STORE_TABLES
+from satchel.store.transaction import Row, Transaction
+
+if TYPE_CHECKING:
+    from satchel.store.postgres.database import Database
+
+_OWN = (
+    # memo_version: raised with every change to what engines may have looked up. writes: with every transaction
+    "ALTER TABLE projects ADD COLUMN memo_version BIGINT NOT NULL DEFAULT 0",
+    "ALTER TABLE projects ADD COLUMN writes BIGINT NOT NULL DEFAULT 0",
+)
+"""What PostgreSQL alone has: SQLite tells by itself whether others have written."""
+
+_TABLES = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind IN ('r', 'v', 'm', 'p')"
+_WITHOUT_ID = f"""
+    {_TABLES} AND NOT EXISTS (
+        SELECT 1 FROM pg_attribute WHERE attrelid = pg_class.oid AND attname = 'id' AND NOT attisdropped
+    )
+"""
+_WRONG_COLLATION = """
+    SELECT c.relname || '.' || a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+    WHERE c.relnamespace = to_regnamespace(%s) AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
+        AND a.atttypid = 'text'::regtype AND a.attcollation <> 'pg_catalog."C"'::regcollation
+    LIMIT 1
+"""
+
+
+def make_ready(database: Database, *, writes: bool, migrates: bool) -> None:
+    """Check what lies in the schema; before a write, make the store there or bring it up to date.
+
+    Args:
+        database: where; it is told what was found.
+        writes: whether a store is made where there is none.
+        migrates: whether one of an older version is brought up to date.
+
+    Raises:
+        StoreForeign: the schema holds the tables of another program.
+        StoreNewer: the store needs a newer program.
+        StoreDamaged: it does not say which version it has, or a text has another collation than C.
+        ReadOnly: it must be brought up to date first.
+        Refused: the role may not do what is needed.
+    """
+    with database.connect() as connection:
+        try:
+            version = _version(connection, database)
+            if (version is None and writes) or (version is not None and version < SCHEMA_VERSION):
+                _bring_up_to_date(connection, database, version, migrates=migrates)
+                version = SCHEMA_VERSION
+            if version is not None:
+                _check_collations(connection, database)
+                rows = connection.execute(_WITHOUT_ID, (database.address.schema,)).fetchall()
+                database.without_id = frozenset(str(row[0]) for row in rows)
+        except psycopg.Error as error:
+            raise database.explained(error) from error
+    database.has_store = version is not None
+    database.is_ready = True
+
+
+@contextmanager
+def nothing_yet() -> Iterator[Transaction]:
+    """Hand out a transaction on a store with no content: what reading finds where none has been made yet."""
+    from satchel.store.migrations import empty_store
+    from satchel.store.sqlite_transaction import SqliteTransaction
+
+    connection = empty_store()
+    try:
+        connection.execute("BEGIN")
+        yield SqliteTransaction(connection)
+    finally:
+        connection.close()
+
+
+def newer(location: str, needed: int, action: str) -> StoreNewer:
+    """Return the error for a store that needs a newer program."""
+    return StoreNewer(
+        f"{location} can only be {action} by a Satchel that knows schema version {needed}; "
+        f"this one ({__version__}) knows {SCHEMA_VERSION}",
+        "Upgrade Satchel; the store was left untouched",
+    )
+
+
+def _version(connection: Connection[Row], database: Database) -> int | None:
+    """Return the version of the store, after checking that this program may read it; None where there is none."""
+    schema = database.address.schema
+    tables = {str(row[0]) for row in connection.execute(_TABLES, (schema,)).fetchall()}
+    if not tables:
+        return None
+    if not {"store", "migrations", "projects"} <= tables:
+        raise StoreForeign(
+            f"{database.location} holds the tables of another program, such as {min(tables)}",
+            "It was left untouched; name another schema: ?schema=NAME",
+        )
+    with connection.transaction():
+        connection.execute(*database.settings())
+        row = connection.execute(
+            "SELECT (SELECT min_reader FROM store), (SELECT max(version) FROM migrations)"
+        ).fetchone()
+    needed, version = row or (None, None)
+    if not isinstance(version, int) or not isinstance(needed, int):
+        raise StoreDamaged(f"{database.location} does not say which version it has", "Restore it from a backup")
+    if needed > SCHEMA_VERSION:
+        raise newer(database.location, needed, "read")
+    return version
+
+
+def _bring_up_to_date(connection: Connection[Row], database: Database, version: int | None, *, migrates: bool) -> None:
+    if not migrates:
+        raise ReadOnly(
+            f"{database.location} has schema version {version or 0} and must be brought to {SCHEMA_VERSION} first",
+            "Open it once where it may be written, as the role that owns the schema: `satchel doctor`",
+        )
+    schema = database.address.schema
+    with connection.transaction():
+        # of several programs that start at once one works, and the others find it done
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (database.lock_key,))
+        connection.execute(*database.settings())
+        connection.execute("SET LOCAL statement_timeout = 0")
+        if connection.execute("SELECT to_regnamespace(%s)", (schema,)).fetchone() == (None,):
+            try:
+                with connection.transaction():
+                    connection.execute(f'CREATE SCHEMA "{schema}"')
+            except psycopg.errors.InsufficientPrivilege:
+                raise Refused(
+                    f"there is no schema {schema} in {database.location}, and the role may not make one",
+                    f"Let the owner of the database run: CREATE SCHEMA {schema} AUTHORIZATION {database.role_shown}",
+                ) from None
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (database.lock_key,))
+        found = _version(connection, database) or 0
+        connection.execute(*database.settings())
+        connection.execute("SET LOCAL statement_timeout = 0")
+        now = database.clock()
+        for step in range(found, SCHEMA_VERSION):
+            _apply(connection, step, now)
+
+
+def _apply(connection: Connection[Row], step: int, now: int) -> None:
+    migration = MIGRATIONS[step]
+    statements = [*(STORE_TABLES if step == 0 else ()), *migration.statements]
+    with connection.pipeline():
+        for statement in statements:
+            sql = rendered(statement, POSTGRESQL)
+            if sql is not None:
+                connection.execute(sql)
+        if step == 0:
+            for statement in (*_OWN, *INDEX_TABLES):
+                connection.execute(statement)
+            connection.execute(
+                "INSERT INTO store (id, uid, min_reader, min_writer, created_at) VALUES (1, %s, 1, 1, %s)",
+                (os.urandom(16), now),
+            )
+        connection.execute(
+            "INSERT INTO migrations (version, name, program, applied_at) VALUES (%s, %s, %s, %s)",
+            (step + 1, migration.name, __version__, now),
+        )
+        connection.execute(
+            "UPDATE store SET min_reader = greatest(min_reader, %s), min_writer = greatest(min_writer, %s)",
+            (migration.min_reader, migration.min_writer),
+        )
+
+
+def _check_collations(connection: Connection[Row], database: Database) -> None:
+    row = connection.execute(_WRONG_COLLATION, (database.address.schema,)).fetchone()
+    if row is not None:
+        raise StoreDamaged(
+            f'the column {row[0]} of {database.location} does not compare as the collation "C" does',
+            "Lists and searches would be wrong: restore the tables as Satchel makes them, or `satchel move` the store",
+        )

@@ -1,0 +1,199 @@
+"""A transaction on a PostgreSQL connection: statements without a result wait, and go out together with the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from psycopg import Connection, Cursor
+
+from satchel.base.errors import Interrupted
+from satchel.store import forks
+from satchel.store.postgres.statements import translated
+from satchel.store.transaction import Parameters, Row
+
+# the answers of more would fill the socket while the statements still go out
+_MOST_WAITING = 500
+
+Statement = tuple[str, Parameters | None]
+
+
+class PostgresTransaction:
+    """The statements of one transaction, with ``:name`` parameters. Rows are tuples.
+
+    Args:
+        connection: it runs nothing else.
+        begin: statements that go out together with the first one.
+        memo: see below.
+        without_id: the tables whose rows have no number.
+
+    Attributes:
+        memo: what earlier write transactions on this project looked up and nobody has changed since.
+        left_out: always 0: PostgreSQL keeps no text that is none.
+        is_out_of_time: asked before each statement: whether to end the transaction with Interrupted; None never does.
+        interrupted: whether the next statement ends with Interrupted.
+        forgot: whether the memo of every engine is to be emptied with the commit.
+        has_begun: whether anything was sent.
+        is_shared: whether others work in the same transaction, so that nothing of it is cancelled in the middle.
+    """
+
+    database: ClassVar[str] = "postgresql"
+
+    __slots__ = (
+        "_waiting",
+        "_without_id",
+        "connection",
+        "forgot",
+        "forks",
+        "has_begun",
+        "interrupted",
+        "is_out_of_time",
+        "is_shared",
+        "left_out",
+        "memo",
+    )
+
+    def __init__(
+        self,
+        connection: Connection[Row],
+        begin: Sequence[Statement] = (),
+        memo: dict[Hashable, Any] | None = None,
+        without_id: frozenset[str] = frozenset(),
+    ) -> None:
+        self.connection = connection
+        self.memo = {} if memo is None else memo
+        self.left_out = 0
+        self.is_out_of_time: Callable[[], bool] | None = None
+        self.interrupted = False
+        self.forgot = False
+        self.is_shared = False
+        self.has_begun = False
+        self.forks = forks.generation
+        self._waiting: list[Statement] = list(begin)
+        self._without_id = without_id
+
+    def cancel(self) -> None:
+        """End the statement that runs, unless others work in the same transaction."""
+        if not self.is_shared:
+            self.connection.cancel_safe(timeout=5.0)
+
+    def forget(self) -> None:
+        """Drop what was looked up, here and in every other engine, after a change to any of it."""
+        self.memo.clear()
+        self.forgot = True
+
+    def run(self, sql: str, parameters: Parameters | None = None) -> None:
+        """Run one statement without a result; it is sent together with the next ones."""
+        self._check()
+        self.later(translated(sql), parameters or {})
+
+    def later(self, sql: str, parameters: Parameters | None = None) -> None:
+        """Send a statement, in psycopg's form, together with the next one."""
+        self._waiting.append((sql, parameters))
+        if len(self._waiting) >= _MOST_WAITING:
+            self.send()
+
+    def execute(self, sql: str, parameters: Parameters | None = None) -> int:
+        """Run one statement and return how many rows it changed."""
+        return self._ask(translated(sql), parameters).rowcount
+
+    def insert(self, sql: str, parameters: Parameters | None = None) -> int:
+        """Run one INSERT of one row and return the number it got."""
+        row = self._ask(f"{translated(sql)} RETURNING id", parameters).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    def add(self, table: str, row: Parameters) -> int:
+        """Insert one row, given by its columns, and return the number it got, 0 where it has none."""
+        sql = _insertion(table, tuple(row))
+        if table in self._without_id:
+            self._check()
+            self.later(sql, row)
+            return 0
+        found = self._ask(f"{sql} RETURNING id", row).fetchone()
+        assert found is not None
+        return int(found[0])
+
+    def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
+        """Insert rows that are given by the same columns each."""
+        self._check()
+        for row in rows:
+            self.later(_insertion(table, tuple(rows[0])), row)
+
+    def many(self, sql: str, rows: Iterable[Parameters]) -> None:
+        """Run one statement once for every row of parameters."""
+        self._check()
+        statement = translated(sql)
+        for row in rows:
+            self.later(statement, row)
+
+    def one(self, sql: str, parameters: Parameters | None = None) -> Row | None:
+        """Run one statement and return its first row, or None."""
+        return self._ask(translated(sql), parameters).fetchone()
+
+    def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
+        """Run one statement and return its rows."""
+        return self._ask(translated(sql), parameters).fetchall()
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """Roll back what the block did, and nothing else, where it fails."""
+        self.later("SAVEPOINT satchel_part")
+        try:
+            yield
+            self.send(("RELEASE SAVEPOINT satchel_part", None))
+        except BaseException:
+            self.roll_back_to("satchel_part")
+            raise
+
+    def roll_back_to(self, savepoint: str) -> None:
+        """Undo what was done since a savepoint, and drop what was looked up: some of it may never have been."""
+        self._waiting.clear()
+        self.memo.clear()
+        self.send((f"ROLLBACK TO SAVEPOINT {savepoint}", None), (f"RELEASE SAVEPOINT {savepoint}", None))
+
+    def send(self, *last: Statement) -> str | None:
+        """Send what waits, and wait until all of it was done.
+
+        Args:
+            last: statements without a result that go out behind it.
+
+        Returns:
+            What the server says of the last one, such as ``COMMIT``; None where nothing was sent.
+        """
+        statements = [*self._waiting, *last]
+        if not statements:
+            return None
+        *waiting, (sql, parameters) = statements
+        self._waiting = waiting
+        return self._send(sql, parameters).statusmessage
+
+    def _ask(self, sql: str, parameters: Parameters | None) -> Cursor[Row]:
+        self._check()
+        return self._send(sql, parameters or {})
+
+    def _send(self, sql: str, parameters: Parameters | None) -> Cursor[Row]:
+        """Send a statement, behind what waits, in one round trip."""
+        self.has_begun = True
+        if not self._waiting:
+            return self.connection.execute(sql, parameters)
+        statements, self._waiting = self._waiting, []
+        with self.connection.pipeline():
+            for before, given in statements:
+                self.connection.execute(before, given)
+            return self.connection.execute(sql, parameters)
+
+    def _check(self) -> None:
+        if self.forks != forks.generation:
+            raise forks.refusal()
+        if self.interrupted:
+            raise Interrupted("the call was interrupted", "Nothing of it was written")
+        if self.is_out_of_time is not None and self.is_out_of_time():
+            raise Interrupted("the time is over", "Ask for less at once")
+
+
+@lru_cache(maxsize=64)
+def _insertion(table: str, columns: tuple[str, ...]) -> str:
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(f'%({column})s' for column in columns)})"
