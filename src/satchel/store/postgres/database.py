@@ -116,6 +116,7 @@ class Database:
         self.running: Running[PostgresTransaction] = Running(self.location)
         self.is_ready = False
         self.has_store = False
+        self.commits = 0
         self.without_id: frozenset[str] = frozenset()
         self.lock = threading.RLock()
         self._pool: ConnectionPool[Connection[Row]] | None = None

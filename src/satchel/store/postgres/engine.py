@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from copy import copy
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -39,7 +40,6 @@ class PostgresEngine:
         durability: ``full`` waits for the disk with every commit; ``relaxed`` may lose the last ones.
 
     Attributes:
-        commits: how many transactions of this engine were kept.
         project: the project whose row a write locks, by name; None keeps everybody else out of the store.
     """
 
@@ -61,16 +61,22 @@ class PostgresEngine:
         self.migrates = not read_only if migrates is None else migrates
         self.clock = clock
         self.wait_ms = wait_ms
-        self.commits = 0
         self.project: str | None = None
-        self._root = self
+        self._of_projects: dict[str, PostgresEngine] = {}
 
     def of_project(self, name: str) -> PostgresEngine:
-        """Return an engine on the same connections whose writes keep others out of one project alone."""
-        bound = object.__new__(PostgresEngine)
-        bound.__dict__.update(self.__dict__)
-        bound.project = name
-        return bound
+        """Return the engine on the same connections whose writes keep others out of one project alone."""
+        with self.database.lock:
+            if name not in self._of_projects:
+                bound = copy(self)
+                bound.project = name
+                self._of_projects[name] = bound
+            return self._of_projects[name]
+
+    @property
+    def commits(self) -> int:
+        """How many transactions were kept, of the engines of all projects."""
+        return self.database.commits
 
     @property
     def upkeep(self) -> Upkeep:
@@ -162,7 +168,7 @@ class PostgresEngine:
                 self._raise(error, transaction)
             raise
         writer.keep(batch, transaction, is_sent=is_sent)
-        self._root.commits += 1
+        self.database.commits += 1
         if caller is not None:
             caller.after_commit()
 
