@@ -108,7 +108,7 @@ class Housekeeping:
         if newest is not None:
             return newest
         raise NotFound(
-            f"there is no usable backup of {self._engine.file}{'' if is_mine else ' that is known to be yours'}",
+            f"there is no usable backup of {self._engine.location}{'' if is_mine else ' that is known to be yours'}",
             "Name a copy that you have: `satchel restore PATH`, or begin with an empty store: `satchel init --new`",
         )
 
