@@ -15,6 +15,7 @@ from satchel.base.errors import (
     SatchelError,
     StoreDamaged,
     StoreFull,
+    TimedOut,
     Unreachable,
 )
 from satchel.store.running import timed_out
@@ -63,6 +64,8 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
             return Refused(f"the server of {location} refuses the login", "Check the user and the password")
         case errors.InvalidCatalogName():
             return InvalidInput(f"there is no database of {location}", "Create it, or check the name in the URL")
+        case errors.IdleInTransactionSessionTimeout() | errors.TransactionTimeout():
+            return TimedOut(f"a transaction on {location} stood open for too long", f"{_NOTHING}; ask for less at once")
         case psycopg.OperationalError() | psycopg.InterfaceError():
             return gone(location, error)
         case _:

@@ -21,9 +21,14 @@ if TYPE_CHECKING:
     from satchel.store.postgres.database import Database
 
 _OWN = (
-    # memo_version: raised with every change to what engines may have looked up. writes: with every transaction
-    "ALTER TABLE projects ADD COLUMN memo_version BIGINT NOT NULL DEFAULT 0",
-    "ALTER TABLE projects ADD COLUMN writes BIGINT NOT NULL DEFAULT 0",
+    # memo_version: raised with every change to what engines may have looked up; that of a row which is made anew, as by
+    # restoring, was never there before. writes: raised with every transaction. marks: those of the last transactions
+    "ALTER TABLE projects ADD COLUMN memo_version BIGINT NOT NULL DEFAULT extract(epoch FROM clock_timestamp()) * 1e6",
+    *(
+        f"ALTER TABLE {table} ADD COLUMN {column}"
+        for table in ("projects", "store")
+        for column in ("writes BIGINT NOT NULL DEFAULT 0", "marks BYTEA NOT NULL DEFAULT ''")
+    ),
 )
 """What PostgreSQL alone has: SQLite tells by itself whether others have written."""
 
@@ -126,6 +131,7 @@ def _bring_up_to_date(connection: Connection[Row], database: Database, version: 
             "Open it once where it may be written, as the role that owns the schema: `satchel doctor`",
         )
     schema = database.address.schema
+    connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
     with connection.transaction():
         # of several programs that start at once one works, and the others find it done
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (database.lock_key,))
