@@ -123,7 +123,7 @@ def remote_of(satchel: Satchel, role: str = PERSON) -> RemoteSatchel:
     here = Surroundings(work.root, work.files_root, work.worktree, os.uname().nodename)
     standing = Standing(here, None, work.run_id, work.agent, work.engine.read_only)
     calls = Calls(Connection(hub().url, hub().token_for(satchel, role)), standing, work.caller)
-    workplace = replace(work, engine=engine_of(calls, satchel.place.file))
+    workplace = replace(work, engine=engine_of(calls))
     return RemoteSatchel(calls, workplace, satchel.place, satchel.config, satchel.environ)
 
 

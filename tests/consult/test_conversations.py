@@ -145,7 +145,7 @@ def test_reading_makes_no_store(conversations: Conversations, satchel: Satchel) 
     assert conversations.state(KEY) == ConversationState()
     assert conversations.history(KEY) == ()
     assert conversations.list().total == 0
-    assert not satchel.workplace.engine.file.exists()
+    assert not satchel.workplace.engine.exists()
 
 
 def test_the_history_is_what_was_said(conversations: Conversations, clock: ManualClock) -> None:

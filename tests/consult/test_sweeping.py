@@ -238,7 +238,7 @@ def test_where_nothing_is_left_over_a_sweep_writes_nothing(
     stores: VectorStores, satchel: Satchel, provider: Provider
 ) -> None:
     assert stores.sweep(provider.sweeper).deleted == 0
-    assert not satchel.workplace.engine.file.exists()
+    assert not satchel.workplace.engine.exists()
 
 
 @pytest.mark.parametrize("life_ms", [0, LONGEST_LIFE_MS + 1, 1.5, None])

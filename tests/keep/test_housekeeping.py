@@ -32,10 +32,9 @@ def test_statistics_count_what_the_project_holds(satchel: Satchel) -> None:
     assert counted.entries == (("discovery", 1), ("error", 2), ("codebase_analysis", 2))
     assert (counted.total_entries, counted.superseded, counted.other_projects) == (5, 1, 0)
     assert counted.seq == satchel.entries.read().seq
-    assert counted.file == satchel.place.file
+    assert counted.location == str(satchel.place.file)
     assert counted.size_bytes is not None
-    assert counted.file is not None
-    assert counted.size_bytes >= counted.file.stat().st_size
+    assert counted.size_bytes >= satchel.place.file.stat().st_size
     assert counted.bytes_per_item == round(counted.size_bytes / 5)
     assert counted.schema_version
 
@@ -59,8 +58,8 @@ def test_a_healthy_store_passes_every_check(satchel: Satchel) -> None:
     satchel.housekeeping.backup()
     found = checks(satchel)
     assert list(found) == [
-        *("configuration", "place", "store", "file", "git", "schema", "texts", "index", "counts", "deliveries"),
-        *("corrections", "conversations", "contents", "vector stores", "wal", "leftovers", "backups"),
+        *("configuration", "place", "wal", "store", "file", "schema", "texts", "index", "counts", "deliveries"),
+        *("corrections", "conversations", "contents", "vector stores", "git", "leftovers", "backups"),
     ]
     assert {check.status for check in found.values()} == {"ok"}
 

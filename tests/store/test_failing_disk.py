@@ -169,7 +169,7 @@ def test_a_commit_whose_sync_failed_does_not_come_back_after_a_crash(
     with pytest.raises(IoError, match="Nothing was written"):
         entries.write("discovery", "refused")
     assert disk.fault.struck == 1
-    assert _after_a_crash(workplace.engine.file, tmp_path / "after") == ["before"]
+    assert _after_a_crash(Path(workplace.engine.location), tmp_path / "after") == ["before"]
 
 
 def test_a_commit_that_can_neither_be_made_nor_undone_is_said_to_be_unknown(

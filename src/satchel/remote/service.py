@@ -118,9 +118,11 @@ class _Engine:
     clock = staticmethod(system_clock)
     has_daily_backups = False
 
-    def __init__(self, calls: Calls, file: Path) -> None:
+    folder = None
+
+    def __init__(self, calls: Calls) -> None:
         self._calls = calls
-        self.file = file
+        self.location = calls.where
 
     @property
     def commits(self) -> int:
@@ -131,6 +133,10 @@ class _Engine:
         """Return what the server noted beside the last answer."""
         notes = self._calls.take_side("notes")
         return None if notes is NOTHING else str(notes)
+
+    def retrying(self, work: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the work as it is: the server does it again where that is needed."""
+        return work
 
     def interrupter(self) -> Callable[[], None]:
         """Return what ends the call that the calling thread makes when it is called."""
@@ -156,16 +162,12 @@ class _Engine:
             "Run the command on the server's machine, or name a store by --db",
         )
 
-    look = write = watch = without_deadline = check_files = check_again = read
+    exists = state = probe = of_project = look = write = watch = without_deadline = check_files = check_again = read
 
 
-def engine_of(calls: Calls, file: Path) -> Engine:
-    """Return what stands for the engine of a store that a server has.
-
-    Args:
-        file: where the store of this folder would be.
-    """
-    return _Engine(calls, file)
+def engine_of(calls: Calls) -> Engine:
+    """Return what stands for the engine of a store that a server has."""
+    return _Engine(calls)
 
 
 class RemoteSatchel(Satchel):
@@ -227,7 +229,7 @@ def open_server(
     )
     calls = Calls(Connection(server.url, server.token), standing, acting)
     workplace = Workplace(
-        engine=engine_of(calls, place.file),
+        engine=engine_of(calls),
         clock=system_clock,
         project_name=standing.project,
         suggested_name=place.suggested_name,

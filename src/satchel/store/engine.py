@@ -4,16 +4,48 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from satchel.base.records import NamedTuple
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
     from contextlib import AbstractContextManager
     from pathlib import Path
+    from typing import ParamSpec, TypeVar
 
     from satchel.base.clock import Clock
     from satchel.store.accepting import Accepted
     from satchel.store.backups import Backup, Progress
     from satchel.store.transaction import Transaction
     from satchel.store.upkeep import Restored, Shrunk
+
+    Given = ParamSpec("Given")
+    Answer = TypeVar("Answer")
+
+
+class State(NamedTuple):
+    """What is where a store is to be, as far as that is known without reading it.
+
+    Attributes:
+        which: tells one store in a place from another; None where there is none.
+        written: changes whenever anything was written, be it no commit; always the same where nobody can see that.
+    """
+
+    which: Hashable
+    written: int
+
+
+class Finding(NamedTuple):
+    """What was found about a store.
+
+    Attributes:
+        name: what was examined.
+        status: ok, warning or failed.
+        detail: what was found; for anything but ok with what to do.
+    """
+
+    name: str
+    status: str
+    detail: str
 
 
 class Engine(Protocol):
@@ -23,8 +55,12 @@ class Engine(Protocol):
     """
 
     @property
-    def file(self) -> Path:
-        """The database file."""
+    def location(self) -> str:
+        """How the store is named to people: its file, or the address of its database without any password."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder that the store lies in; None where that is a database."""
 
     @property
     def read_only(self) -> bool:
@@ -45,6 +81,29 @@ class Engine(Protocol):
     @property
     def has_daily_backups(self) -> bool:
         """Whether the store is backed up daily by itself."""
+
+    def exists(self) -> bool:
+        """Whether there is a store to read."""
+
+    def state(self) -> State:
+        """Look at what is where the store is to be, without reading it."""
+
+    def probe(self, wait_ms: int) -> None:
+        """Write and read in the store really, so that a disk that fails, or a lock that stays, shows.
+
+        Args:
+            wait_ms: how long to wait for others, in milliseconds.
+
+        Raises:
+            SatchelError: it does not work.
+        """
+
+    def of_project(self, name: str) -> Engine:
+        """Return an engine on the same store that works for one project: its writes wait for those of no other.
+
+        Args:
+            name: the project's name; nothing need be written for it yet.
+        """
 
     def read(self) -> AbstractContextManager[Transaction]:
         """Open a read transaction: everything read inside it belongs to one snapshot.
@@ -85,6 +144,12 @@ class Engine(Protocol):
     def without_deadline(self) -> AbstractContextManager[None]:
         """Let the statements of the calling thread take as long as they need: for upkeep that reads or writes all."""
 
+    def retrying(self, work: Callable[Given, Answer]) -> Callable[Given, Answer]:
+        """Return what does a piece of work, and once more alone where a commit that it shared with others has failed.
+
+        It is done once more only where nothing of it was kept.
+        """
+
     def take_note(self) -> str | None:
         """Say how many rows were left out in this thread since it was last asked, or None."""
 
@@ -107,9 +172,6 @@ class Upkeep(Protocol):
 
     def size(self) -> int:
         """Return the bytes that the store takes."""
-
-    def wal_bytes(self) -> int:
-        """Return the bytes of the write-ahead log."""
 
     def reclaim(self) -> Shrunk:
         """Give free space back, so that deleted content is gone.
@@ -201,14 +263,8 @@ class Upkeep(Protocol):
     def unwritable_list(self) -> Path | None:
         """Return the folder of the list of trusted stores if the store needs it and it cannot be written."""
 
-    def tracked(self) -> tuple[str, ...]:
-        """Return the files of the store that git tracks."""
-
     def sweep(self) -> None:
         """Remove what killed processes left unfinished."""
-
-    def leftovers(self) -> tuple[list[Path], list[Path]]:
-        """Return what killed processes left unfinished, and what restores have set aside."""
 
     def erased(self, table: str, uid: bytes) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
         """Return which copies of the store hold a row that was deleted still, and which could not be read.
@@ -217,6 +273,19 @@ class Upkeep(Protocol):
             table: one of our own.
             uid: of the row.
         """
+
+    def place(self) -> Finding:
+        """Examine where the store lies, and who else could read or change it there.
+
+        Raises:
+            SatchelError: nothing that lies there is used.
+        """
+
+    def unopened(self) -> list[Finding]:
+        """Examine what opening the store would change, or should not be opened for."""
+
+    def surroundings(self) -> list[Finding]:
+        """Examine what belongs to the store and is no part of it."""
 
     def problems(self) -> list[str]:
         """Return what a full integrity check finds wrong, nothing when all is well.
@@ -234,9 +303,3 @@ class Upkeep(Protocol):
         Args:
             named: returns what a row is called, given its table and key.
         """
-
-    def lost_commits(self) -> int:
-        """Return how many commits lie in the write-ahead log behind the place where it stops being readable."""
-
-    def foreign_journal(self) -> Path | None:
-        """Return the journal of another program beside the store, or None."""

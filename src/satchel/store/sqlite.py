@@ -17,6 +17,7 @@ from satchel.base.errors import Busy, IoError, ReadOnly, SatchelError, StoreMiss
 from satchel.base.machine import caller_elsewhere
 from satchel.base.paths import refuse_network_filesystem
 from satchel.store import forks, migrations, opening
+from satchel.store.engine import State
 from satchel.store.failures import explain, unknown_outcome
 from satchel.store.opening import Access
 from satchel.store.sqlite_transaction import SqliteRunning, SqliteTracked, SqliteTransaction
@@ -24,6 +25,7 @@ from satchel.store.trust import Trust
 from satchel.store.turnstile import Turnstile
 
 if TYPE_CHECKING:
+    from satchel.store.engine import Answer, Given
     from satchel.store.sqlite_upkeep import SqliteUpkeep
 
 _LONGEST_TURN_SECONDS = 2.0
@@ -90,6 +92,16 @@ class SqliteEngine:
         return self.access.file
 
     @property
+    def location(self) -> str:
+        """The database file, as text."""
+        return str(self.access.file)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the database file."""
+        return self.access.file.parent
+
+    @property
     def upkeep(self) -> SqliteUpkeep:
         """What keeps the file in order."""
         from satchel.store.sqlite_upkeep import SqliteUpkeep  # 3 ms of every command, for the few that need it
@@ -100,6 +112,30 @@ class SqliteEngine:
     def has_daily_backups(self) -> bool:
         """Whether the store is backed up daily by itself: it may be written and has a place in the state folder."""
         return self.trust is not None and not self.read_only and self.trust.backup_folder is not None
+
+    def exists(self) -> bool:
+        """Whether the file is there."""
+        return self.access.file.exists()
+
+    def state(self) -> State:
+        """Look at the file: which one it is, and when it was written; an empty one is none."""
+        try:
+            status = os.stat(self.access.file)  # noqa: PTH116 -- as in _identity
+        except OSError:
+            return State(None, 0)
+        return State((status.st_dev, status.st_ino) if status.st_size else None, status.st_mtime_ns)
+
+    def probe(self, wait_ms: int) -> None:
+        """Write and read the file really; a write of what is there already would write no page."""
+        with self.write(wait_ms) as transaction:
+            transaction.run("UPDATE store SET created_at = created_at + 1")
+            transaction.run("UPDATE store SET created_at = created_at - 1")
+        with self.read() as transaction:
+            transaction.one("SELECT created_at FROM store")
+
+    def of_project(self, _name: str) -> SqliteEngine:
+        """Return this engine: a file has one writer, whatever it writes for."""
+        return self
 
     @contextmanager
     def read(self) -> Iterator[SqliteTransaction]:
@@ -307,6 +343,10 @@ class SqliteEngine:
     def without_deadline(self) -> AbstractContextManager[None]:
         """Let the statements of the calling thread take as long as they need: for upkeep that reads or writes all."""
         return self._running.without_deadline()
+
+    def retrying(self, work: Callable[Given, Answer]) -> Callable[Given, Answer]:
+        """Return the work as it is: each commit here is of one transaction alone."""
+        return work
 
     def take_note(self) -> str | None:
         """Say how many rows were left out in this thread since it was last asked, or None."""

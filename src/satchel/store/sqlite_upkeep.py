@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,14 +12,18 @@ from typing import TYPE_CHECKING
 import apsw
 
 from satchel.base.clock import Clock
+from satchel.base.paths import filesystem_kind
 from satchel.store import accepting, backups, opening, soundness, unfinished, upkeep
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
+from satchel.store.engine import Finding
 from satchel.store.opening import Access
 from satchel.store.upkeep import Restored, Shrunk
 
 if TYPE_CHECKING:
     from satchel.store.sqlite import SqliteEngine
+
+_WAL_WARNING_BYTES = 128 * 1024 * 1024
 
 
 class SqliteUpkeep:
@@ -37,10 +43,6 @@ class SqliteUpkeep:
     def size(self) -> int:
         """Return the bytes of the file and its WAL."""
         return upkeep.stored_bytes(self._file)
-
-    def wal_bytes(self) -> int:
-        """Return the bytes of the WAL."""
-        return opening.wal_bytes(self._file)
 
     def reclaim(self) -> Shrunk:
         """Rewrite the file without what was deleted; see :func:`satchel.store.upkeep.shrink`."""
@@ -118,22 +120,73 @@ class SqliteUpkeep:
         trust = self._trust
         return None if trust is None or not trust.is_listed or trust.known.is_writable() else trust.known.folder
 
-    def tracked(self) -> tuple[str, ...]:
-        """Return the files of the store that git tracks."""
-        return () if self._trust is None else self._trust.tracked()
-
     def sweep(self) -> None:
         """Remove what killed processes left unfinished."""
         unfinished.sweep(self._file, backups.backup_folders(self._file, self._trust))
 
-    def leftovers(self) -> tuple[list[Path], list[Path]]:
-        """Return what killed processes left unfinished, and what restores have set aside."""
-        found = unfinished.leftovers(self._file, backups.backup_folders(self._file, self._trust))
-        return [path for path in found if unfinished.is_dead(path)], backups.set_aside(self._file)
-
     def erased(self, table: str, uid: bytes) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
         """Return which copies hold a row still, and which cannot be read; see :func:`backups.copies_that_hold`."""
         return backups.copies_that_hold(self._file, table, uid, self._trust)
+
+    def place(self) -> Finding:
+        """Examine the file's mode, and on which kind of file system it lies."""
+        self._engine.check_files()
+        file = self._file
+        if not file.exists():
+            with self._engine.read():  # which says so if there was a store
+                return Finding("store", "warning", f"{file} does not exist yet; the first write makes it")
+        kind = filesystem_kind(file.parent)
+        mode = stat.S_IMODE(file.stat().st_mode)
+        if mode & 0o077:
+            return Finding("place", "warning", f"{file} has mode {mode:04o}: others can read it; run chmod 600 on it")
+        writable = "" if os.access(file, os.W_OK) else ", cannot be written here"
+        return Finding("place", "ok", f"{file}{f' on {kind}' if kind else ''}, mode {mode:04o}{writable}")
+
+    def unopened(self) -> list[Finding]:
+        """Examine the WAL, which opening the store may empty."""
+        return [self._wal()]
+
+    def surroundings(self) -> list[Finding]:
+        """Examine what git has of the store, and what killed processes and restores have left beside it."""
+        return [self._tracked(), self._leftovers()]
+
+    def _wal(self) -> Finding:
+        journal = Path(f"{self._file}-journal")
+        if journal.exists():
+            problem = f"{journal} lies beside the store, which Satchel does not make: another program wrote to it"
+            return Finding("wal", "warning", problem)
+        lost, size = soundness.lost_commits(self._file), opening.wal_bytes(self._file)
+        if lost:
+            return Finding(
+                "wal",
+                "warning",
+                f"{lost} commits lie behind the readable end of the WAL and are lost, unless a failing disk had "
+                "refused them; `satchel compact` empties it",
+            )
+        if size > _WAL_WARNING_BYTES:
+            problem = f"it has grown to {size / 1e6:,.0f} MB: a reader may hold it; `satchel compact` empties it"
+            return Finding("wal", "warning", problem)
+        return Finding("wal", "ok", "it is readable to its end")
+
+    def _tracked(self) -> Finding:
+        tracked = () if self._trust is None else self._trust.tracked()
+        if tracked:
+            return Finding(
+                "git",
+                "failed",
+                f"git tracks {', '.join(tracked[:3])} of {self._file.parent}, so that anyone who can push could change "
+                f"what agents are told: `git rm -r --cached -- {' '.join(tracked)}` in that folder",
+            )
+        return Finding("git", "ok", "git tracks nothing of the store")
+
+    def _leftovers(self) -> Finding:
+        found = unfinished.leftovers(self._file, backups.backup_folders(self._file, self._trust))
+        dead, aside = [path for path in found if unfinished.is_dead(path)], backups.set_aside(self._file)
+        if dead:
+            names = ", ".join(path.name for path in dead)
+            return Finding("leftovers", "warning", f"a killed process left {names}; `satchel backup` removes them")
+        kept = f"{', '.join(path.name for path in aside)} set aside by a restore" if aside else "nothing is left behind"
+        return Finding("leftovers", "ok", kept)
 
     def problems(self) -> list[str]:
         """Return what a full integrity check finds wrong; see :func:`satchel.store.upkeep.file_problems`."""
@@ -146,12 +199,3 @@ class SqliteUpkeep:
     def text_problems(self, named: Callable[[str, str], str]) -> list[str]:
         """Name the rows whose text is not UTF-8, or is no text at all; see :func:`soundness.text_problems`."""
         return soundness.text_problems(self._engine, named)
-
-    def lost_commits(self) -> int:
-        """Return how many commits lie in the WAL behind the place where it stops being readable."""
-        return soundness.lost_commits(self._file)
-
-    def foreign_journal(self) -> Path | None:
-        """Return the journal of another program beside the store, or None."""
-        journal = Path(f"{self._file}-journal")
-        return journal if journal.exists() else None

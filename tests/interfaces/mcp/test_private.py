@@ -46,7 +46,7 @@ def test_private_text_reaches_neither_the_store_nor_an_answer(
     empty.text("write_context", type="discovery", content="an ordinary note", agent="ann")
     answer = empty.text(tool, **with_text(arguments, text), agent="ann")
     assert SECRET not in answer.lower()
-    file = Path(empty.satchel.workplace.engine.file)
+    file = Path(empty.satchel.workplace.engine.location)
     kept = b"".join(one.read_bytes() for one in file.parent.iterdir() if one.is_file())
     assert SECRET.encode() not in kept.lower()
 

@@ -277,7 +277,7 @@ def test_what_is_not_acceptable_is_refused_and_nothing_written(
 ) -> None:
     with pytest.raises(InvalidInput, match=problem):
         satchel.patterns.report(**{"error_type": "E", "message": "m", **given})
-    assert not satchel.workplace.engine.file.exists()
+    assert not satchel.workplace.engine.exists()
 
 
 @pytest.mark.parametrize("message", ["\x1b[31merror\x1b[0m: no such table", "a\x00b", "one\r\ntwo", "lone \ud800 half"])

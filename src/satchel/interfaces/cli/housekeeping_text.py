@@ -15,7 +15,7 @@ _MAX_SHOWN = 400
 def statistics_lines(statistics: Statistics) -> str:
     """Say what a project holds and what that costs on disk."""
     if statistics.project is None:
-        place = "" if statistics.file is None else f"; the store will be {statistics.file}"
+        place = "" if statistics.location is None else f"; the store will be {statistics.location}"
         return f"nothing was written yet{place}"
     widest = max((count for _, count in statistics.entries), default=1)
     bars = [
@@ -48,7 +48,7 @@ def statistics_lines(statistics: Statistics) -> str:
             f"{statistics.sent_tokens:,} tokens sent, {statistics.saved_tokens:,} saved, "
             f"{counted(statistics.vector_stores, 'vector store')} recorded",
             f"{counted(statistics.tags, 'tag')}, {counted(statistics.scopes, 'scope')}",
-            *([] if statistics.file is None else [f"{statistics.file}: {size}{each}"]),
+            *([] if statistics.location is None else [f"{statistics.location}: {size}{each}"]),
             *([neighbours] if statistics.other_projects else []),
         ]
     )

@@ -7,9 +7,8 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from satchel.base.errors import Conflict, SatchelError
 from satchel.interfaces.http.failing import Refusal
@@ -18,13 +17,9 @@ from satchel.keep import following, projects
 from satchel.keep.following import Cursor, Told
 from satchel.keep.projects import Workplace
 from satchel.keep.waits import POLL_SECONDS
-from satchel.store.engine import Engine
+from satchel.store.engine import Engine, State
 
 _log = logging.getLogger(__name__)
-
-_Identity = tuple[int, int] | None
-_Seen = tuple[_Identity, int]
-
 
 _RETRY_SECONDS = 5
 
@@ -174,7 +169,7 @@ class Watcher:
         """
         with self._lock:
             # before anything is read: what is replaced or damaged from then on is noticed
-            seen = _look(self.engine.file)
+            seen = self.engine.state()
             project = self._projects.get(listener.project)
             if project is None:
                 with self.engine.read() as transaction:
@@ -192,17 +187,17 @@ class Watcher:
         if project is not None:
             project.listeners.discard(listener)
 
-    def _run(self, seen: _Seen) -> None:
+    def _run(self, seen: State) -> None:
         try:
             while self._watch(seen):
-                seen = _look(self.engine.file)
+                seen = self.engine.state()
         except SatchelError as error:
             self._fail(error)
         except Exception:  # noqa: BLE001 -- a fault here must not leave listeners without a word
             _log.exception("watching a store failed")
             self._fail(SatchelError("watching the store failed", "The server's log says why; listen again"))
 
-    def _watch(self, seen: _Seen) -> bool:
+    def _watch(self, seen: State) -> bool:
         """Hand around what is new until nobody listens.
 
         Args:
@@ -217,7 +212,7 @@ class Watcher:
             while not self._ends():
                 time.sleep(POLL_SECONDS)
                 has_commit = is_changed()
-                now, written_now = _look(self.engine.file)
+                now, written_now = self.engine.state()
                 if (now, written_now) == (identity, written) and not has_commit and not is_first:
                     continue
                 is_first = False
@@ -234,10 +229,10 @@ class Watcher:
                     _hand(listeners, told)
         return False
 
-    def _refuse_another(self, identity: _Identity) -> None:
-        if _look(self.engine.file)[0] != identity:
+    def _refuse_another(self, identity: Hashable) -> None:
+        if self.engine.state().which != identity:
             raise Conflict(
-                f"the store {self.engine.file} was replaced or removed while it was listened to",
+                f"the store {self.engine.location} was replaced or removed while it was listened to",
                 "Read anew, then listen again without a cursor",
             )
 
@@ -283,12 +278,3 @@ def _hand(listeners: Sequence[Listener], told: Sequence[Told] | None) -> None:
     if listeners:
         with suppress(RuntimeError):  # their event loop is closed
             listeners[0].loop.call_soon_threadsafe(tell)
-
-
-def _look(file: Path) -> _Seen:
-    """Tell one file under a name from another, and when it was written; None where there is none, or an empty one."""
-    try:
-        status = file.stat()
-    except OSError:
-        return None, 0
-    return (status.st_dev, status.st_ino) if status.st_size else None, status.st_mtime_ns

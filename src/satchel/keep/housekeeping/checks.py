@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Callable, Iterator
 
 import apsw
 
 from satchel.base.errors import SatchelError, StoreDamaged, StoreForeign, StoreMissing, Untrusted
-from satchel.base.paths import filesystem_kind
 from satchel.base.records import dataclass
-from satchel.find import index_sqlite as index
+from satchel.find.index import is_about_index
 from satchel.find.kind import Kind
 from satchel.keep.corrections import log as corrections
 from satchel.keep.housekeeping.counts import count_problems
@@ -22,7 +19,6 @@ from satchel.store.engine import Engine
 from satchel.store.failures import one_line
 from satchel.store.schema import SCHEMA_VERSION
 
-_WAL_WARNING_BYTES = 128 * 1024 * 1024
 _MAX_NAMED = 5
 _KIND_OF_TABLE = {kind.table: kind for kind in Kind}
 
@@ -52,20 +48,18 @@ Examination = tuple[str, Callable[[Engine], Check]]
 
 def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examination, ...] = ()) -> Iterator[Check]:
     """Examine a store, as :meth:`satchel.keep.housekeeping.Housekeeping.doctor` says."""
-    file = engine.file
     if warnings:
         yield Check("configuration", "warning", "; ".join(warnings))
     else:
         yield Check("configuration", "ok", "every value is valid")
     place = _guarded("place", _check_place, engine)
     yield place
-    if place.status == "failed" or not file.exists():
+    if place.status == "failed" or not engine.exists():
         return
-    lost = engine.upkeep.lost_commits()  # before the store is opened: that may empty the WAL
+    yield from (Check(*one) for one in engine.upkeep.unopened())
     for name, examination in (
         ("store", _check_version),
         ("file", _check_file),
-        ("git", _check_tracked),
         ("schema", _check_schema),
         ("texts", _check_texts),
         ("index", _check_index),
@@ -78,8 +72,7 @@ def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examinatio
         yield check
         if check.status == "failed" and name in {"store", "file", "schema"}:
             break
-    yield _check_wal(engine, lost)
-    yield _check_leftovers(engine)
+    yield from (Check(*one) for one in engine.upkeep.surroundings())
     yield _check_backups(engine)
 
 
@@ -89,7 +82,7 @@ def whereabouts(workplace: Workplace, found: str) -> Check:
     agent = "no agent is named" if workplace.agent is None else f"agent {workplace.agent}"
     run = "no run is chosen" if workplace.run_id is None else f"run {workplace.run_id}"
     trusted, unwritable = engine.upkeep.trusted(), engine.upkeep.unwritable_list()
-    place = f"{agent}; {run}; store {engine.file}, {found}; "
+    place = f"{agent}; {run}; store {engine.location}, {found}; "
     if unwritable is not None:
         return Check(
             "here",
@@ -112,17 +105,7 @@ def _named(table: str, key: str) -> str:
 
 
 def _check_place(engine: Engine) -> Check:
-    engine.check_files()
-    file = engine.file
-    if not file.exists():
-        with engine.read():  # which says so if there was a store
-            return Check("store", "warning", f"{file} does not exist yet; the first write makes it")
-    kind = filesystem_kind(file.parent)
-    mode = stat.S_IMODE(file.stat().st_mode)
-    if mode & 0o077:
-        return Check("place", "warning", f"{file} has mode {mode:04o}: others can read it; run chmod 600 on it")
-    writable = "" if os.access(file, os.W_OK) else ", cannot be written here"
-    return Check("place", "ok", f"{file}{f' on {kind}' if kind else ''}, mode {mode:04o}{writable}")
+    return Check(*engine.upkeep.place())
 
 
 def _check_version(engine: Engine) -> Check:
@@ -135,13 +118,6 @@ def _check_version(engine: Engine) -> Check:
             "warning",
             f"schema {version} can be read but not written by this Satchel: upgrade it",
         )
-    size = engine.upkeep.wal_bytes()
-    if size > _WAL_WARNING_BYTES:
-        return Check(
-            "store",
-            "warning",
-            f"the WAL has grown to {size / 1e6:,.0f} MB: a reader may hold it; `satchel compact` empties it",
-        )
     return Check("store", "ok", f"schema {version}, {engine.upkeep.version}")
 
 
@@ -150,7 +126,7 @@ def _check_file(engine: Engine) -> Check:
     if found:
         problem = f"{one_line(found[0])} ({len(found)} in all)"
         # the index can be rebuilt from what is kept, so its damage is no reason to go back to a backup
-        if all(index.is_about_index(problem) for problem in found):
+        if all(is_about_index(problem) for problem in found):
             return Check("file", "failed", f"{problem}; `satchel rebuild` rebuilds the index")
         return _beyond_repair("file", problem, engine)
     return Check("file", "ok", "the full integrity check passed")
@@ -203,18 +179,6 @@ def _check_corrections(engine: Engine) -> Check:
             "rests on them",
         )
     return Check("corrections", "ok", f"{recorded} recorded")
-
-
-def _check_tracked(engine: Engine) -> Check:
-    tracked = engine.upkeep.tracked()
-    if tracked:
-        return Check(
-            "git",
-            "failed",
-            f"git tracks {', '.join(tracked[:3])} of {engine.file.parent}, so that anyone who can push could change "
-            f"what agents are told: `git rm -r --cached -- {' '.join(tracked)}` in that folder",
-        )
-    return Check("git", "ok", "git tracks nothing of the store")
 
 
 def _check_backups(engine: Engine) -> Check:
@@ -286,30 +250,3 @@ def _check_texts(engine: Engine) -> Check:
         problem = f"{_listed(found)}; these rows are left out of answers"
         return _beyond_repair("texts", f"{problem}; `satchel forget` removes an item by its id", engine)
     return Check("texts", "ok", "every text was read")
-
-
-def _check_wal(engine: Engine, lost: int) -> Check:
-    journal = engine.upkeep.foreign_journal()
-    if journal is not None:
-        return Check(
-            "wal",
-            "warning",
-            f"{journal} lies beside the store, which Satchel does not make: another program wrote to it",
-        )
-    if lost:
-        return Check(
-            "wal",
-            "warning",
-            f"{lost} commits lie behind the readable end of the WAL and are lost, unless a failing disk had refused "
-            "them; `satchel compact` empties it",
-        )
-    return Check("wal", "ok", "it is readable to its end")
-
-
-def _check_leftovers(engine: Engine) -> Check:
-    dead, aside = engine.upkeep.leftovers()
-    if dead:
-        names = ", ".join(path.name for path in dead)
-        return Check("leftovers", "warning", f"a killed process left {names}; `satchel backup` removes them")
-    kept = f"{', '.join(path.name for path in aside)} set aside by a restore" if aside else "nothing is left behind"
-    return Check("leftovers", "ok", kept)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from satchel.base.records import dataclass
 from satchel.find.kind import Kind
@@ -21,7 +20,8 @@ class Statistics:
     Of the store itself, and so of other projects, nothing is told where the workplace is confined to the project.
 
     Attributes:
-        file: the store's; None is not told; so for ``other_projects``, ``size_bytes`` and ``schema_version``.
+        location: what the store is called; None is not told, nor are ``other_projects``, ``size_bytes`` and
+            ``schema_version`` then.
         project: its name, or None before the first write.
         seq: its change counter.
         kinds: pairs of every kind that can be found and how many that have not expired.
@@ -41,11 +41,11 @@ class Statistics:
         vector_stores: how many at providers are recorded: in use, or to be deleted by a later call.
         tags: how many names are known, used or not; so for ``scopes``.
         other_projects: how many more the store holds.
-        size_bytes: of the database file and its WAL.
+        size_bytes: that the store takes.
         bytes_per_item: ``size_bytes`` over everything that can be found in the store, or None without anything.
     """
 
-    file: Path | None
+    location: str | None
     project: str | None
     seq: int
     runs: int
@@ -127,7 +127,7 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project |
     everything = 0 if engine is None else count("SELECT count(*) FROM documents")
     size = None if engine is None else engine.upkeep.size()
     return Statistics(
-        file=None if engine is None else engine.file,
+        location=None if engine is None else engine.location,
         project=project.name if project else None,
         seq=project.seq if project else 0,
         runs=count("SELECT count(*) FROM runs WHERE project_id = :project"),

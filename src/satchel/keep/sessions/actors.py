@@ -274,7 +274,7 @@ def be_seen(workplace: Workplace) -> bool:
         Whether it was recorded.
     """
     caller, engine = workplace.caller, workplace.engine
-    if caller is None or engine.read_only or not engine.file.exists() or not caller.is_due(workplace.clock()):
+    if caller is None or engine.read_only or not engine.exists() or not caller.is_due(workplace.clock()):
         return False
     with suppress(SatchelError), engine.write(_WAIT_MS) as transaction:
         now = workplace.clock()

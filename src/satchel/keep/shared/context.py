@@ -69,7 +69,7 @@ class Context:
     def last_commit(self) -> str | None:
         """Return the furthest commit of the default branch that was read."""
         work = self.workplace
-        if not work.engine.file.exists():
+        if not work.engine.exists():
             return None
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)

@@ -92,7 +92,7 @@ def may_be_news(workplace: Workplace, branch: str | None) -> bool:
     root = workplace.files_root
     if root is None or workplace.engine.read_only:
         return False
-    if not workplace.engine.file.exists():
+    if not workplace.engine.exists():
         # of a new clone the store is made for what others have shared, as the first write would make it
         return bool(_stat(f"{root}/{BELOW}"))
     with workplace.engine.read() as transaction:

@@ -185,7 +185,7 @@ class SharedTexts:
     def _nothing_new(self, place: Place, files: Listing) -> Synced | None:
         """Return what a sync says where nothing has changed since the last one; None where something may have."""
         work = self._workplace
-        if not work.engine.file.exists():
+        if not work.engine.exists():
             return None
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)

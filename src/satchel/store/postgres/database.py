@@ -89,13 +89,15 @@ class Shared:
 
 
 class _Alone(threading.local):
-    """What a thread has asked for.
+    """What a thread has asked for, and done.
 
     Attributes:
         is_asked: whether its writes share a transaction with nobody.
+        kept: how many of its transactions were kept.
     """
 
     is_asked = False
+    kept = 0
 
 
 class Database:

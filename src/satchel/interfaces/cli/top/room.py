@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any, Protocol
 
 from satchel.base.records import NamedTuple
@@ -146,16 +145,16 @@ class _LocalWatch:
     def __init__(self, satchel: Satchel, stack: ExitStack) -> None:
         self._engine = satchel.workplace.engine
         self._stack = stack
-        self._file: tuple[int, int] | None = (0, 0)
+        self._which: object = ()
         self._is_changed: Callable[[], bool] = lambda: True
 
     def has_changed(self) -> bool:
-        """Whether anybody has committed, or the file is another."""
-        file = _identity(self._engine.file)
-        if file != self._file:
+        """Whether anybody has committed, or the store is another."""
+        which = self._engine.state().which
+        if which != self._which:
             self._stack.close()
             self._is_changed = self._stack.enter_context(self._engine.watch())
-            self._file = file
+            self._which = which
         return self._is_changed()
 
 
@@ -170,11 +169,3 @@ class _RemoteWatch:
         """Whether the project has come further."""
         before, self._reached = self._reached, self._ask()
         return before != self._reached
-
-
-def _identity(file: Path) -> tuple[int, int] | None:
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -29,7 +28,7 @@ class Looks:
     """The looks of ``Satchel.room`` as they were made last, for each person of each project of a server."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[Path, str, str, str], _Known] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str, str, str], _Known] = OrderedDict()
         self._lock = Lock()
 
     def look(self, satchel: Satchel, name: str, cursor: str) -> Any:
@@ -41,7 +40,7 @@ class Looks:
             cursor: how far the project has come, as read before.
         """
         work = satchel.workplace
-        key = (work.engine.file, str(work.project_name), str(work.agent), name)
+        key = (work.engine.location, str(work.project_name), str(work.agent), name)
         # what was read or seen moves no cursor; of what this server has committed, that much is known before the look
         now, commits = work.clock(), work.engine.commits
         with self._lock:
