@@ -20,6 +20,7 @@ import pytest
 
 from satchel.interfaces.cli.group import satchel_command
 from satchel.store.postgres.address import parse
+from satchel.store.schema import MIGRATIONS
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -252,3 +253,27 @@ def test_the_page_names_the_limits_of_the_program() -> None:
     assert f"have {limits.grace_seconds} s to end" in page
     sizes = (DEPLOY / "Caddyfile").read_text(encoding="utf-8")
     assert f"max_size {limits.body_bytes // mib}MiB" in sizes
+
+
+def test_the_page_of_postgresql_names_what_the_engine_holds_to() -> None:
+    from satchel.store.postgres import database, group
+    from satchel.store.running import DEADLINE_SECONDS
+
+    page = (ROOT / "docs" / "postgresql.md").read_text(encoding="utf-8")
+    for said in (
+        f"at most {database.MOST_CONNECTIONS} for each server process and team",
+        f"up to {group.MOST_TOGETHER} or for {group.LONGEST_SECONDS * 1_000:.0f} ms",
+        f"| {DEADLINE_SECONDS:.0f} s, the owner's upkeep excepted |",
+        f"ends it after {database._IDLE_SECONDS} s",
+        f"can tell within {database._LOST_SECONDS:.0f} s",
+        f"PostgreSQL {database._OLDEST_VERSION} or newer",
+        f"PostgreSQL before {database._OLDEST_VERSION}",
+    ):
+        assert " ".join(said.split()) in " ".join(page.split()), said
+
+
+def test_the_page_of_postgresql_names_the_views_for_reports() -> None:
+    page = (ROOT / "docs" / "postgresql.md").read_text(encoding="utf-8")
+    views = set(re.findall(r"`shop\.(\w+)`", page))
+    statements = [statement for migration in MIGRATIONS for statement in migration.statements]
+    assert views == {found for one in statements for found in re.findall(r"CREATE VIEW (\w+)", one)}

