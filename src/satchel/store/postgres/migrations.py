@@ -13,6 +13,7 @@ from psycopg import Connection
 from satchel import __version__
 from satchel.base.errors import ReadOnly, Refused, StoreDamaged, StoreForeign, StoreNewer
 from satchel.store.dialect import POSTGRESQL, rendered
+from satchel.store.postgres import failures
 from satchel.store.postgres.schema_index import INDEX_TABLES
 from satchel.store.schema import MIGRATIONS, SCHEMA_VERSION, STORE_TABLES
 from satchel.store.transaction import Row, Transaction
@@ -111,11 +112,17 @@ def _version(connection: Connection[Row], database: Database) -> int | None:
             f"{database.location} holds the tables of another program, such as {min(tables)}",
             "It was left untouched; name another schema: ?schema=NAME",
         )
-    with connection.transaction():
-        connection.execute(*database.settings())
-        row = connection.execute(
-            "SELECT (SELECT min_reader FROM store), (SELECT max(version) FROM migrations)"
-        ).fetchone()
+    try:
+        with connection.transaction():
+            connection.execute(*database.settings())
+            row = connection.execute(
+                "SELECT (SELECT min_reader FROM store), (SELECT max(version) FROM migrations)"
+            ).fetchone()
+    except psycopg.errors.UndefinedTable:  # a role finds nothing by its name in a schema that it may not use
+        raise Refused(
+            f"the role may not use the schema of {database.location}",
+            "Name the schema and the role of one team; docs/postgresql.md lists what a role is granted",
+        ) from None
     needed, version = row or (None, None)
     if not isinstance(version, int) or not isinstance(needed, int):
         raise StoreDamaged(f"{database.location} does not say which version it has", "Restore it from a backup")
@@ -152,8 +159,15 @@ def _bring_up_to_date(connection: Connection[Row], database: Database, version: 
         connection.execute(*database.settings())
         connection.execute("SET LOCAL statement_timeout = 0")
         now = database.clock()
-        for step in range(found, SCHEMA_VERSION):
-            _apply(connection, step, now)
+        try:
+            for step in range(found, SCHEMA_VERSION):
+                _apply(connection, step, now)
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise Refused(
+                f"{database.location} must be brought from schema version {found} to {SCHEMA_VERSION} first, "
+                f"and the role may not do that ({failures.one_line(error)})",
+                "Let the role that owns the schema open it once: docs/postgresql.md",
+            ) from None
 
 
 def _apply(connection: Connection[Row], step: int, now: int) -> None:
