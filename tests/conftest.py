@@ -17,6 +17,7 @@ import hypothesis
 import pytest
 
 import over_server
+import postgres_cluster
 from satchel import Satchel, open_satchel
 from satchel.base.clock import Clock
 from satchel.keep.sessions.caller import VARIABLE
@@ -34,8 +35,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take in the option."""
+    """Take in the option, and choose where the processes of this run find PostgreSQL."""
     over_server.is_asked_for = config.getoption("--over-server")
+    if not hasattr(config, "workerinput"):
+        postgres_cluster.begin()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop the PostgreSQL of this run."""
+    if not hasattr(config, "workerinput"):
+        postgres_cluster.end()
 
 
 @pytest.hookimpl(wrapper=True)
