@@ -9,7 +9,8 @@ import psycopg
 from psycopg import Connection
 
 from satchel.base.errors import Busy, NotKept, SatchelError
-from satchel.store.postgres import failures, migrations
+from satchel.store.failures import newer
+from satchel.store.postgres import failures
 from satchel.store.postgres.database import Database, Shared
 from satchel.store.postgres.group import Batch
 from satchel.store.postgres.transaction import PostgresTransaction
@@ -165,7 +166,7 @@ class Writer:
             xid, needed = row
         shared.xid = str(xid)
         if isinstance(needed, int) and needed > SCHEMA_VERSION:
-            raise migrations.newer(self._database.location, needed, "written")
+            raise newer(self._database.location, needed, "written")
         return shared
 
     def take_back(self, batch: Batch[Shared], transaction: PostgresTransaction) -> None:
