@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from satchel.base.clock import Clock, system_clock
 from satchel.base.config import FILE_NAME as CONFIG_FILE_NAME
 from satchel.base.config import Config, load_config
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, Refused, Unavailable
 from satchel.base.folders import config_folder, state_folder
-from satchel.base.paths import StorePlace, locate_store
+from satchel.base.paths import StorePlace, locate_store, named_store
 from satchel.base.retention import Retention
 from satchel.base.text import check_encodable, check_name, nameable
 from satchel.base.vocabulary import ALL_RUNS
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.caller import COMMAND, HOOK, Caller
+from satchel.keep.sessions.caller import COMMAND, HOOK, SERVER, Caller
 from satchel.store.known_stores import KnownStores
 from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from satchel.keep.sessions.service import Sessions
     from satchel.keep.shared.service import SharedTexts
     from satchel.keep.strategies import Strategies
+    from satchel.store.engine import Engine
+    from satchel.store.postgres.address import Address
 
 
 class Remote(Protocol):
@@ -344,9 +346,12 @@ class Satchel:
 _MIGRATES = {COMMAND: True, HOOK: False}
 """Who brings a store of an older version up to date, also to read it, and who never does, for want of time."""
 
+_OF_AGENTS = frozenset({SERVER, HOOK})
+"""Who works for an agent, and reaches a database through a server alone."""
+
 
 def open_satchel(
-    db: str | os.PathLike[str] | None = None,
+    db: str | os.PathLike[str] | Address | None = None,
     project: str | None = None,
     agent: str | None = None,
     run: str | None = None,
@@ -363,8 +368,10 @@ def open_satchel(
     """Open the store that belongs to a folder, as git finds its own.
 
     Args:
-        db: the store's file; None takes ``SATCHEL_DB``, else the nearest ``.satchel/satchel.db`` upwards, else a new
-            one at the root of the git repository (for a linked worktree, of its main worktree).
+        db: the store's file, or for administration its PostgreSQL database, as in
+            ``postgresql://USER@HOST/DATABASE?schema=NAME``; None takes ``SATCHEL_DB``, else the nearest
+            ``.satchel/satchel.db`` upwards, else a new one at the root of the git repository (for a linked worktree,
+            of its main worktree).
         project: the project's name; None takes ``SATCHEL_PROJECT``, else ``project.name``, else that of the folder.
         agent: who acts where a call names nobody; None takes ``SATCHEL_AGENT``.
         run: the run where a call names none; None takes ``SATCHEL_RUN``, and without it writes go to the run ``main``
@@ -384,12 +391,16 @@ def open_satchel(
         The opened Satchel; ``config.warnings`` says what was wrong in the configuration.
 
     Raises:
-        Refused: there is no project here, or something that lies here is not to be trusted.
-        InvalidInput: a name or path is not acceptable.
-        Unavailable: a database URL was given.
+        Refused: there is no project here, or something that lies here is not to be trusted, or an agent's program was
+            given a database.
+        InvalidInput: a name, path or URL is not acceptable.
+        Unavailable: the extra ``postgres`` is not installed, or the URL is that of another database.
     """
     environ = os.environ if environ is None else environ
     known = KnownStores(state_folder())
+    address: Address | None = None
+    if db is not None and not isinstance(db, str | os.PathLike):
+        address, db = db, db.shown
     place = locate_store(
         db,
         environ,
@@ -398,25 +409,33 @@ def open_satchel(
         is_tree=lambda file: (store := known.at(file)) is not None and store.tree,
         is_listed=lambda file: known.at(file) is not None,
     )
-    check_encodable(place.file, "the store's path")
+    check_encodable(place.file or "", "the store's path")
     check_encodable(place.files_root or "", "the project's folder")
     config = load_config(place.folder, environ, settings, user_file=config_folder() / CONFIG_FILE_NAME, root=place.root)
-    trust = Trust(
-        place.file,
-        known,
-        clock,
-        folders=[Path(folder) for folder in config.trust_folders],
-        everywhere=environ.get("SATCHEL_TRUST", "").lower() in {"1", "true"},
-    )
     acting = as_caller(caller, environ)
-    engine = SqliteEngine(
-        Access(place.file, config.store_durability, config.store_lock_wait_ms),
-        read_only=read_only,
-        migrates=_MIGRATES.get(acting.kind) if migrates is None and acting is not None else migrates,
-        clock=clock,
-        backups_keep=config.store_backups_keep,
-        trust=trust,
-    )
+    if migrates is None and acting is not None:
+        migrates = _MIGRATES.get(acting.kind)
+    engine: Engine
+    if place.file is None:
+        if acting is not None and acting.kind in _OF_AGENTS:
+            raise through_a_server()
+        at = address or named_store(db, environ) or ""
+        engine = _database_engine(at, config, clock, read_only=read_only, migrates=migrates)
+    else:
+        engine = SqliteEngine(
+            Access(place.file, config.store_durability, config.store_lock_wait_ms),
+            read_only=read_only,
+            migrates=migrates,
+            clock=clock,
+            backups_keep=config.store_backups_keep,
+            trust=Trust(
+                place.file,
+                known,
+                clock,
+                folders=[Path(folder) for folder in config.trust_folders],
+                everywhere=environ.get("SATCHEL_TRUST", "").lower() in {"1", "true"},
+            ),
+        )
 
     def named(value: str | None, variable: str, field: str) -> str | None:
         value = value if value is not None else environ.get(variable) or None
@@ -447,6 +466,37 @@ def open_satchel(
         caller=acting,
     )
     return Satchel(workplace, place, config, environ)
+
+
+def through_a_server() -> Refused:
+    """Return the error for an agent's program that was given a database."""
+    return Refused(
+        "agents reach a store in a database through a server alone, which keeps its password from them",
+        "Run `satchel serve` beside the database, and set SATCHEL_URL and SATCHEL_TOKEN here instead",
+    )
+
+
+def _database_engine(
+    address: Address | str, config: Config, clock: Clock, *, read_only: bool, migrates: bool | None
+) -> Engine:
+    from satchel.store.postgres.address import parse
+
+    if isinstance(address, str):
+        address = parse(address)
+    try:
+        from satchel.store.postgres.engine import PostgresEngine
+    except ImportError as error:
+        raise Unavailable(
+            f"a store in PostgreSQL needs more packages ({error})", 'Run pip install "satchel[postgres]"'
+        ) from None
+    return PostgresEngine(
+        address,
+        read_only=read_only,
+        migrates=migrates,
+        clock=clock,
+        wait_ms=config.store_lock_wait_ms,
+        durability=config.store_durability,
+    )
 
 
 def as_caller(caller: str | Caller | None, environ: Mapping[str, str]) -> Caller | None:

@@ -36,6 +36,9 @@ RESERVED_VARIABLES = {
 
 _YOUR_FILE = "your config.toml"
 _PROJECTS = "projects"
+_DATABASES = "databases"
+"""Tables for ``satchel serve``, which reads them itself."""
+
 _SHOWN_CHARS = 60
 
 
@@ -199,6 +202,7 @@ def _from_files(
     if user_file is not None:
         try:
             tables = read_file(user_file, links=True)
+            tables.pop(_DATABASES, None)
             of_projects = tables.pop(_PROJECTS, {})
             user = flat(tables)
             if isinstance(of_projects, dict):

@@ -14,6 +14,9 @@ from satchel.base.records import NamedTuple, dataclass, field, replace
 FOLDER_NAME = ".satchel"
 FILE_NAME = "satchel.db"
 
+_DATABASES = ("postgresql:", "postgres:")
+_PASSWORD = "password="  # noqa: S105 -- what libpq calls it in a string that is no URL
+
 _MAX_POINTER_BYTES = 16_384
 
 _INIT_HINT = (
@@ -58,7 +61,7 @@ class StorePlace:
     """Where a store is, or is to be made, and the project that this folder belongs to.
 
     Attributes:
-        file: absolute path of the database file.
+        file: absolute path of the database file; None of a store in a database, whose address is not repeated here.
         exists: whether the file is there already.
         root: the project's root folder, or None outside any project.
         worktree: the linked worktree that the search started in, or None in the main one.
@@ -66,7 +69,7 @@ class StorePlace:
         found: how the store was found, in words.
     """
 
-    file: Path
+    file: Path | None
     exists: bool
     root: Path | None
     worktree: Path | None
@@ -74,14 +77,14 @@ class StorePlace:
     found: str = field(default="", compare=False)
 
     @property
-    def folder(self) -> Path:
-        """The folder that holds the store, its configuration and its backups."""
-        return self.file.parent
+    def folder(self) -> Path | None:
+        """The folder that holds the store, its configuration and its backups; None of a store in a database."""
+        return None if self.file is None else self.file.parent
 
     @property
     def owns_folder(self) -> bool:
         """Whether the folder is a ``.satchel`` of ours, with modes and a .gitignore that we set."""
-        return self.folder.name == FOLDER_NAME
+        return self.folder is not None and self.folder.name == FOLDER_NAME
 
     @property
     def files_root(self) -> Path | None:
@@ -113,6 +116,16 @@ class _Repository:
         return self.top not in {self.home, self.root}
 
 
+def named_store(db: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> str | None:
+    """Return what a caller names as the store, else what ``SATCHEL_DB`` names; None where nothing does."""
+    return os.fspath(db) if db is not None else environ.get("SATCHEL_DB") or None
+
+
+def is_database(named: str) -> bool:
+    """Whether a text names a store in a database, well or badly, and not a file."""
+    return named.startswith(_DATABASES)
+
+
 def locate_store(
     db: str | os.PathLike[str] | None,
     environ: Mapping[str, str],
@@ -129,7 +142,7 @@ def locate_store(
     at the top of the repository, outside of one at the first folder of another user, and always below the home folder.
 
     Args:
-        db: a path given by the caller, or None.
+        db: a path or the URL of a database, given by the caller, or None.
         environ: the environment, for SATCHEL_DB and HOME.
         cwd: the folder to start from.
         here: take ``cwd`` itself when no store and no repository is found (``satchel init``).
@@ -140,14 +153,14 @@ def locate_store(
         Refused: there is no project here, or it would be the home folder or the file system's root, or the store
             upwards stands in another user's folder, or the repository does not know this linked worktree.
         InvalidInput: the named path is a folder or its folder does not exist.
-        Unavailable: a database URL was given, which only the PostgreSQL engine could open.
+        Unavailable: the URL of something else than a PostgreSQL database was given.
     """
     cwd = cwd.resolve()
     forbidden = _never_a_project(environ)
     repository = _find_repository(cwd)
     if repository is not None and repository.top in forbidden:
         repository = None  # dotfiles under version control do not make the home folder a project
-    named = os.fspath(db) if db is not None else environ.get("SATCHEL_DB") or None
+    named = named_store(db, environ)
     if named is not None:
         place = _named_place(named, cwd, repository, forbidden)
         return replace(place, found="named by --db or db=" if db is not None else "named by SATCHEL_DB")
@@ -160,14 +173,14 @@ def locate_store(
                 break
             raise _of_another_user(folder)
         if file.exists():
-            return replace(_place_at(folder, repository), found=_where(folder, cwd, repository))
+            return replace(_place_at(folder, repository, file), found=_where(folder, cwd, repository))
     if repository is not None:
         for folder in repository.top.parents:
             if folder in forbidden:
                 break
             file = folder / FOLDER_NAME / FILE_NAME
             if file.exists() and is_tree(file):
-                return replace(_place_at(folder, None), found=f"that of the tree {folder}, above the repository")
+                return replace(_place_at(folder, None, file), found=f"that of the tree {folder}, above the repository")
         root = repository.home
     elif here:
         root = cwd
@@ -175,7 +188,7 @@ def locate_store(
         raise NoProject(f"{cwd} is not inside a project: no {FOLDER_NAME} folder, no git repository", _INIT_HINT)
     if root in forbidden:
         raise NoProject(f"{root} is no place for a project's store", _INIT_HINT)
-    return replace(_place_at(root, repository), found=_where(root, cwd, repository))
+    return replace(_place_at(root, repository, root / FOLDER_NAME / FILE_NAME), found=_where(root, cwd, repository))
 
 
 def worktree_of(path: str) -> Worktree | None:
@@ -264,9 +277,17 @@ def _never_a_project(environ: Mapping[str, str]) -> frozenset[Path]:
 
 
 def _named_place(named: str, cwd: Path, repository: _Repository | None, forbidden: frozenset[Path]) -> StorePlace:
+    if is_database(named):
+        if repository is None and cwd in forbidden:
+            return StorePlace(None, exists=False, root=None, worktree=None, suggested_name=cwd.name or "project")
+        return _place_at(cwd if repository is None else repository.home, repository, None)
     scheme, separator, _ = named.partition("://")
-    if separator:
-        raise Unavailable(f"a store at a {scheme} URL is not supported yet", "Give the path of a file: --db PATH")
+    if (separator and scheme.isalnum()) or named.startswith(_PASSWORD) or f" {_PASSWORD}" in named:
+        # nothing else of it is repeated: it may hold a password
+        raise Unavailable(
+            f"a store at a {scheme} URL is not supported" if separator else "a store is not named by its parameters",
+            "Give the path of a file, or postgresql://USER@HOST/DATABASE?schema=NAME",
+        )
     if "\0" in named or not named.strip():
         raise InvalidInput("the store's path is empty or holds a NUL", "Give the path of a file: --db PATH")
     file = (cwd / Path(named).expanduser()).absolute()
@@ -282,12 +303,12 @@ def _named_place(named: str, cwd: Path, repository: _Repository | None, forbidde
     return _place_at(cwd if repository is None else repository.home, repository, file)
 
 
-def _place_at(folder: Path, repository: _Repository | None, file: Path | None = None) -> StorePlace:
-    file = file or folder / FOLDER_NAME / FILE_NAME
+def _place_at(folder: Path, repository: _Repository | None, file: Path | None) -> StorePlace:
+    exists = file is not None and file.exists()
     if repository is None or repository.home != folder:
-        return StorePlace(file, file.exists(), folder, None, folder.name or file.stem)
+        return StorePlace(file, exists, folder, None, folder.name or (file.stem if file else "project"))
     worktree = repository.top if repository.linked else None
-    return StorePlace(file, file.exists(), repository.root, worktree, repository.name)
+    return StorePlace(file, exists, repository.root, worktree, repository.name)
 
 
 def _search_path(cwd: Path, repository: _Repository | None) -> Iterator[Path]:

@@ -77,7 +77,7 @@ def _count(environ: Mapping[str, str]) -> AtWork | None:
             if satchel.remote is not None:
                 counts: AtWork = satchel.remote.call("line_counted")
                 return counts
-            return counted(satchel) if satchel.place.exists else None
+            return counted(satchel) if satchel.workplace.engine.exists() else None
 
 
 def counted(satchel: Satchel) -> AtWork:

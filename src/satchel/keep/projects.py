@@ -92,8 +92,9 @@ _BY_ROOT = f"{_ANY} WHERE root = :root ORDER BY id"
 def find(transaction: Transaction, workplace: Workplace) -> Project | None:
     """Return the workplace's project, or None where nothing was written for it yet.
 
-    A project that was named is found by its name. Another is found by its root folder; and where that folder was moved,
-    it is the only project of the store, its recorded root is gone, and the store came along or the name is the same.
+    A project that was named is found by its name, and so is any in a database, which many machines share. Another is
+    found by its root folder; and where that folder was moved, it is the only project of the store, its recorded root is
+    gone, and the store came along or the name is the same.
 
     Raises:
         Conflict: the name it would get belongs to a project with another root: a store that was restored, or copied,
@@ -101,6 +102,8 @@ def find(transaction: Transaction, workplace: Workplace) -> Project | None:
     """
     if workplace.project_name is not None:
         return named(transaction, workplace.project_name)
+    if workplace.engine.folder is None:
+        return named(transaction, workplace.suggested_name)
     row = transaction.one(_BY_ROOT, {"root": workplace.root})
     if row:
         return Project(*row)
@@ -163,8 +166,8 @@ def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
 
 
 def _root_here(workplace: Workplace) -> str | None:
-    """Return the root that is recorded of a project: none of a caller elsewhere, of whom there may be several."""
-    return workplace.root if caller_elsewhere() is None else None
+    """Return the root that is recorded of a project: none where callers on several machines may have it."""
+    return workplace.root if caller_elsewhere() is None and workplace.engine.folder is not None else None
 
 
 def _seed(transaction: Transaction, table: str, names: Sequence[str], project_id: int, now: int) -> None:

@@ -134,6 +134,10 @@ class _Engine:
         notes = self._calls.take_side("notes")
         return None if notes is NOTHING else str(notes)
 
+    def retrying(self, work: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the work as it is: the server does it again where that is needed."""
+        return work
+
     def interrupter(self) -> Callable[[], None]:
         """Return what ends the call that the calling thread makes when it is called."""
         return self._calls.interrupter()
@@ -158,7 +162,7 @@ class _Engine:
             "Run the command on the server's machine, or name a store by --db",
         )
 
-    exists = state = of_project = look = write = watch = without_deadline = check_files = check_again = read
+    exists = state = probe = of_project = look = write = watch = without_deadline = check_files = check_again = read
 
 
 def engine_of(calls: Calls) -> Engine:

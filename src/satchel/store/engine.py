@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
     from contextlib import AbstractContextManager
     from pathlib import Path
+    from typing import ParamSpec, TypeVar
 
     from satchel.base.clock import Clock
     from satchel.store.accepting import Accepted
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from satchel.store.moving.taking import Taker
     from satchel.store.transaction import Transaction
     from satchel.store.upkeep import Restored, Shrunk
+
+    Given = ParamSpec("Given")
+    Answer = TypeVar("Answer")
 
 
 class State(NamedTuple):
@@ -96,6 +100,16 @@ class Engine(Protocol):
     def state(self) -> State:
         """Look at what is where the store is to be, without reading it."""
 
+    def probe(self, wait_ms: int) -> None:
+        """Write and read in the store really, so that a disk that fails, or a lock that stays, shows.
+
+        Args:
+            wait_ms: how long to wait for others, in milliseconds.
+
+        Raises:
+            SatchelError: it does not work.
+        """
+
     def of_project(self, name: str) -> Engine:
         """Return an engine on the same store that works for one project: its writes wait for those of no other.
 
@@ -141,6 +155,12 @@ class Engine(Protocol):
 
     def without_deadline(self) -> AbstractContextManager[None]:
         """Let the statements of the calling thread take as long as they need: for upkeep that reads or writes all."""
+
+    def retrying(self, work: Callable[Given, Answer]) -> Callable[Given, Answer]:
+        """Return what does a piece of work, and once more alone where a commit that it shared with others has failed.
+
+        It is done once more only where nothing of it was kept.
+        """
 
     def take_note(self) -> str | None:
         """Say how many rows were left out in this thread since it was last asked, or None."""

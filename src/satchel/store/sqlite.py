@@ -25,6 +25,7 @@ from satchel.store.trust import Trust
 from satchel.store.turnstile import Turnstile
 
 if TYPE_CHECKING:
+    from satchel.store.engine import Answer, Given
     from satchel.store.sqlite_upkeep import SqliteUpkeep
 
 _LONGEST_TURN_SECONDS = 2.0
@@ -123,6 +124,14 @@ class SqliteEngine:
         except OSError:
             return State(None, 0)
         return State((status.st_dev, status.st_ino) if status.st_size else None, status.st_mtime_ns)
+
+    def probe(self, wait_ms: int) -> None:
+        """Write and read the file really; a write of what is there already would write no page."""
+        with self.write(wait_ms) as transaction:
+            transaction.run("UPDATE store SET created_at = created_at + 1")
+            transaction.run("UPDATE store SET created_at = created_at - 1")
+        with self.read() as transaction:
+            transaction.one("SELECT created_at FROM store")
 
     def of_project(self, _name: str) -> SqliteEngine:
         """Return this engine: a file has one writer, whatever it writes for."""
@@ -334,6 +343,10 @@ class SqliteEngine:
     def without_deadline(self) -> AbstractContextManager[None]:
         """Let the statements of the calling thread take as long as they need: for upkeep that reads or writes all."""
         return self._running.without_deadline()
+
+    def retrying(self, work: Callable[Given, Answer]) -> Callable[Given, Answer]:
+        """Return the work as it is: each commit here is of one transaction alone."""
+        return work
 
     def take_note(self) -> str | None:
         """Say how many rows were left out in this thread since it was last asked, or None."""

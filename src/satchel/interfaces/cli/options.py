@@ -27,7 +27,13 @@ class Option:
     metavar: str | None = None
 
 
-DB = Option("--db", "db", "The store's file. Default: found as git finds its own. [env: SATCHEL_DB]", "PATH")
+DB = Option(
+    "--db",
+    "db",
+    "The store's file, or a postgresql:// URL to look after a team's. Default: found as git finds its own. "
+    "[env: SATCHEL_DB]",
+    "PATH",
+)
 PROJECT = Option("--project", "project", "The project, where a store holds several. [env: SATCHEL_PROJECT]", "NAME")
 RUN = Option("--run", "run_id", "The run. Default: main to write, all to read. [env: SATCHEL_RUN]", "ID")
 AGENT = Option("--agent", "agent", "Who acts. [env: SATCHEL_AGENT]", "NAME")

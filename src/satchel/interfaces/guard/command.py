@@ -111,7 +111,7 @@ def _check(staged: Staged, environ: Mapping[str, str]) -> CommitCheck | None:
     )
     mode = satchel.config.guard_claims
     root = satchel.workplace.files_root
-    is_there = satchel.remote is not None or satchel.place.file.exists()
+    is_there = satchel.remote is not None or satchel.workplace.engine.exists()
     if mode == "off" or root is None or not is_there:
         return None
     # the store may be that of a folder around the repository, whose files are named from there

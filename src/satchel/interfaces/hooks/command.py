@@ -163,7 +163,7 @@ def open_for(event: HookEvent, folder: str, environ: Mapping[str, str]) -> Satch
         settings={"store.durability": "relaxed", "store.lock_wait_ms": HOOK_WAIT_MS},
         caller=Caller.of_hook(environ, event.client, event.session_id, begins=event.happening == events.START),
     )
-    if satchel.remote is not None or satchel.place.file.exists():
+    if satchel.remote is not None or satchel.place.exists:
         return satchel
     satchel.close()
     return None

@@ -71,7 +71,7 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
     if satchel is None:
         return ["puts in nothing: the project has no store; `satchel init` makes one"]
     with satchel:
-        lines = [f"store: {satchel.place.file if satchel.remote is None else satchel.remote.where}"]
+        lines = [f"store: {satchel.workplace.engine.location}"]
         if state.is_paused(folder):
             lines.append("paused: `satchel pause --off` lets hooks speak again")
         if event.happening == events.PROMPT:

@@ -10,6 +10,9 @@ AGENT, PERSON = "agent", "person"
 ROLES = (AGENT, PERSON)
 """Who holds a token: a program in which agents work, or a person."""
 
+Store = Path | str
+"""Where a token leads: a file, or ``postgresql:NAME`` for a database of the server's configuration."""
+
 
 @dataclass(frozen=True, slots=True)
 class Access:
@@ -19,7 +22,7 @@ class Access:
         token: its public id.
         name: what the person who made it calls it.
         role: :data:`AGENT` or :data:`PERSON`.
-        store: the store's file, an absolute path.
+        store: the store's file, an absolute path; or what stands for a database: ``postgresql:NAME``.
         project: the one project of the store that it leads to, by name.
         agent: who acts where a call names nobody; None leaves that to the call.
         read_only: refuse every write.
@@ -28,7 +31,7 @@ class Access:
     token: str
     name: str
     role: str
-    store: Path
+    store: Store
     project: str
     agent: str | None = None
     read_only: bool = False

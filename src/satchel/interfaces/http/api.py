@@ -59,7 +59,7 @@ def routes(serving: Serving) -> list[BaseRoute]:
             )
 
         arguments = given.get("named") if is_call else given
-        said = await _run(request, work, partial(turns.run, access.store, name, arguments))
+        said = await _run(request, work, partial(turns.run, access, name, arguments))
         return _json(said, _status(said) if is_call else 200)
 
     async def described(_request: Request) -> Response:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from pathlib import Path
 from typing import Protocol
 
 from starlette.applications import Starlette
@@ -17,7 +16,7 @@ from starlette.routing import BaseRoute
 
 from satchel.base.errors import SatchelError
 from satchel.interfaces.http import api, events, health, mcp, metrics
-from satchel.interfaces.http.access import Access
+from satchel.interfaces.http.access import Access, Store
 from satchel.interfaces.http.failing import Refusal, body_of, headers_of, internal, refusal_of
 from satchel.interfaces.http.followers import Followers
 from satchel.interfaces.http.gate import Gate
@@ -37,8 +36,8 @@ class TokenBook(Protocol):
     def access_of(self, token_id: str) -> Access | None:
         """Return the rights of the token of a public id; None as for :meth:`access`."""
 
-    def stores(self) -> list[Path]:
-        """Return the files of the stores that active tokens lead to."""
+    def stores(self) -> list[Store]:
+        """Return the stores that active tokens lead to."""
 
 
 class Serving:
@@ -64,7 +63,7 @@ class Serving:
         stores: Stores,
         settings: Settings | None = None,
         logins: Logins | None = None,
-        own_stores: Sequence[Path] = (),
+        own_stores: Sequence[Store] = (),
     ) -> None:
         self.tokens = tokens
         self.stores = stores

@@ -167,9 +167,7 @@ class Calls:
             run_id=standing.get("run"),
         )
         if standing.get("read_only"):
-            workplace = replace(
-                workplace, engine=self._stores.opened(ask.access.store, read_only=True).workplace.engine
-            )
+            workplace = replace(workplace, engine=self._stores.engine(ask.access, read_only=True))
         config = _with_settings(satchel.config, ask.member("settings", dict))
         return Satchel(workplace, satchel.place, config, satchel.environ)
 
@@ -180,7 +178,8 @@ class Calls:
         if ask.name == RECORD:
             return self._recorded(ask, arguments)
         if ask.name in SERVED:
-            answer = _fitting(_service(satchel, ask), arguments, named)
+            service = satchel.workplace.engine.retrying(_service(satchel, ask))
+            answer = _fitting(service, arguments, named)
             elsewhere.is_done = True
             receipt = self._receipt(ask, satchel, arguments, answer)
             answer = replace(answer, prepared=None) if ask.name == "moments.make" else answer

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from satchel.base.errors import SatchelError
 from satchel.interfaces.http import logs
 
 if TYPE_CHECKING:
-    from satchel.interfaces.http.access import Access
+    from satchel.interfaces.http.access import Access, Store
     from satchel.interfaces.http.app import Serving
     from satchel.interfaces.http.stores import Stores
 
@@ -43,16 +42,16 @@ class Health:
         self._stores = stores
         self._seconds = seconds
         self._now = now
-        self._found: dict[Path, tuple[float, str]] = {}
+        self._found: dict[Store, tuple[float, str]] = {}
         self._threads = anyio.CapacityLimiter(_THREADS)
-        self._locks: dict[Path, asyncio.Lock] = {}
+        self._locks: dict[Store, asyncio.Lock] = {}
 
     async def every(self) -> str:
         """Return :data:`OK`, or what is wrong with the first open store that is not."""
-        states = [await self.of(satchel.place.file) for satchel in self._stores.every()]
+        states = [await self.of(store) for store in self._stores.every()]
         return next((state for state in states if state != OK), OK)
 
-    async def of(self, store: Path) -> str:
+    async def of(self, store: Store) -> str:
         """Return :data:`OK`, or the code of what is wrong with a store."""
         async with self._locks.setdefault(store, asyncio.Lock()):
             at, state = self._found.get(store, (0.0, ""))
@@ -61,7 +60,7 @@ class Health:
                 self._found[store] = (self._now(), state)
             return state
 
-    async def _ask(self, store: Path) -> str:
+    async def _ask(self, store: Store) -> str:
         try:
             async with asyncio.timeout(_LONGEST_SECONDS):
                 await anyio.to_thread.run_sync(partial(self._try, store), abandon_on_cancel=True, limiter=self._threads)
@@ -74,14 +73,8 @@ class Health:
             return "internal"
         return OK
 
-    def _try(self, store: Path) -> None:
-        engine = self._stores.opened(store).workplace.engine
-        with engine.write(_WAIT_MS) as transaction:
-            # to its own value a page would not be written
-            transaction.run("UPDATE store SET created_at = created_at + 1")
-            transaction.run("UPDATE store SET created_at = created_at - 1")
-        with engine.read() as transaction:
-            transaction.one("SELECT created_at FROM store")
+    def _try(self, store: Store) -> None:
+        self._stores.opened(store).workplace.engine.probe(_WAIT_MS)
 
 
 def routes(serving: Serving) -> list[BaseRoute]:

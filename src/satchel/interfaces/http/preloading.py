@@ -6,13 +6,12 @@ import importlib
 import pkgutil
 from collections.abc import Iterable
 from contextlib import suppress
-from pathlib import Path
 
 import satchel
 from satchel.base.errors import SatchelError
 from satchel.brief.briefing.collecting import Deadline
 from satchel.brief.moments import START
-from satchel.interfaces.http.access import AGENT, Access
+from satchel.interfaces.http.access import AGENT, Access, Store
 from satchel.interfaces.http.room import rendering
 from satchel.interfaces.http.stores import Stores
 
@@ -34,14 +33,14 @@ def preload() -> None:
     rendering.prepare()
 
 
-def warm(stores: Stores, projects: Iterable[tuple[Path, str]]) -> None:
+def warm(stores: Stores, projects: Iterable[tuple[Store, str]]) -> None:
     """Open the stores that tokens lead to, and brief and search once.
 
     The vocabulary that counts tokens is left out: it takes 43 MB, and hooks do without. What cannot be opened now says
     so to whom it concerns, when it is asked for.
 
     Args:
-        projects: the file of a store with the name of a project in it.
+        projects: a store with the name of a project in it.
     """
     by_store = dict(projects)
     for store, project in list(by_store.items())[:_MOST_STORES]:

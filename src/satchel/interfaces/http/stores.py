@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,9 +12,11 @@ from satchel.base import processes
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import replace
 from satchel.client import Satchel, open_satchel
-from satchel.interfaces.http.access import Access
+from satchel.interfaces.http.access import Access, Store
+from satchel.interfaces.http.databases import Databases, name_of
 from satchel.keep import projects
 from satchel.keep.sessions.caller import Caller
+from satchel.store.engine import Engine
 
 
 class Stores:
@@ -21,12 +24,14 @@ class Stores:
 
     Args:
         environ: the server's environment.
+        databases: those of its configuration; None where it has none.
     """
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], databases: Databases | None = None) -> None:
+        self._databases = databases or Databases(Path(os.devnull))
         self._environ = {name: value for name, value in environ.items() if name not in _OF_CALLERS}
-        self._opened: dict[tuple[Path, bool], Satchel] = {}
-        self._roots: dict[tuple[Path, str], str | None] = {}
+        self._opened: dict[tuple[Store, bool], Satchel] = {}
+        self._roots: dict[tuple[Store, str], str | None] = {}
         self._machine = processes.machine()
         self._lock = threading.Lock()
 
@@ -44,10 +49,12 @@ class Stores:
             SatchelError: the store is not to be believed, or cannot be opened.
         """
         opened = self.opened(access.store, read_only=access.read_only)
+        engine = self.engine(access, read_only=access.read_only)
         # an engine looks at them when it opens the file; a server may have opened it weeks ago
-        opened.workplace.engine.check_files()
+        engine.check_files()
         workplace = replace(
             opened.workplace,
+            engine=engine,
             project_name=access.project,
             root=None,
             files_root=None,
@@ -61,13 +68,25 @@ class Stores:
         config = replace(opened.config, settings=told, warnings=())
         return Satchel(workplace, opened.place, config, self._environ)
 
-    def opened(self, store: Path, *, read_only: bool = False) -> Satchel:
-        """Return a store, opened."""
+    def engine(self, access: Access, *, read_only: bool) -> Engine:
+        """Return the engine for the project of a token."""
+        return self.opened(access.store, read_only=read_only).workplace.engine.of_project(access.project)
+
+    def opened(self, store: Store, *, read_only: bool = False) -> Satchel:
+        """Return a store, opened.
+
+        Raises:
+            SatchelError: it is a database that the configuration does not name, or names wrongly.
+        """
         key = store, read_only
         with self._lock:
             if key not in self._opened:
                 self._opened[key] = open_satchel(
-                    store, cwd=store.parent, environ=self._environ, read_only=read_only, migrates=not read_only
+                    store if isinstance(store, Path) else self._databases.address(name_of(store)),
+                    cwd=store.parent if isinstance(store, Path) else Path("/"),
+                    environ=self._environ,
+                    read_only=read_only,
+                    migrates=not read_only,
                 )
             return self._opened[key]
 
@@ -92,21 +111,23 @@ class Stores:
             with engine.read() as transaction:
                 found = projects.named(transaction, access.project)
             # a project that was begun over the server has none, unless the store lies in its folder
-            folder = access.store.parent
-            root = str(folder.parent) if folder.name == FOLDER_NAME else None
+            folder = engine.folder
+            root = str(folder.parent) if folder is not None and folder.name == FOLDER_NAME else None
             if found is None:
                 return root
             self._roots[key] = found.root or root
         return self._roots[key]
 
-    def every(self) -> list[Satchel]:
+    def every(self) -> list[Store]:
         """Return the stores that are open."""
         with self._lock:
-            return list(self._opened.values())
+            return list(dict.fromkeys(store for store, _ in self._opened))
 
     def close(self) -> None:
         """Close all of them."""
-        for satchel in self.every():
+        with self._lock:
+            opened = list(self._opened.values())
+        for satchel in opened:
             satchel.close()
 
 

@@ -17,13 +17,16 @@ from satchel.base.errors import Conflict, InvalidInput, NotFound, unknown_name
 from satchel.base.records import dataclass, field_names, replace
 from satchel.base.redaction import redact
 from satchel.base.text import check_name
-from satchel.interfaces.http.access import AGENT, ROLES, Access
+from satchel.interfaces.http.access import AGENT, ROLES, Access, Store
+from satchel.interfaces.http.databases import is_database
 from satchel.interfaces.http.private_file import Book, PrivateFile
 from satchel.keep.names import check_identifier, is_persons
 
 ACTIVE, EXPIRED, REVOKED = "active", "expired", "revoked"
 
-_FILE_NAME, _SCHEMA = "tokens.json", 1
+_FILE_NAME, _SCHEMA = "tokens.json", 2
+_SCHEMAS = (1, _SCHEMA)
+"""Those that can be read; in the first every store is a file."""
 _ID = r"[0-9a-f]{10}"
 _TEXT = re.compile(rf"satchel_({_ID})_([A-Za-z0-9_-]{{43}})")
 _SECRET_BYTES = 32
@@ -47,7 +50,7 @@ class Token:
         id: its public id, ten hexadecimal digits.
         name: what the person who made it calls it.
         role: :data:`~satchel.interfaces.http.access.AGENT` or ``PERSON``.
-        store: the store's file, an absolute path.
+        store: the store's file, an absolute path; or what stands for a database: ``postgresql:NAME``.
         project: the one project of the store that it leads to, by name.
         agent: who acts where a call names nobody; None leaves that to the call.
         read_only: refuse every write.
@@ -60,7 +63,7 @@ class Token:
     id: str
     name: str
     role: str
-    store: Path
+    store: Store
     project: str
     agent: str | None
     read_only: bool
@@ -95,7 +98,7 @@ class Tokens:
         self,
         name: str,
         *,
-        store: Path,
+        store: Store,
         project: str,
         role: str = AGENT,
         agent: str | None = None,
@@ -106,7 +109,7 @@ class Tokens:
 
         Args:
             name: what it is called; no other active token has this name.
-            store: the store's file.
+            store: the store's file, or what stands for a database.
             project: the project of the store that it leads to.
             role: who holds it.
             agent: who acts where a call names nobody.
@@ -121,6 +124,7 @@ class Tokens:
             Conflict: an active token has the name.
             Refused: the file of tokens is not to be believed, or cannot be written.
         """
+        store = store.absolute() if isinstance(store, Path) else store
         name, project = check_identifier(name, "name"), check_name(project, "project")
         agent = None if agent is None else check_identifier(agent, "agent")
         if role not in ROLES:
@@ -140,7 +144,7 @@ class Tokens:
             while (token_id := secrets.token_hex(5)) in kept or token_id in names:
                 pass
             secret = secrets.token_urlsafe(_SECRET_BYTES)
-            token = Token(token_id, name, role, store.absolute(), project, agent, read_only, now, expires_at)
+            token = Token(token_id, name, role, store, project, agent, read_only, now, expires_at)
             self._save([*kept.values(), _Kept(token, _digest(secret))], now)
         return token, f"satchel_{token_id}_{secret}"
 
@@ -198,8 +202,8 @@ class Tokens:
         kept = self._book.current().get(token_id)
         return None if kept is None or _state(kept.token, self._clock()) != ACTIVE else _access(kept.token)
 
-    def stores(self) -> list[Path]:
-        """Return the files of the stores that active tokens lead to.
+    def stores(self) -> list[Store]:
+        """Return the stores that active tokens lead to.
 
         Raises:
             Refused: the file of tokens is not to be believed.
@@ -294,7 +298,7 @@ def _read(content: bytes) -> dict[str, _Kept]:
     book = json.loads(content)
     if not isinstance(book, dict) or not isinstance(book.get("tokens"), list):
         raise ValueError("it holds no list of tokens")
-    if book.get("schema") != _SCHEMA:
+    if book.get("schema") not in _SCHEMAS:
         raise ValueError(f"it has the schema {book.get('schema')!r}, which another version of Satchel wrote")
     kept: dict[str, _Kept] = {}
     for number, fields in enumerate(book["tokens"], 1):
@@ -310,7 +314,9 @@ def _read_one(fields: Any) -> _Kept | None:
         return None
     if not all(type(fields[name]) in kinds for name, kinds in _KINDS.items()):
         return None
-    own = fields | {"store": Path(fields["store"])}
+    store = fields["store"]
+    own = fields | {"store": store if is_database(store) else Path(store)}
     digest = own.pop("sha256")
     is_right = re.fullmatch(_ID, own["id"]) and re.fullmatch("[0-9a-f]{64}", digest) and own["role"] in ROLES
-    return _Kept(Token(**own), bytes.fromhex(digest)) if is_right and own["store"].is_absolute() else None
+    is_right = is_right and (is_database(store) or own["store"].is_absolute())
+    return _Kept(Token(**own), bytes.fromhex(digest)) if is_right else None

@@ -229,10 +229,9 @@ class Operation(Declared):
         if satchel.remote is not None and not self.of_program:
             self.refuse_remote()
             return partial(satchel.remote.call, self.name, asks_notice=notice)
-        if isinstance(self.run, str):
-            bound: Callable[..., Any] = attrgetter(self.run)(satchel)
-            return bound
-        return partial(self.run, satchel)
+        bound = attrgetter(self.run)(satchel) if isinstance(self.run, str) else partial(self.run, satchel)
+        work: Callable[..., Any] = satchel.workplace.engine.retrying(bound)
+        return work
 
     def refuse_remote(self) -> None:
         """Refuse to run it over a server where it works only where the store is.

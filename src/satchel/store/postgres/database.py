@@ -89,13 +89,15 @@ class Shared:
 
 
 class _Alone(threading.local):
-    """What a thread has asked for.
+    """What a thread has asked for, and done.
 
     Attributes:
         is_asked: whether its writes share a transaction with nobody.
+        kept: how many of its transactions were kept.
     """
 
     is_asked = False
+    kept = 0
 
 
 class Database:
@@ -116,6 +118,7 @@ class Database:
         self.running: Running[PostgresTransaction] = Running(self.location)
         self.is_ready = False
         self.has_store = False
+        self.commits = 0
         self.without_id: frozenset[str] = frozenset()
         self.lock = threading.RLock()
         self._pool: ConnectionPool[Connection[Row]] | None = None

@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from copy import copy
+from functools import wraps
 from typing import TYPE_CHECKING
 
 import psycopg
 
 from satchel.base.clock import Clock, system_clock
-from satchel.base.errors import ReadOnly, Unavailable
+from satchel.base.errors import NotKept, ReadOnly, Unavailable
 from satchel.base.machine import caller_elsewhere
 from satchel.store import forks
+from satchel.store.engine import State
 from satchel.store.postgres import migrations
 from satchel.store.postgres.address import Address
 from satchel.store.postgres.database import Database
@@ -22,7 +25,9 @@ from satchel.store.running import Tracked
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
-    from satchel.store.engine import Upkeep
+    from pathlib import Path
+
+    from satchel.store.engine import Answer, Given, Upkeep
 
 _READ = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", None)
 
@@ -39,11 +44,11 @@ class PostgresEngine:
         durability: ``full`` waits for the disk with every commit; ``relaxed`` may lose the last ones.
 
     Attributes:
-        commits: how many transactions of this engine were kept.
         project: the project whose row a write locks, by name; None keeps everybody else out of the store.
     """
 
     has_daily_backups = False
+    folder: Path | None = None
 
     def __init__(
         self,
@@ -61,16 +66,22 @@ class PostgresEngine:
         self.migrates = not read_only if migrates is None else migrates
         self.clock = clock
         self.wait_ms = wait_ms
-        self.commits = 0
         self.project: str | None = None
-        self._root = self
+        self._of_projects: dict[str, PostgresEngine] = {}
 
     def of_project(self, name: str) -> PostgresEngine:
-        """Return an engine on the same connections whose writes keep others out of one project alone."""
-        bound = object.__new__(PostgresEngine)
-        bound.__dict__.update(self.__dict__)
-        bound.project = name
-        return bound
+        """Return the engine on the same connections whose writes keep others out of one project alone."""
+        with self.database.lock:
+            if name not in self._of_projects:
+                bound = copy(self)
+                bound.project = name
+                self._of_projects[name] = bound
+            return self._of_projects[name]
+
+    @property
+    def commits(self) -> int:
+        """How many transactions were kept, of the engines of all projects."""
+        return self.database.commits
 
     @property
     def upkeep(self) -> Upkeep:
@@ -81,6 +92,30 @@ class PostgresEngine:
         """Whether there is a store to read."""
         self._make_ready(writes=False)
         return self.database.has_store
+
+    def state(self) -> State:
+        """Return what is the same for every store at the address: whether one is gone, the next reading says."""
+        return State(self.location, 0)
+
+    def probe(self, wait_ms: int) -> None:
+        """Write and read in the store really, beside all projects, and wait for none.
+
+        Raises:
+            SatchelError: it does not work.
+        """
+        self._make_ready(writes=True)
+        database = self.database
+        connection = database.borrow(wait_ms / 1_000)
+        try:
+            with connection.pipeline():
+                connection.execute("BEGIN")
+                connection.execute(*database.settings(wait_ms))
+                connection.execute("UPDATE store SET created_at = created_at")
+                connection.execute("COMMIT")
+        except psycopg.Error as error:
+            raise database.explained(error) from error
+        finally:
+            database.give_back(connection, is_broken=connection.broken)
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
@@ -162,7 +197,8 @@ class PostgresEngine:
                 self._raise(error, transaction)
             raise
         writer.keep(batch, transaction, is_sent=is_sent)
-        self._root.commits += 1
+        self.database.commits += 1
+        self.database.alone.kept += 1
         if caller is not None:
             caller.after_commit()
 
@@ -198,6 +234,26 @@ class PostgresEngine:
     def without_deadline(self) -> AbstractContextManager[None]:
         """Let the statements of the calling thread take as long as they need: for upkeep that reads or writes all."""
         return self.database.running.without_deadline()
+
+    def retrying(self, work: Callable[Given, Answer]) -> Callable[Given, Answer]:
+        """Return what does a piece of work, and once more alone where a commit that it shared with others has failed.
+
+        It is done once more only where nothing of it was kept.
+        """
+
+        @wraps(work)
+        def twice(*given: Given.args, **named: Given.kwargs) -> Answer:
+            mine = self.database.alone
+            before = mine.kept
+            try:
+                return work(*given, **named)
+            except NotKept:
+                if mine.kept != before:
+                    raise
+            with self.alone():
+                return work(*given, **named)
+
+        return twice
 
     def take_note(self) -> str | None:
         """Return None: no row is left out here."""

@@ -36,12 +36,15 @@ def command(template: bool, of_user: bool, db: str | None, project: str | None, 
 
     with open_satchel(db, project, read_only=True) as satchel:
         config, folder = satchel.config, satchel.place.folder
+    of_project = None if folder is None else folder / FILE_NAME
     server = server_fields(os.environ, Path.cwd())
     if as_json:
-        show_json({"file": folder / FILE_NAME, "user_file": own, "server": server, **config_fields(config)})
+        show_json({"file": of_project, "user_file": own, "server": server, **config_fields(config)})
         return
     warn(config.warnings)
-    for file, what in ((own, "yours"), (folder / FILE_NAME, "the project's")):
+    for file, what in ((own, "yours"), (of_project, "the project's")):
+        if file is None:  # a store in a database has no folder
+            continue
         click.echo(f"# {what}: {file}{'' if file.exists() else ' (not there)'}")
     if server is not None:
         click.echo(f"# the server: {server_line(server)}")

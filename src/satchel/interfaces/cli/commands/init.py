@@ -25,26 +25,27 @@ def command(new: bool, db: str | None, project: str | None, as_json: bool) -> No
       satchel init
     """
     with opened(db, project, here=True) as satchel:
-        was_there = satchel.place.file.exists()
+        engine = satchel.workplace.engine
+        was_there = engine.exists()
         lost = satchel.housekeeping.backups() if new else []
         aside = satchel.housekeeping.initialise(new=new)
         existed = was_there and aside is None
-        configuration = satchel.place.folder / FILE_NAME
-        if satchel.place.owns_folder:
-            with suppress(FileExistsError), configuration.open("x", encoding="utf-8") as stream:
+        folder = satchel.place.folder
+        if folder is not None and satchel.place.owns_folder:
+            with suppress(FileExistsError), (folder / FILE_NAME).open("x", encoding="utf-8") as stream:
                 stream.write(documented_toml())
         statistics = satchel.housekeeping.statistics()
         if as_json:
             show_json(
                 {
-                    "store": satchel.place.file,
+                    "store": engine.location,
                     "project": statistics.project,
                     "existed": existed,
                     "set_aside": aside,
                 }
             )
             return
-        click.echo(f"project {statistics.project}: {satchel.place.file}{' (was there already)' if existed else ''}")
+        click.echo(f"project {statistics.project}: {engine.location}{' (was there already)' if existed else ''}")
         if aside is not None:
             click.echo(f"the file that could not be used was set aside as {aside}")
         if lost:

@@ -31,7 +31,8 @@ def command(source: Path | None, yes: bool, db: str | None, project: str | None,
         raise InvalidInput("restore with --json asks nobody", "Add --yes to put the backup in the store's place")
     with opened(db, project) as satchel:
         backup = satchel.housekeeping.newest_backup().file if source is None else source.absolute()
-        if not yes and not click.confirm(f"Put {backup} in the place of {satchel.place.file}?", err=True):
+        location = satchel.workplace.engine.location
+        if not yes and not click.confirm(f"Put {backup} in the place of {location}?", err=True):
             click.echo("nothing was changed")
             return
         with progress("restoring", quiet=as_json) as told:

@@ -18,6 +18,7 @@ from satchel.base.errors import InvalidInput, Refused, SatchelError, Unavailable
 from satchel.base.folders import state_folder
 from satchel.client import open_satchel
 from satchel.interfaces.cli.common import json_option
+from satchel.interfaces.http.databases import Databases, configuration_file
 from satchel.interfaces.http.tokens import ACTIVE, Tokens
 
 if TYPE_CHECKING:
@@ -48,6 +49,13 @@ _NO_ENTRY = "there is no token yet, and every request needs one; make one with `
 )
 @click.option("--behind-tls", is_flag=True, help="A program in front of it ends TLS.")
 @click.option("--insecure", is_flag=True, help="Let tokens and contents pass the network unencrypted.")
+@click.option(
+    "--config",
+    "configuration",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The file with the [databases] that tokens lead to. Default: your config.toml.",
+)
 @click.option("--open", "opens", is_flag=True, help="Open the pages in your browser, as `satchel open` does.")
 @json_option
 def command(
@@ -56,6 +64,7 @@ def command(
     host_names: tuple[str, ...],
     behind_tls: bool,
     insecure: bool,
+    configuration: Path | None,
     opens: bool,
     as_json: bool,
 ) -> int:
@@ -88,6 +97,8 @@ def command(
         from satchel.interfaces.http.stores import Stores
     except ImportError as error:
         raise Unavailable(f"serving needs more packages ({error})", "Run pip install 'satchel[serve]'") from None
+    databases = Databases(configuration_file(configuration))
+    databases.every()
     folder = state_folder()
     tokens, logins, servers = Tokens(folder, system_clock), Logins(folder, system_clock), Servers(folder)
     active = [token for token in tokens.every() if token.state == ACTIVE]
@@ -112,7 +123,7 @@ def command(
         if opens:
             Thread(target=_open, args=(logins, url_here, port), daemon=True).start()
 
-    stores = Stores(os.environ)
+    stores = Stores(os.environ, databases)
     preload()
     warm(stores, [(token.store, token.project) for token in active])
     is_done = http.run(Serving(tokens, stores, settings, logins, _own_stores()), listener, say_ready)
@@ -143,7 +154,8 @@ def _own_stores() -> list[Path]:
     """Return the store of this folder, if there is one."""
     try:
         with open_satchel() as satchel:
-            return [satchel.place.file] if satchel.place.file.exists() else []
+            file = satchel.place.file
+            return [] if file is None or not file.exists() else [file]
     except SatchelError:
         return []
 

@@ -10,6 +10,7 @@ import click
 
 from satchel.base.errors import ERROR_KINDS, InvalidInput, NotFound, Refused, SatchelError, unknown_name
 from satchel.base.paths import StorePlace, locate_store
+from satchel.client import through_a_server
 from satchel.interfaces.cli.common import json_option, show_json
 from satchel.interfaces.cli.setup_remote import Remote
 from satchel.interfaces.server_text import server_fields, server_line
@@ -167,6 +168,8 @@ def _here(*, in_project: bool) -> tuple[Place, StorePlace | None]:
         if in_project:
             raise
         store = None
+    if store is not None and store.file is None:
+        raise through_a_server()
     return Place(home, dict(os.environ), None if store is None else store.files_root), store
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager
+from pathlib import Path
 
 import click
 
 from satchel.base.clock import iso, parse_time, system_clock
 from satchel.base.errors import InvalidInput
 from satchel.base.folders import state_folder
-from satchel.client import Satchel
+from satchel.client import Satchel, open_satchel
 from satchel.interfaces.cli.common import json_option, show_json, store_options
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.cli.suggesting import SuggestingGroup
 from satchel.interfaces.cli.tables import local_time, show_table
 from satchel.interfaces.http.access import AGENT, ROLES
+from satchel.interfaces.http.databases import Databases, configuration_file, store_of
 from satchel.interfaces.http.tokens import REVOKED, Token, Tokens
 from satchel.interfaces.to_json import fields_of
 from satchel.keep import projects
@@ -37,6 +40,14 @@ def command() -> None:
 @command.command()
 @click.argument("name")
 @store_options
+@click.option("--database", metavar="NAME", help="A database of the server's configuration, instead of a file.")
+@click.option(
+    "--config",
+    "configuration",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The file that names the database. Default: your config.toml.",
+)
 @click.option("--agent", metavar="NAME", help="Who acts by it. Default: each call says who.")
 @click.option("--role", type=click.Choice(ROLES), default=AGENT, show_default=True, help="Who holds it.")
 @click.option("--read-only", is_flag=True, help="Refuse every write.")
@@ -52,6 +63,8 @@ def new(
     name: str,
     db: str | None,
     project: str | None,
+    database: str | None,
+    configuration: Path | None,
     agent: str | None,
     role: str,
     read_only: bool,
@@ -60,7 +73,10 @@ def new(
 ) -> None:
     """Make a token for this folder's project.
 
-    --project names another project of the store. The token's text is printed once, alone on standard output; only a
+    --project names another project of the store, or with --database one of a team's PostgreSQL database, which stands
+    as [databases.NAME] with its url in the configuration of `satchel serve`.
+
+    The token's text is printed once, alone on standard output; only a
     digest of it is kept. Its holder can do in the project what the token allows, so give each machine and each
     person one of their own.
 
@@ -68,14 +84,21 @@ def new(
     Examples:
       satchel token new laptop
       satchel token new ci --read-only --expires 30d
+      satchel token new laptop --database team --project app
       export SATCHEL_TOKEN="$(satchel token new container --agent builder)"
     """
     expires_at = _expiry(expires, system_clock())
-    with opened(db, project) as satchel:
+    with _opened(db, project, database, configuration) as satchel:
+        store = satchel.place.file if database is None else store_of(database)
+        if store is None:
+            raise InvalidInput(
+                "a token names no address of a database, which may hold a password",
+                "Write [databases.NAME] with its url into the server's configuration, and give --database NAME",
+            )
         project_name, is_new = _project(satchel)
         token, text = Tokens(state_folder(), system_clock).new(
             name,
-            store=satchel.place.file,
+            store=store,
             project=project_name,
             role=role,
             agent=agent,
@@ -138,6 +161,20 @@ def revoke(name_or_id: str, as_json: bool) -> None:
         show_json(token)
         return
     click.echo(f"token {token.name} ({token.id}) is {REVOKED} since {local_time(token.revoked_at)}")
+
+
+def _opened(
+    db: str | None, project: str | None, database: str | None, configuration: Path | None
+) -> AbstractContextManager[Satchel]:
+    """Open what a token is to lead to."""
+    if database is None:
+        return opened(db, project)
+    if db is not None:
+        raise InvalidInput("--db and --database name two stores", "Leave one of them out")
+    if project is None:
+        raise InvalidInput(f"which project of the database {database} is meant?", "Add --project NAME")
+    address = Databases(configuration_file(configuration)).address(database)
+    return open_satchel(address, project, cwd="/", read_only=True)
 
 
 def _project(satchel: Satchel) -> tuple[str, bool]:

@@ -166,12 +166,17 @@ def _done(projects: Projects, action: Action, request: Request, guest: Guest, gi
     try:
         asked = _asked(projects, request, guest, given)
         try:
-            done = action(asked)
+            done = _retrying(asked, action)(asked)
         except ChangedMeanwhile as changed:
             return _as_html(asked, changed.page, request, guest, status=409)
         return RedirectResponse(_address(asked, done, request), 303, headers=PAGE_HEADERS)
     except Exception as error:  # noqa: BLE001 -- all end as a page that says so
         return _failed(request, guest, error, sent=given)
+
+
+def _retrying(asked: Asked, action: Action) -> Action:
+    """Return an action that is done once more where the store has taken back a commit of it."""
+    return action if asked.project is None else asked.satchel.workplace.engine.retrying(action)
 
 
 def _as_html(asked: Asked, page: Page, request: Request, guest: Guest, *, status: int = 200) -> Response:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import NotFound, SatchelError
 from satchel.base.records import dataclass, replace
 from satchel.client import Satchel
 from satchel.interfaces.http import logs
-from satchel.interfaces.http.access import PERSON, Access
+from satchel.interfaces.http.access import PERSON, Access, Store
 from satchel.interfaces.http.room.logins import Login
 from satchel.interfaces.http.room.looks import Looks
 from satchel.keep import projects
@@ -31,13 +30,13 @@ class Project:
     Attributes:
         address: what stands for it in addresses: its name where that is plain and no other project has it.
         name: its name.
-        store: the store's file.
+        store: its store.
         read_only: whether every write is refused.
     """
 
     address: str
     name: str
-    store: Path
+    store: Store
     read_only: bool = False
 
 
@@ -123,9 +122,9 @@ class Projects:
             access = self._serving.tokens.access_of(login.token)
             own = [] if access is None else [(access.project, access.store)]
             return _addressed(own, read_only=access is not None and access.read_only), []
-        found: list[tuple[str, Path]] = []
+        found: list[tuple[str, Store]] = []
         unreadable: list[SatchelError] = []
-        for store in sorted({*self._serving.tokens.stores(), *self._serving.own_stores}):
+        for store in sorted({*self._serving.tokens.stores(), *self._serving.own_stores}, key=str):
             try:
                 engine = self._serving.stores.opened(store).workplace.engine
                 with engine.read() as transaction:
@@ -137,7 +136,7 @@ class Projects:
         return _addressed(found), unreadable
 
 
-def _addressed(found: list[tuple[str, Path]], *, read_only: bool = False) -> list[Project]:
+def _addressed(found: list[tuple[str, Store]], *, read_only: bool = False) -> list[Project]:
     names = [name for name, _ in found]
     return [
         Project(
@@ -147,7 +146,7 @@ def _addressed(found: list[tuple[str, Path]], *, read_only: bool = False) -> lis
     ]
 
 
-def _made(name: str, store: Path) -> str:
+def _made(name: str, store: Store) -> str:
     """Return an address for a project whose name is none: what is plain of it, and a digest."""
     plain = re.sub("[^A-Za-z0-9]+", "-", name).strip("-")[:40] or "project"
     return f"{plain}~{sha256(f'{store}:{name}'.encode()).hexdigest()[:_DIGITS]}"

@@ -1,0 +1,154 @@
+"""The databases that tokens of a server lead to, as tables of the operator's configuration and nobody else's."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from satchel.base.config import FILE_NAME
+from satchel.base.config_files import read_file
+from satchel.base.errors import InvalidInput, Refused, nearest
+from satchel.base.file_checks import my_users, owner_name
+from satchel.base.folders import config_folder
+from satchel.store.postgres.address import Address, parse
+
+TABLE = "databases"
+_PREFIX = "postgresql:"
+_KEYS = ("url", "schema", "role", "password_file")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
+_MOST_PASSWORD_BYTES = 4_096
+_OTHERS, _OTHERS_WRITE = stat.S_IRWXG | stat.S_IRWXO, stat.S_IWGRP | stat.S_IWOTH
+
+
+def store_of(name: str) -> str:
+    """Return what stands in a token for a database of the configuration."""
+    return f"{_PREFIX}{name}"
+
+
+def is_database(store: str) -> bool:
+    """Whether a text is what stands in a token for a database."""
+    return store.startswith(_PREFIX) and _NAME.fullmatch(store.removeprefix(_PREFIX)) is not None
+
+
+def name_of(store: str) -> str:
+    """Return the name of the database that stands in a token."""
+    return store.removeprefix(_PREFIX)
+
+
+def configuration_file(named: Path | None) -> Path:
+    """Return the file with the databases: what the operator names, else the user's own configuration.
+
+    Raises:
+        InvalidInput: there is no such file.
+    """
+    if named is None:
+        return config_folder() / FILE_NAME
+    if not named.is_file():
+        raise InvalidInput(f"there is no file {named}", "Name the file with the [databases]: --config FILE")
+    return named.absolute()
+
+
+class Databases:
+    """The databases of one server.
+
+    Args:
+        file: the configuration: ``[databases.NAME]`` with ``url``, and if need be ``schema``, ``role`` and
+            ``password_file``.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._tables: Mapping[str, object] | None = None
+
+    def every(self) -> dict[str, Address]:
+        """Return all of them by name.
+
+        Raises:
+            InvalidInput: a table is malformed.
+            Refused: others can read a password.
+        """
+        return {name: self.address(name) for name in self._known()}
+
+    def address(self, name: str) -> Address:
+        """Return where a database is, with its password.
+
+        Raises:
+            InvalidInput: the configuration has none of this name, or its table is malformed.
+            Refused: others can read the password.
+        """
+        known = self._known()
+        if name not in known:
+            close = nearest(name, known)
+            raise InvalidInput(
+                f"there is no database {name[:80]!r} in {self._file}",
+                f"Did you mean {close}?" if close else f"Write a table [{TABLE}.{name[:80]}] with url = ... there",
+            )
+        table = self._table(name, known[name])
+        try:
+            address = parse(table["url"], table.get("schema"), table.get("role"), self._password(name, table))
+        except InvalidInput as error:
+            raise InvalidInput(f"{TABLE}.{name} in {self._file}: {error.problem}", error.remedy) from None
+        if urlsplit(address.url).password is not None or "password=" in address.url:
+            _refuse_readers(self._file, self._file.stat(), "holds a password")
+        return address
+
+    def _known(self) -> Mapping[str, object]:
+        if self._tables is None:
+            try:
+                tables = read_file(self._file, links=True, about=TABLE.encode()).get(TABLE, {})
+            except InvalidInput as error:
+                raise InvalidInput(f"{self._file} {error.problem}", "Correct it") from None
+            if not isinstance(tables, dict):
+                raise InvalidInput(f"{TABLE} in {self._file} is no table", f"Write [{TABLE}.NAME] with url = ... below")
+            self._tables = tables
+        return self._tables
+
+    def _table(self, name: str, table: object) -> dict[str, str]:
+        where = f"{TABLE}.{name[:80]} in {self._file}"
+        if not _NAME.fullmatch(name):
+            raise InvalidInput(f"{where} is no name of a database", "Take letters, digits, - and _, at most 63")
+        if not isinstance(table, dict) or not isinstance(table.get("url"), str):
+            raise InvalidInput(f"{where} has no url", 'Write url = "postgresql://USER@HOST/DATABASE"')
+        for key, value in table.items():
+            if key not in _KEYS:
+                raise InvalidInput(f"{where} has an unknown key {key[:40]!r}", f"Valid: {', '.join(_KEYS)}")
+            if not isinstance(value, str):
+                raise InvalidInput(f"{where}: {key} is no text", f'Write {key} = "..."')
+        return table
+
+    def _password(self, name: str, table: Mapping[str, str]) -> str | None:
+        named = table.get("password_file")
+        if named is None:
+            return None
+        path = self._file.parent / Path(named).expanduser()
+        what = f"the password of the database {name}"
+        try:
+            with path.open("rb") as stream:
+                found = os.fstat(stream.fileno())
+                if not stat.S_ISREG(found.st_mode):
+                    raise Refused(f"{path} is no regular file", f"Put a file with {what} in its place")
+                _refuse_readers(path, found, f"holds {what}")
+                content = stream.read(_MOST_PASSWORD_BYTES)
+        except OSError as error:
+            raise InvalidInput(f"{path}, with {what}, cannot be read ({error.strerror})", "Check the path") from None
+        text = content.decode("utf-8", "replace").rstrip("\r\n")
+        if not text or "\0" in text or "\n" in text:
+            raise InvalidInput(f"{path} does not hold {what} alone, on one line", "Write it there, and nothing else")
+        return text
+
+
+def _refuse_readers(path: Path, found: os.stat_result, why: str) -> None:
+    """Refuse a file that others can read; what root hands to a container for this user may be read there."""
+    if sys.platform == "win32":
+        return
+    is_mine = found.st_uid in my_users()
+    if not is_mine and found.st_uid != 0:
+        raise Refused(f"{path} {why} and belongs to user {owner_name(found.st_uid)}", "Make one of your own")
+    if found.st_mode & (_OTHERS if is_mine else _OTHERS_WRITE):
+        may = "read" if is_mine else "change"
+        raise Refused(f"{path} {why}, and others can {may} it", f"Run `chmod 600 {path}`")
