@@ -164,8 +164,8 @@ class SqliteUpkeep:
         unfinished.sweep(self._file, backups.backup_folders(self._file, self._trust))
 
     def erased(self, table: str, uid: bytes) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-        """Return which copies hold a row still, and which cannot be read; see :func:`backups.copies_that_hold`."""
-        return backups.copies_that_hold(self._file, table, uid, self._trust)
+        """Return which copies hold a row still, and which cannot be read; see :func:`backups.that_hold`."""
+        return backups.that_hold(backups.copies_of(self._file, self._trust), table, uid)
 
     def place(self) -> Finding:
         """Examine the file's mode, and on which kind of file system it lies."""

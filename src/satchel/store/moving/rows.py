@@ -13,6 +13,7 @@ from satchel.base.errors import StoreDamaged, StoreNewer
 from satchel.base.records import NamedTuple, dataclass
 from satchel.store.migrations import empty_store
 from satchel.store.schema import SCHEMA_VERSION
+from satchel.store.sqlite_transaction import SqliteTransaction
 from satchel.store.transaction import Row, Transaction
 
 OF_THE_STORE: Final = frozenset({"store", "migrations"})
@@ -89,20 +90,24 @@ class State(NamedTuple):
 def tables() -> tuple[Table, ...]:
     """Return the tables that hold what is kept, by name: without the search index, which is built from them."""
     with closing(empty_store()) as connection:
-        names = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").fetchall()
-        described = {
-            str(name): connection.execute("SELECT name, type, pk FROM pragma_table_info(?)", (name,)).fetchall()
-            for (name,) in names
+        transaction = SqliteTransaction(connection)
+        names = [
+            name for (name,) in transaction.all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+        ]
+        return tuple(
+            _described(transaction, name)
+            for name in names
             if name not in OF_THE_STORE and not name.startswith(_OF_SQLITE)
-        }
-    return tuple(
-        Table(
-            name,
-            tuple(str(column) for column, _, _ in columns),
-            tuple(_KINDS.get(declared, int) for _, declared, _ in columns),
-            tuple(at for _, at in sorted((place, at) for at, (_, _, place) in enumerate(columns) if place)),
         )
-        for name, columns in described.items()
+
+
+def _described(transaction: Transaction, name: str) -> Table:
+    columns = transaction.all("SELECT name, type, pk FROM pragma_table_info(:name) ORDER BY cid", {"name": name})
+    return Table(
+        name,
+        tuple(column for column, _, _ in columns),
+        tuple(_KINDS.get(declared, int) for _, declared, _ in columns),
+        tuple(at for _, at in sorted((place, at) for at, (_, _, place) in enumerate(columns) if place)),
     )
 
 

@@ -113,7 +113,7 @@ class PostgresTaker(Taker):
     def raise_numbers(self, numbers: Mapping[str, int]) -> None:
         """Let no table give a number that was given before, or that one of its rows has."""
         with self.write() as transaction:
-            for table, column, sequence in transaction.all(_COUNTING, self._schema):
+            for table, column, sequence in counting(transaction, self._database.address.schema):
                 highest = transaction.all(f'SELECT coalesce(max("{column}"), 0) FROM {table}')[0][0]
                 given = max(highest, numbers.get(table, 0))
                 if given:
@@ -146,9 +146,14 @@ def taking(engine: PostgresEngine) -> Iterator[PostgresTaker]:
         yield taker
 
 
+def counting(transaction: Transaction, schema: str) -> list[Row]:
+    """Return the tables whose rows the database numbers, each with the column and the sequence of the numbers."""
+    return transaction.all(_COUNTING, {"schema": schema})
+
+
 def numbers(transaction: Transaction, schema: str) -> dict[str, int]:
     """Return for each table that counts the highest number that it has given."""
-    found = transaction.all(_COUNTING, {"schema": schema})
+    found = counting(transaction, schema)
     if not found:
         return {}
     asked = ", ".join(f"(SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {name})" for *_, name in found)
@@ -160,7 +165,8 @@ def _is_being_filled(connection: Connection[Row], schema: str) -> bool:
     if connection.execute("SELECT to_regclass(format('%%I.migrations', %s::text))", (schema,)).fetchone() == (None,):
         return False
     try:
-        found = connection.execute(f'SELECT 1 FROM "{schema}".migrations WHERE version = %s', (BEING_FILLED,)).fetchone()
+        marked = f'SELECT 1 FROM "{schema}".migrations WHERE version = %s'
+        found = connection.execute(marked, (BEING_FILLED,)).fetchone()
     except psycopg.errors.UndefinedColumn:
         return False  # another program's
     return found is not None
