@@ -6,8 +6,8 @@ import pytest
 
 from satchel import InvalidInput, Satchel
 from satchel.find import documents
-from satchel.find import index_sqlite as index
 from satchel.find.documents import Document
+from satchel.find.index import index_of
 from satchel.find.kind import Kind
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.transaction import Transaction
@@ -38,7 +38,7 @@ def found(engine: SqliteEngine, word: str, scope: str = "p1 r1 k1") -> list[int]
 
 def disagreements(engine: SqliteEngine) -> list[str]:
     with engine.read() as transaction:
-        return index.problems(transaction)
+        return index_of(transaction).problems()
 
 
 def test_an_item_is_found_once_it_was_added_and_no_more_once_it_was_removed(engine: SqliteEngine) -> None:
@@ -64,7 +64,7 @@ def test_a_new_version_is_found_by_its_new_words_only(engine: SqliteEngine) -> N
 def test_indexing_a_living_number_again_replaces_its_text(engine: SqliteEngine) -> None:
     with engine.write() as transaction:
         documents.add(transaction, document(7, "alpha"))
-        index.insert(transaction, 1, "beta", "p1 r1 k1")
+        index_of(transaction).insert(1, document(7, "beta"))
     assert (found(engine, "alpha"), found(engine, "beta")) == ([], [7])
 
 
@@ -82,8 +82,8 @@ def test_a_change_of_status_leaves_the_text_found(engine: SqliteEngine) -> None:
     [
         lambda transaction: documents.add(transaction, document(8, "alpha")),
         lambda transaction: documents.remove(transaction, Kind.ENTRY, [7]),
-        lambda transaction: index.insert(transaction, 1, "beta", "p1 r1 k1"),
-        index.optimize,
+        lambda transaction: index_of(transaction).insert(1, document(7, "beta")),
+        lambda transaction: index_of(transaction).optimize(),
     ],
     ids=["add", "remove", "replace", "optimize"],
 )

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from satchel import Satchel
-from satchel.find import documents
+import pytest
+
+from satchel import NewEntry, Satchel
+from satchel.find import documents, search
+from satchel.find.about import about as find_about
+from satchel.find.search import Scope
 from satchel.keep.index_checks import index_problems
 
 
@@ -28,6 +34,42 @@ def test_the_documents_of_another_project_change_no_score(open_in: Callable[...,
     for number in range(200):
         other.constraints.add(f"unrelated {number}")
     assert [result.score for result in one.finding.search("kafka 3").results] == before
+
+
+@pytest.mark.parametrize("small", [8_000, 30], ids=["a small scope", "a large scope"])
+def test_the_volume_of_another_project_changes_no_ranking(
+    open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch, small: int
+) -> None:
+    monkeypatch.setattr(search, "SMALL", small)
+    monkeypatch.setattr(search, "CANDIDATES", 20)
+    chance = random.Random(5)
+    words = [f"w{chr(97 + number)}" for number in range(20)]
+
+    def write(satchel: Satchel, count: int) -> None:
+        texts = (" ".join(chance.choices(words, range(20, 0, -1), k=6)) for _ in range(count))
+        satchel.entries.write_many([NewEntry("discovery", text) for text in texts], run_id="r")
+        satchel.constraints.add(" ".join(chance.choices(words, k=6)))
+
+    one, other = open_in(project, project="one"), open_in(project, project="other")
+    for satchel in (one, other):
+        satchel.runs.start("r")
+    write(one, 100)
+    asked = [" ".join(chance.sample(words, count)) for count in (1, 2, 3, 8) for _ in range(10)]
+    rules: list[dict[str, Any]] = [{}, {"kinds": ["entry"]}, {"run_id": "r"}, {"types": ["discovery"]}]
+
+    def ranked() -> list[list[tuple[str, float]]]:
+        pages = (one.finding.search(text, limit=500, **rules[n % 4]) for n, text in enumerate(asked))
+        with one.workplace.engine.read() as transaction:
+            met = [find_about(transaction, text, Scope(1), 10) for text in asked]
+        return [
+            *([(found.ref, found.score) for found in page.results] for page in pages),
+            *([(found.ref, found.strength) for found in items] for items in met),
+        ]
+
+    alone = ranked()
+    for volume in (5, 100, 400):
+        write(other, volume)
+        assert ranked() == alone
 
 
 def test_the_count_is_true_after_any_change(satchel: Satchel) -> None:

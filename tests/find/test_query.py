@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from satchel.base.errors import InvalidInput, TooLarge
-from satchel.find import index_sqlite as index
+from satchel.find.conditions import Either
+from satchel.find.index_sqlite_scoped import expression
 from satchel.find.query import MAX_TERMS, Query, parse, word_counts, words
 from satchel.store.schema import MIGRATIONS
 
@@ -34,17 +35,14 @@ def connection() -> Iterator[apsw.Connection]:
     made.close()
 
 
-def expression(query: Query) -> str:
-    """What the index is asked, scope and all."""
-    found = query.condition or " OR ".join(term.match for term in query.terms)
-    return index.match(found, [["p1"], ["k1t1", "k1t2"]], [term.match for term in query.terms[:2]]).expression
-
-
 def accepted(connection: apsw.Connection, query: Query) -> bool:
     """Whether the index takes the query; it raises when it does not."""
-    return connection.execute(
-        "SELECT count(*) FROM documents_fts WHERE documents_fts MATCH ?", (expression(query),)
-    ).get in {0, 1}
+    told = expression(query.condition or Either(query.terms))
+    return connection.execute("SELECT count(*) FROM documents_fts WHERE documents_fts MATCH ?", (told,)).get in {0, 1}
+
+
+def condition_of(query: Query) -> str:
+    return expression(query.condition) if query.condition else ""
 
 
 def read(text: str, syntax: str) -> Query | str:
@@ -56,7 +54,7 @@ def read(text: str, syntax: str) -> Query | str:
 
 
 def matches(query: Query) -> list[str]:
-    return [term.match for term in query.terms]
+    return [expression(term) for term in query.terms]
 
 
 def weights(query: Query) -> dict[str, float]:
@@ -192,8 +190,8 @@ def test_any_text_with_operators_is_accepted_or_refused_with_a_place_in_it(
         assert place, query
         assert 1 <= int(place[1]) <= len(text)
         return
-    assert QUOTED_WORDS.sub("", query.condition or "").strip() == ""
-    rest = iter(QUOTED_WORDS.findall(query.condition or ""))
+    assert QUOTED_WORDS.sub("", condition_of(query)).strip() == ""
+    rest = iter(QUOTED_WORDS.findall(condition_of(query)))
     assert all(term in rest for term in matches(query)), "in order, but for what is excluded"
     assert not query.terms or accepted(connection, query)
 
@@ -231,13 +229,13 @@ def test_any_text_with_operators_is_accepted_or_refused_with_a_place_in_it(
 )
 def test_operators_are_read(connection: apsw.Connection, text: str, condition: str) -> None:
     query = parse(text, "operators")
-    assert query.condition == condition
+    assert condition_of(query) == condition
     assert accepted(connection, query)
 
 
 def test_what_is_excluded_stands_in_the_condition_alone() -> None:
     query = parse("-b a (c -d)", "operators")
-    assert query.condition == '(("a" AND ("c" NOT "d")) NOT "b")'
+    assert condition_of(query) == '(("a" AND ("c" NOT "d")) NOT "b")'
     assert [term.words for term in query.terms] == [("a",), ("c",)]
 
 

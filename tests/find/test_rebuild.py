@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from satchel import NewEntry, Satchel
-from satchel.find import index_sqlite as index
+from satchel.find.index import index_of
 from satchel.keep.index_checks import index_problems
 
 
@@ -131,10 +131,10 @@ def test_a_text_that_was_merged_into_another_is_told_apart_again(kept: Satchel) 
 def test_an_index_whose_structure_is_damaged_is_made_from_nothing(kept: Satchel, damage: str) -> None:
     change(kept, damage)
     with kept.workplace.engine.write() as transaction:
-        assert not index.is_sound(transaction)
+        assert not index_of(transaction).is_sound()
     kept.finding.rebuild(untold)
     with kept.workplace.engine.write() as transaction:
-        assert index.is_sound(transaction)
+        assert index_of(transaction).is_sound()
     assert problems(kept) == []
     assert found(kept, "needle") == ["note 333 needle"]
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import pytest
 
 from satchel import Satchel
 from satchel.find import documents, search
-from satchel.find import index_sqlite as index
 from satchel.find.documents import SUPERSEDED, Document
 from satchel.find.kind import Kind
 from satchel.find.query import parse
 from satchel.find.search import Scope
 from satchel.store.sqlite import SqliteEngine
+from satchel.store.sqlite_transaction import SqliteTransaction
 
 HALF_PAST = 1_800_000
 
@@ -32,13 +33,15 @@ def engine(satchel: Satchel) -> SqliteEngine:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """What the index was asked for, and under which condition on the documents."""
     calls: list[tuple[str, str]] = []
-    matches = index.matches
+    everything = SqliteTransaction.all
 
-    def watched(transaction: Any, wanted: index.Match, condition: str, *rest: Any, **options: Any) -> Any:
-        calls.append((wanted.expression, condition))
-        return matches(transaction, wanted, condition, *rest, **options)
+    def watched(transaction: SqliteTransaction, sql: str, parameters: Any = None) -> Any:
+        told = re.search(r"satchel_counts.* MATCH :match(?: AND (.*?))? ORDER BY", sql)
+        if told:
+            calls.append((parameters["match"], told[1] or ""))
+        return everything(transaction, sql, parameters)
 
-    monkeypatch.setattr(index, "matches", watched)
+    monkeypatch.setattr(SqliteTransaction, "all", watched)
     return calls
 
 

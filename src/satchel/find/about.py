@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from satchel.base.records import dataclass
-from satchel.find import index_sqlite as index
 from satchel.find import search
 from satchel.find.exact import Term
+from satchel.find.index import Index, index_of
 from satchel.find.kind import Kind
 from satchel.find.query import Query, word_counts
 from satchel.find.scoring import K1
@@ -184,15 +184,16 @@ def _words(transaction: Transaction, text: str, scope: Scope, population: int) -
     every = [word for word in word_counts(text) if len(word) > 1 and not word.isdigit()]
     if len(every) > MOST_WORDS:
         every = every[: MOST_WORDS * 2 // 3] + every[-(MOST_WORDS - MOST_WORDS * 2 // 3) :]
-    everyday = {stem for _, _, stem in index.tokens(transaction, _EVERYDAY)}
-    groups = search.scope_groups(transaction, Scope(scope.project_id), population)[0]
-    found: dict[str, _Word] = {}
-    most = max(_FEW, population // _COMMON)
+    index = index_of(transaction)
+    everyday = {stem for _, _, stem in index.tokens(_EVERYDAY)}
+    by_stem: dict[str, str] = {}
     for word in every:
-        stem = _stem(transaction, word)
-        if stem in found:
-            continue
-        count = index.count(transaction, index.match(Term((word,)).match, groups), most + 1)
+        by_stem.setdefault(_stem(index, word), word)
+    most = max(_FEW, population // _COMMON)
+    terms = [Term((word,)) for word in by_stem.values()]
+    counts = index.within(Scope(scope.project_id), population).counts(terms, most + 1)
+    found: dict[str, _Word] = {}
+    for (stem, word), count in zip(by_stem.items(), counts, strict=True):
         weight = math.log(max(1.0, (population + 1) / (count + 0.5)))
         is_everyday = stem in everyday or count > most
         weight *= _EVERYDAY_WEIGHT if is_everyday else 1
@@ -213,5 +214,5 @@ def _pairs(text: str, words: Iterable[_Word]) -> list[Term]:
     return [Term(pair) for pair in found]
 
 
-def _stem(transaction: Transaction, word: str) -> str:
-    return next((stem for _, _, stem in index.tokens(transaction, word)), word)
+def _stem(index: Index, word: str) -> str:
+    return next((stem for _, _, stem in index.tokens(word)), word)

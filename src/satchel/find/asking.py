@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from satchel.base.records import dataclass, field
 from satchel.find.exact import Term, Texts, choose
+from satchel.find.index import ScopedIndex
 from satchel.find.query import Query
 from satchel.find.scoring import Matched
 from satchel.store.transaction import Transaction
@@ -56,9 +57,7 @@ class Asking:
         return [[places[term] for term in thing if term in places] for thing in self.things]
 
 
-def ask(
-    transaction: Transaction, query: Query, groups: Sequence[Sequence[str]], asked: Sequence[str], texts: Texts | None
-) -> Asking:
+def ask(transaction: Transaction, query: Query, index: ScopedIndex, texts: Texts | None) -> Asking:
     """Settle how the names in a query are looked for, by what occurs in the scope."""
     if not query.names:
         return Asking(tuple((term,) for term in query.terms))
@@ -67,7 +66,7 @@ def ask(
     only: dict[Term, frozenset[int]] = {}
     said: list[str] = []
     for name in query.names:
-        chosen = choose(transaction, name, groups, " AND ".join(asked), texts)
+        chosen = choose(transaction, name, index, texts)
         stage = chosen.stage
         if stage.apart:
             others += [(term,) for term in stage.terms]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from satchel.base.records import dataclass
-from satchel.find import index_sqlite as index
+from satchel.find.index import index_of
 from satchel.find.kind import Kind
 from satchel.store.transaction import Transaction
 
@@ -73,14 +73,15 @@ def add(transaction: Transaction, document: Document, *, is_counted: bool = Fals
     Args:
         is_counted: whether the project's number of documents has it already.
     """
-    _index(transaction, _insert(transaction, _values(document), is_counted=is_counted), document)
+    number = _insert(transaction, _values(document), is_counted=is_counted)
+    index_of(transaction).insert(number, document, is_new=True)
 
 
 def renew(transaction: Transaction, document: Document) -> None:
     """Make the documents and the index say of an item what the item says, whatever they said before."""
     values = _values(document)
     row = transaction.one(_RENEW, values)
-    _index(transaction, row[0] if row else _insert(transaction, values), document)
+    index_of(transaction).insert(row[0] if row else _insert(transaction, values), document)
 
 
 def _insert(transaction: Transaction, values: dict[str, object], *, is_counted: bool = False) -> int:
@@ -88,11 +89,6 @@ def _insert(transaction: Transaction, values: dict[str, object], *, is_counted: 
     if not is_counted:
         transaction.run(_COUNT, {"n": 1, "project": values["project"]})
     return number
-
-
-def _index(transaction: Transaction, number: int, document: Document) -> None:
-    scope = index.scope_tokens(document.project_id, document.run_id, document.kind.number, document.type)
-    index.insert(transaction, number, document.text, scope)
 
 
 def _values(document: Document) -> dict[str, object]:
@@ -123,26 +119,24 @@ def segment_of(task_id: str | None, loop_id: str | None) -> str | None:
 
 def remove(transaction: Transaction, kind: Kind, item_ids: Iterable[int]) -> None:
     """Make items unfindable: their rows and their texts leave the index in the same transaction."""
+    index = index_of(transaction)
     for item in item_ids:
         removed = transaction.all(
             "DELETE FROM documents WHERE kind = :kind AND item_id = :item RETURNING id, project_id",
             {"kind": kind.number, "item": item},
         )
         for document, project in removed:
-            index.delete(transaction, document)
+            index.delete(document, project)
             transaction.run(_COUNT, {"n": -1, "project": project})
 
 
-def remove_leftovers(transaction: Transaction, kind: Kind) -> int:
-    """Remove what the documents and the index know of items that are gone, and return how much that was."""
-    gone = transaction.all(
-        f"DELETE FROM documents WHERE kind = :kind AND item_id NOT IN (SELECT id FROM {kind.table}) RETURNING id",
+def remove_leftovers(transaction: Transaction, kind: Kind) -> None:
+    """Remove what the documents and the index know of items that are gone."""
+    transaction.run(
+        f"DELETE FROM documents WHERE kind = :kind AND item_id NOT IN (SELECT id FROM {kind.table})",
         {"kind": kind.number},
     )
-    unknown = index.unknown(transaction)
-    for document in {*(row[0] for row in gone), *unknown}:
-        index.delete(transaction, document)
-    return len(gone) + len(unknown)
+    index_of(transaction).remove_unknown()
 
 
 _COUNTED = "SELECT count(*) FROM documents d WHERE d.project_id = projects.id"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from satchel.base.records import dataclass, replace
-from satchel.find import index_sqlite as index
+from satchel.find.index import ScopedIndex
 from satchel.find.words import STOP_WORDS, WORD, identifier_parts, unspaced_runs
 from satchel.store.transaction import Transaction
 
@@ -52,11 +52,6 @@ class Term:
     weight: float = 1.0
     prefix: bool = False
     in_text: bool = False
-
-    @property
-    def match(self) -> str:
-        """The term as a full-text expression."""
-        return f'{"text : " * self.in_text}"{" ".join(self.words)}"{"*" if self.prefix else ""}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,23 +240,15 @@ class Chosen:
     note: str | None
 
 
-def choose(
-    transaction: Transaction,
-    name: Name,
-    groups: Sequence[Sequence[str]],
-    condition: str,
-    texts: Texts | None,
-) -> Chosen:
+def choose(transaction: Transaction, name: Name, index: ScopedIndex, texts: Texts | None) -> Chosen:
     """Return the first way to look for a name by which something is found.
 
     Args:
-        groups, condition: the scope, as :func:`satchel.find.search.rank` asks for it.
         texts: reads documents; None leaves it at what the index knows.
     """
     for stage in name.stages:
-        wanted = index.match(" OR ".join(term.match for term in stage.terms), groups)
         checked = stage.whole is not None and texts is not None
-        found = index.rows(transaction, wanted, condition, _CHECKED if checked else 1)
+        found = index.holding(stage.terms, _CHECKED if checked else 1)
         only = None
         if found and stage.whole is not None and texts is not None:
             whole = re.compile(stage.whole, re.IGNORECASE)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from satchel.find import index_sqlite as index
 from satchel.find.exact import Term
+from satchel.find.index import index_of
 from satchel.find.query import Query, word_counts
+from satchel.find.search import Scope
 from satchel.store.transaction import Transaction
 
 _TERMS = 12
@@ -23,11 +24,9 @@ def query_like(transaction: Transaction, project_id: int, text: str) -> Query:
         The query; without terms when no other item holds any of the words.
     """
     counts = word_counts(text)
-    here = [[index.scope_tokens(project_id, None, None)]]
-    rarity: dict[str, int] = {}
-    for word, _ in counts.most_common(_CANDIDATES):
-        number = index.count(transaction, index.match(Term((word,)).match, here), _COMMON)
-        if number > 1:
-            rarity[word] = number
+    common = [word for word, _ in counts.most_common(_CANDIDATES)]
+    here = index_of(transaction).within(Scope(project_id))
+    found = here.counts([Term((word,)) for word in common], _COMMON)
+    rarity = {word: number for word, number in zip(common, found, strict=True) if number > 1}
     telling = sorted(rarity, key=lambda word: (rarity[word] >= _COMMON, -counts[word] / (1 + rarity[word]), word))
     return Query(tuple(Term((word,)) for word in telling[:_TERMS]))

@@ -16,6 +16,7 @@ from satchel.base.invisible import first_invisible
 from satchel.base.records import dataclass, replace
 from satchel.base.text import check_query
 from satchel.find import exact
+from satchel.find.conditions import Condition, Either, Every, Without
 from satchel.find.exact import Name, Term
 from satchel.find.words import (
     STOP_WORDS,
@@ -54,7 +55,7 @@ class Query:
 
     Attributes:
         terms: what to look for and to score by.
-        condition: an expression that every match must meet; None takes whatever matches any term.
+        condition: what must be true of every match; None takes whatever matches any term.
         is_question: whether what stands around an entry counts too.
         is_cut: whether it has more words than are looked for.
         names: what it names exactly; how each is looked for depends on what occurs.
@@ -63,7 +64,7 @@ class Query:
     """
 
     terms: tuple[Term, ...]
-    condition: str | None = None
+    condition: Condition | None = None
     is_question: bool = False
     is_cut: bool = False
     names: tuple[Name, ...] = ()
@@ -227,17 +228,16 @@ class _Part:
         is_negative: whether it only takes away.
     """
 
-    expression: str
+    condition: Condition
     terms: tuple[Term, ...]
     place: int
     is_negative: bool = False
 
     @staticmethod
-    def joined(operator: str, parts: Sequence[_Part], *, is_negative: bool = False) -> _Part:
+    def joined(how: type[Every | Either], parts: Sequence[_Part], *, is_negative: bool = False) -> _Part:
         """Combine parts; one alone stays as it is."""
-        expression = operator.join(part.expression for part in parts)
         return _Part(
-            expression if len(parts) == 1 else f"({expression})",
+            parts[0].condition if len(parts) == 1 else how(tuple(part.condition for part in parts)),
             tuple(term for part in parts for term in part.terms),
             parts[0].place,
             is_negative,
@@ -263,7 +263,7 @@ class _Operators:
             raise self._wrong("a closing parenthesis without an opening one", self._place)
         if part.is_negative:
             raise self._wrong("the query only excludes", part.place, "Add a word that must be there")
-        return Query(part.terms, condition=part.expression)
+        return Query(part.terms, condition=part.condition)
 
     def _alternatives(self) -> _Part:
         parts = [self._sequence()]
@@ -276,7 +276,7 @@ class _Operators:
                 raise self._wrong(
                     "an alternative of OR only excludes", part.place, "Exclude beside the alternatives instead"
                 )
-        return _Part.joined(" OR ", parts)
+        return _Part.joined(Either, parts)
 
     def _sequence(self, operator: int | None = None) -> _Part:
         wanted: list[_Part] = []
@@ -292,12 +292,12 @@ class _Operators:
         if not wanted and not unwanted:
             raise self._wrong("a word is missing", self._place)
         if not wanted:
-            return _Part.joined(" OR ", unwanted, is_negative=True)
-        kept = _Part.joined(" AND ", wanted)
+            return _Part.joined(Either, unwanted, is_negative=True)
+        kept = _Part.joined(Every, wanted)
         if not unwanted:
             return kept
-        excluded = _Part.joined(" OR ", unwanted)
-        return _Part(f"({kept.expression} NOT {excluded.expression})", kept.terms, kept.place)
+        excluded = _Part.joined(Either, unwanted)
+        return _Part(Without(kept.condition, excluded.condition), kept.terms, kept.place)
 
     def _single(self) -> _Part | None:
         start = self._place
@@ -343,7 +343,7 @@ class _Operators:
         if self._count > _MAX_OPERATOR_TERMS:
             raise self._wrong(f"the query has more than {_MAX_OPERATOR_TERMS} terms", start, "Search for less at once")
         terms = [Term(phrase, prefix=prefix) for phrase in phrases]
-        return _Part.joined(" AND ", [_Part(term.match, (term,), start) for term in terms])
+        return _Part.joined(Every, [_Part(term, (term,), start) for term in terms])
 
     def _peek(self) -> re.Match[str] | None:
         return self._TOKEN.match(self._text, self._place)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from satchel.find import documents
-from satchel.find import index_sqlite as index
 from satchel.find.documents import Document
+from satchel.find.index import index_of
 from satchel.find.kind import Kind
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
@@ -39,8 +39,9 @@ def rebuild(engine: Engine, loaders: Iterable[tuple[Kind, Load]], progress: Prog
 def _rebuild(engine: Engine, loaders: Iterable[tuple[Kind, Load]], progress: Progress) -> int:
     done = 0
     with engine.write() as transaction:
-        if not index.is_sound(transaction):
-            index.empty(transaction)
+        index = index_of(transaction)
+        if not index.is_sound():
+            index.empty()
         # what is written from here on is indexed as it is written: following that too might never end
         goals = [(kind, load, *_extent(transaction, kind)) for kind, load in loaders]
     total = sum(count for *_, count in goals)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from satchel.base.errors import StoreDamaged
 from satchel.base.records import dataclass, field, replace
-from satchel.find import index_sqlite as index
 from satchel.find import scoring
 from satchel.find.asking import ask
 from satchel.find.documents import LIVE, SUPERSEDED
 from satchel.find.exact import Term, Texts
+from satchel.find.index import ScopedIndex, index_of
 from satchel.find.kind import Kind
 from satchel.find.query import MAX_TERMS, Query
 from satchel.find.scoring import Surroundings
@@ -38,8 +38,6 @@ Work grows with terms times documents: 64 common words in 8,000 documents took 0
 
 # recall@10 on LoCoMo is .750 with 60, .747 with 100 and .746 with 40
 _WITH_SURROUNDINGS = 60
-_NEARLY_EVERYTHING = 0.9
-_SAMPLE = 64
 _SILENCE_MS = 30 * 60 * 1_000
 
 
@@ -173,11 +171,11 @@ def rank(
         return NOTHING
     small = SMALL if small is None else small
     candidates = CANDIDATES if candidates is None else candidates
-    population = population_of(transaction, scope) if population is None else population
+    index = index_of(transaction).within(scope, population)
+    population = index.population
     is_long = len(query.terms) > MANY_TERMS and population > candidates
     is_small = population <= small and not is_long
-    groups, asked = scope_groups(transaction, scope, population)
-    asking = ask(transaction, query, groups, asked, texts)
+    asking = ask(transaction, query, index, texts)
     terms = asking.terms
     if not terms:
         return replace(NOTHING, said=asking.said)
@@ -187,15 +185,11 @@ def rank(
     most = small if is_small else candidates
     choosing: tuple[Term, ...] = ()
     if query.condition is None and not is_small:
-        terms, choosing = _rarest(transaction, terms, groups, candidates, MANY_TERMS if is_long else len(terms))
+        terms, choosing = _rarest(index, terms, candidates, MANY_TERMS if is_long else len(terms))
         if not terms:
             return replace(NOTHING, said=asking.said)
-    is_complete = not choosing
-    words = " OR ".join(term.match for term in terms)
-    wanted = index.match(words, groups, [term.match for term in choosing], query.condition)
-    condition, values = _condition(scope, asked)
-    found = index.matches(transaction, wanted, condition, values, most + 1, newest=not is_small)
-    is_complete = is_complete and len(found) <= most
+    found = index.matches(terms, choosing, query.condition, most + 1, newest=not is_small)
+    is_complete = not choosing and len(found) <= most
     old = _not_live(transaction, scope) if scope.status != "superseded" else {}
     hidden = _expired(transaction, scope, [row[0] for row in found[:most]])
     if scope.status == "live":
@@ -274,7 +268,7 @@ def _held(scope: Scope) -> tuple[str, dict[str, object]]:
         asked.append("d.run_id = :run")
     if scope.status == "live":
         asked.append(f"d.status <> {SUPERSEDED}")
-    condition, values = _condition(scope, asked)
+    condition, values = filters(scope, asked)
     return condition, {**values, "project": scope.project_id, "run": scope.run_id, "now": scope.now}
 
 
@@ -293,7 +287,7 @@ def _ordered(totals: Mapping[int, float], old: Mapping[int, int]) -> list[int]:
 
 
 def _rarest(
-    transaction: Transaction, terms: Sequence[Term], groups: Sequence[Sequence[str]], most: int, max_terms: int
+    index: ScopedIndex, terms: Sequence[Term], most: int, max_terms: int
 ) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
     """Choose the rarest terms: the others would bring little but work.
 
@@ -304,9 +298,7 @@ def _rarest(
     Returns:
         The terms to score by, and of those the ones that choose candidates; none where all terms may.
     """
-    counted = sorted(
-        (index.count(transaction, index.match(term.match, groups), most + 1), place) for place, term in enumerate(terms)
-    )
+    counted = sorted((count, place) for place, count in enumerate(index.counts(terms, most + 1)))
     scored = counted
     if len(counted) > max_terms:
         scored = [found for found in counted if found[0]][:max_terms]
@@ -323,48 +315,12 @@ def _rarest(
     return kept, tuple(terms[place] for place in sorted(choosing))
 
 
-def scope_groups(transaction: Transaction, scope: Scope, population: int) -> tuple[list[list[str]], tuple[str, ...]]:
-    """Return the scope as groups of index tokens, and what the search documents are asked instead.
+def filters(scope: Scope, asked: Sequence[str] = ()) -> tuple[str, dict[str, object]]:
+    """Return the filters on the documents, not on the index, as SQL over ``documents d``; empty without any.
 
-    A token that nearly every document bears would only cost time.
+    Args:
+        asked: more of them.
     """
-    groups: list[list[str]] = []
-    asked: list[str] = []
-    if scope.run_id is not None:
-        place, token = f"d.run_id = {scope.run_id}", index.scope_tokens(None, scope.run_id, None)
-        may_be_left_out = population > SMALL
-    else:
-        place, token = f"d.project_id = {scope.project_id}", index.scope_tokens(scope.project_id, None, None)
-        may_be_left_out = True
-    if not (may_be_left_out and _is_nearly_everything(transaction, place)):
-        groups.append([token])
-    elif scope.run_id is not None or transaction.all("SELECT id FROM projects LIMIT 2") != [(scope.project_id,)]:
-        asked.append(place)
-    if scope.types:
-        groups.append([f"k{kind.number}t{number}" for kind, number in scope.types])
-    elif scope.kinds and len(scope.kinds) < len(Kind):
-        # the plus keeps the planner from the index by kind, which would read every document
-        of_kinds = f"+d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})"
-        if _is_nearly_everything(transaction, of_kinds):
-            asked.append(of_kinds)
-        else:
-            groups.append([index.scope_tokens(None, None, kind.number) for kind in scope.kinds])
-    return groups, tuple(asked)
-
-
-def _is_nearly_everything(transaction: Transaction, condition: str) -> bool:
-    """Whether nine documents of ten meet a condition, judged by a sample spread over all of them."""
-    row = transaction.one("SELECT max(id) FROM documents")
-    highest = int(row[0] or 0) if row else 0
-    sample = ", ".join(str(number) for number in range(1, highest + 1, max(1, highest // _SAMPLE)))
-    row = transaction.one(
-        f"SELECT count(*), count(*) FILTER (WHERE {condition}) FROM documents d WHERE id IN ({sample})"
-    )
-    return row is not None and row[0] > 0 and row[1] >= _NEARLY_EVERYTHING * row[0]
-
-
-def _condition(scope: Scope, asked: Sequence[str] = ()) -> tuple[str, dict[str, object]]:
-    """Return the filters on the documents, not on the index, as SQL over ``documents d``; empty without any."""
     parts = [scope.condition] if scope.condition else []
     values = dict(scope.values) if scope.condition else {}
     named = (("agent_id", scope.agent_id), ("task_id", scope.task_id), ("loop_id", scope.loop_id), ("file", scope.file))
@@ -406,6 +362,8 @@ def _not_live(transaction: Transaction, scope: Scope) -> dict[int, int]:
 
 def _expired(transaction: Transaction, scope: Scope, found: Sequence[int]) -> frozenset[int]:
     """Return which of some documents have expired and were not swept away yet."""
+    if not found:
+        return frozenset()
     some = f" AND id IN ({', '.join(map(str, found))})" if len(found) <= _FEW_FOUND else ""
     rows = transaction.all(
         f"SELECT id FROM documents WHERE expires_at <= :now AND project_id = :project{some}",
@@ -439,7 +397,7 @@ def _surroundings(
     rows: dict[int, Row] = {row[0]: row for row in found}
     wanted = {number for row in found for number in row[5:] if number is not None} - rows.keys()
     if wanted:
-        condition, values = _condition(scope)
+        condition, values = filters(scope)
         parts = [f"d.id IN ({', '.join(map(str, wanted))})"] + ([condition] if condition else [])
         if scope.kinds:
             # the plus keeps the planner from the index by kind, which would read the whole spine

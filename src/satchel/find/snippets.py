@@ -6,8 +6,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from satchel.base.records import dataclass
-from satchel.find import index_sqlite as index
 from satchel.find.exact import Term
+from satchel.find.index import index_of
 from satchel.find.words import identifier_parts, unspaced_runs
 from satchel.store.transaction import Transaction
 
@@ -43,7 +43,7 @@ class Snipper:
     """Makes snippets for the terms of one search."""
 
     def __init__(self, transaction: Transaction, terms: Sequence[Term], idf: Sequence[float]) -> None:
-        self._transaction = transaction
+        self._index = index_of(transaction)
         self._weights: dict[str, float] = {}
         for term, value in zip(terms, idf, strict=True):
             for word in term.words if term.weight else ():
@@ -96,7 +96,7 @@ class Snipper:
         )
 
     def _pieces(self, text: str, raw: bytes) -> list[_Piece]:
-        words = index.tokens(self._transaction, text)
+        words = self._index.tokens(text)
         joined = self._joined(words, raw) if "_" in text else {}
         pieces: list[_Piece] = []
         for place, (start, end, stem) in enumerate(words):
@@ -152,7 +152,7 @@ class Snipper:
         return weight or (1.0 if self._prefixes and stem.startswith(self._prefixes) else 0.0)
 
     def _stems(self, word: str) -> list[str]:
-        return [stem for _, _, stem in index.tokens(self._transaction, word)]
+        return [stem for _, _, stem in self._index.tokens(word)]
 
 
 def _best_window(pieces: Sequence[_Piece]) -> int:

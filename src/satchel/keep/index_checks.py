@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from satchel.find import documents
-from satchel.find import index_sqlite as index
+from satchel.find.documents import Document
+from satchel.find.index import index_of
 from satchel.find.kind import Kind
 from satchel.keep.kinds import KINDS
 from satchel.store.transaction import Transaction
@@ -18,7 +19,7 @@ def index_problems(transaction: Transaction) -> list[str]:
 
     Above 100,000 items the texts of a sample are compared.
     """
-    found = [*index.problems(transaction), *documents.count_problems(transaction)]
+    found = [*index_of(transaction).problems(), *documents.count_problems(transaction)]
     for kind, thing in KINDS.items():
         for text, sql in (
             ("not in the documents", f"SELECT count(*) FROM ({_kept(kind)}) AS k WHERE id NOT IN ({_ITEMS})"),
@@ -37,7 +38,8 @@ def index_problems(transaction: Transaction) -> list[str]:
 
 def _text_problems(transaction: Transaction) -> list[str]:
     """Compare the text of every item, word by word, with what the index holds of it."""
-    indexed = index.fingerprints(transaction)
+    index = index_of(transaction)
+    indexed = index.fingerprints()
     wrong: list[str] = []
     for kind, thing in KINDS.items():
         rows = transaction.all(
@@ -48,24 +50,26 @@ def _text_problems(transaction: Transaction) -> list[str]:
             texts = thing.texts(transaction, [row[1] for row in step])
             for document, item, project, run, item_type in step:
                 if item in texts:
-                    scope = index.scope_tokens(project, run, kind.number, item_type)
-                    if index.fingerprint(transaction, texts[item], scope) != indexed.get(document, 0):
+                    kept = Document(kind, item, 0, project, run, texts[item], 0, item_type)
+                    if index.fingerprint(kept) != indexed.get(document, 0):
                         wrong.append(kind.ref(item))
     return [f"{len(wrong)} texts are not what the index holds, such as {wrong[0]}"] if wrong else []
 
 
 def _sample_problems(transaction: Transaction) -> list[str]:
+    index = index_of(transaction)
     found: list[str] = []
     for kind, thing in KINDS.items():
         sample = transaction.all(
-            "SELECT id, item_id FROM documents WHERE kind = :kind AND (id % :step = 0 OR id > :newest) LIMIT :most",
+            "SELECT id, item_id, project_id FROM documents "
+            "WHERE kind = :kind AND (id % :step = 0 OR id > :newest) LIMIT :most",
             _sample(transaction, kind),
         )
-        texts = thing.texts(transaction, [item for _, item in sample])
+        texts = thing.texts(transaction, [item for _, item, _ in sample])
         wrong = [
             document
-            for document, item in sample
-            if item in texts and not index.holds(transaction, document, texts[item])
+            for document, item, project in sample
+            if item in texts and not index.holds(document, project, texts[item])
         ]
         if wrong:
             found.append(f"{len(wrong)} of {len(sample)} sampled texts are not what the index holds")

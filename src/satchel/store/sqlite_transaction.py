@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
 from threading import get_ident
-from typing import Any
+from typing import Any, ClassVar
 
 import apsw
 
@@ -33,6 +33,8 @@ class SqliteTransaction:
     """
 
     __slots__ = ("connection", "forks", "interrupted", "is_out_of_time", "is_overdue", "left_out", "memo", "started")
+
+    database: ClassVar[str] = "sqlite"
 
     def __init__(self, connection: apsw.Connection, memo: dict[Hashable, Any] | None = None) -> None:
         self.connection = connection

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 Row = tuple[Any, ...]
 Parameters = Mapping[str, Any]
@@ -13,6 +13,7 @@ class Transaction(Protocol):
     """The statements of one transaction, with ``:name`` parameters. Rows are tuples.
 
     Attributes:
+        database: which one the store is in: sqlite or postgresql. The index alone asks for it.
         memo: what earlier write transactions of this engine looked up and nobody has changed since; empty whenever
             another process, thread or connection has written. Whoever changes what may be in it calls :meth:`forget`.
         left_out: how many rows were left out so far, since a text of theirs is none (:mod:`satchel.store.readable`).
@@ -20,6 +21,7 @@ class Transaction(Protocol):
             Interrupted; None never does.
     """
 
+    database: ClassVar[str]
     memo: dict[Hashable, Any]
     left_out: int
     is_out_of_time: Callable[[], bool] | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from keep.finding.story import MINUTE, Story
 from satchel import NewEntry, Satchel
-from satchel.find import index_sqlite as index
+from satchel.store.sqlite_transaction import SqliteTransaction
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -101,12 +102,14 @@ def test_the_project_is_left_out_of_the_scope_where_it_is_nearly_everything(
 ) -> None:
     asked: list[tuple[str, str]] = []
 
-    def watched(transaction: Any, wanted: index.Match, condition: str, *rest: Any, **options: Any) -> Any:
-        asked.append((wanted.expression, condition))
-        return matches(transaction, wanted, condition, *rest, **options)
+    def watched(transaction: SqliteTransaction, sql: str, parameters: Any = None) -> Any:
+        told = re.search(r"satchel_counts.* MATCH :match(?: AND (.*?))? ORDER BY", sql)
+        if told:
+            asked.append((parameters["match"], told[1] or ""))
+        return everything(transaction, sql, parameters)
 
-    matches = index.matches
-    monkeypatch.setattr(index, "matches", watched)
+    everything = SqliteTransaction.all
+    monkeypatch.setattr(SqliteTransaction, "all", watched)
     file = tmp_path / "shared.db"
     big, small = (open_in(tmp_path, db=file, project=name) for name in ("big", "small"))
     big.entries.write_many([NewEntry("discovery", "gamma")] * 40)

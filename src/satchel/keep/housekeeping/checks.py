@@ -8,7 +8,7 @@ import apsw
 
 from satchel.base.errors import SatchelError, StoreDamaged, StoreForeign, StoreMissing, Untrusted
 from satchel.base.records import dataclass
-from satchel.find import index_sqlite as index
+from satchel.find.index import is_about_index
 from satchel.find.kind import Kind
 from satchel.keep.corrections import log as corrections
 from satchel.keep.housekeeping.counts import count_problems
@@ -126,7 +126,7 @@ def _check_file(engine: Engine) -> Check:
     if found:
         problem = f"{one_line(found[0])} ({len(found)} in all)"
         # the index can be rebuilt from what is kept, so its damage is no reason to go back to a backup
-        if all(index.is_about_index(problem) for problem in found):
+        if all(is_about_index(problem) for problem in found):
             return Check("file", "failed", f"{problem}; `satchel rebuild` rebuilds the index")
         return _beyond_repair("file", problem, engine)
     return Check("file", "ok", "the full integrity check passed")

@@ -10,7 +10,7 @@ from satchel.base.file_checks import SHARED_FOLDER
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import dataclass
 from satchel.find import documents
-from satchel.find import index_sqlite as index
+from satchel.find.index import index_of
 from satchel.keep import events, pins, projects
 from satchel.keep.housekeeping import counts
 from satchel.keep.housekeeping.packages import forget_deliveries, forget_seen
@@ -91,7 +91,7 @@ def forget(workplace: Workplace, ref: str, *, dry_run: bool) -> Forgotten:
                     item=item,
                     details=details,
                 )
-            index.optimize(transaction)
+            index_of(transaction).optimize()
     emptied = not dry_run and _shrink(engine)
     still, unreadable = engine.upkeep.erased(leaving.table, leaving.uid)
     still = (*still, *shared)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from satchel.base.errors import NotFound
 from satchel.base.text import check_encodable
-from satchel.find import index_sqlite as index
+from satchel.find.index import index_of
 from satchel.keep import past_conversations, projects
 from satchel.keep.housekeeping import checks, clearing, counts, forgetting, packages, statistics, summaries, usefulness
 from satchel.keep.housekeeping.checks import BeyondRepair, Check, Examination
@@ -128,7 +128,7 @@ class Housekeeping:
         with self._engine.without_deadline(), self._engine.write() as transaction:
             packages.remove_leftovers(transaction)
             past_conversations.remove_contents(transaction)
-            index.optimize(transaction)
+            index_of(transaction).optimize()
         return self._engine.upkeep.reclaim()
 
     def recount(self) -> None:
