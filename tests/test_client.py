@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from satchel import Interrupted, InvalidInput, ReadOnly, Refused, Satchel, Unavailable, open_satchel
+from satchel import Interrupted, InvalidInput, ReadOnly, Refused, Satchel, open_satchel
 from satchel.base.clock import system_clock
 from satchel.base.retention import Retention
 
@@ -102,11 +102,6 @@ def test_outside_a_project_opening_is_refused_and_here_makes_one(
         open_in(tmp_path)
     open_in(tmp_path, here=True).housekeeping.initialise()
     assert open_in(tmp_path).housekeeping.statistics().project == tmp_path.name
-
-
-def test_a_database_url_is_not_supported_yet(open_in: Callable[..., Satchel], project: Path) -> None:
-    with pytest.raises(Unavailable):
-        open_in(project, db="postgresql://localhost/x")
 
 
 def test_the_configuration_beside_the_store_counts(open_in: Callable[..., Satchel], project: Path) -> None:

@@ -15,6 +15,8 @@ from satchel.base.errors import (
     SatchelError,
     StoreDamaged,
     StoreFull,
+    TimedOut,
+    TooLarge,
     Unreachable,
 )
 from satchel.store.running import timed_out
@@ -54,15 +56,28 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
             return IoError(f"the server of {location} reports a failing disk", "See its log; nothing was written")
         case errors.DataCorrupted() | errors.IndexCorrupted():
             return StoreDamaged(f"{location} is damaged ({one_line(error)})", "Restore the database from a backup")
+        case errors.ProgramLimitExceeded():
+            return TooLarge(
+                f"{location} cannot keep a name or path of that length ({one_line(error)})", f"{_NOTHING}; shorten it"
+            )
         case errors.InsufficientPrivilege():
             return Refused(
                 f"the role may not do that in {location} ({one_line(error)})",
                 "Grant the role what docs/postgresql.md lists, or use the one that owns the schema",
             )
+        case errors.InvalidParameterValue() if 'role "' in str(error):
+            return Refused(f"{location} has no such role ({one_line(error)})", "Check the role in the URL")
+        case errors.InvalidSqlStatementName() | errors.DuplicatePreparedStatement():
+            return Refused(
+                f"what stands before {location} does not keep prepared statements ({one_line(error)})",
+                "PgBouncer does from 1.21 on, with max_prepared_statements above 0",
+            )
         case errors.InvalidPassword() | errors.InvalidAuthorizationSpecification():
             return Refused(f"the server of {location} refuses the login", "Check the user and the password")
         case errors.InvalidCatalogName():
             return InvalidInput(f"there is no database of {location}", "Create it, or check the name in the URL")
+        case errors.IdleInTransactionSessionTimeout() | errors.TransactionTimeout():
+            return TimedOut(f"a transaction on {location} stood open for too long", f"{_NOTHING}; ask for less at once")
         case psycopg.OperationalError() | psycopg.InterfaceError():
             return gone(location, error)
         case _:
