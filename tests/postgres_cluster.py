@@ -41,6 +41,16 @@ def url() -> str:
     return address
 
 
+def run(*statements: str) -> list[tuple[object, ...]]:
+    """Run statements on a connection of their own, and return the rows of the last one."""
+    import psycopg
+
+    with psycopg.connect(url(), autocommit=True) as connection:
+        for statement in statements:
+            cursor = connection.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
 def _server(folder: str) -> PostgresServer:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # no XDG_RUNTIME_DIR, which it does not need

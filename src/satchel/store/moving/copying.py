@@ -13,9 +13,9 @@ from satchel.store.moving import rows
 if TYPE_CHECKING:
     from satchel.store.backups import Progress
     from satchel.store.engine import Engine
-    from satchel.store.moving.rows import State
+    from satchel.store.moving.rows import State, Table
     from satchel.store.moving.taking import Record, Taker
-    from satchel.store.transaction import Transaction
+    from satchel.store.transaction import Row, Transaction
 
 Indexing = Callable[["Taker", "Progress"], int]
 """Fills the search index of a store from its rows, and returns how many items it has."""
@@ -136,8 +136,7 @@ class _Move:
     def _copy(self, transaction: Transaction) -> _Sums:
         sums = {}
         for table in rows.tables():
-            with self._taker.read() as taken:
-                last = rows.last_key(taken, table)
+            last = self._last_key(table) if self.went_on else None
             digest, count = blake2b(digest_size=16), 0
             for page in rows.pages(transaction, table):
                 digest.update(page.form)
@@ -148,6 +147,10 @@ class _Move:
                 self._tell(len(page.rows))
             sums[table.name] = count, digest.digest()
         return sums
+
+    def _last_key(self, table: Table) -> Row | None:
+        with self._taker.read() as transaction:
+            return rows.last_key(transaction, table)
 
     def _wrong(self, sums: _Sums) -> list[str]:
         """Return the tables whose rows are not those of the source."""

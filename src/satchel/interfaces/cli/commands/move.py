@@ -24,9 +24,12 @@ def command(source: str, target: str, as_json: bool) -> None:
       satchel move .satchel/satchel.db 'postgresql://me@db.example.org/team?schema=satchel'
       satchel move 'postgresql://me@db.example.org/team?schema=satchel' copy.db
     """
-    with open_satchel(source, read_only=True) as giving, open_satchel(target) as taking:
-        with progress("moving", quiet=as_json) as told:
-            moved = giving.housekeeping.move(taking.workplace.engine, told)
+    with (
+        open_satchel(source, read_only=True) as giving,
+        open_satchel(target) as taking,
+        progress("moving", quiet=as_json) as told,
+    ):
+        moved = giving.housekeeping.move(taking.workplace.engine, told)
     if moved.source_changed:
         warn((f"{moved.source} was written to meanwhile: that is not in {moved.target}; stop what writes there first",))
     if as_json:
