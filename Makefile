@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 TEST_JOBS ?= 2
+# without bytecode every run compiles the tests anew, which takes 8 s of each worker, and every command all that it loads
+unexport PYTHONDONTWRITEBYTECODE
 OVER_SERVER := $(wildcard tests/interfaces/mcp/test_tools*.py) tests/interfaces/cli
 
 .PHONY: help tour test test-slow check referees trial bench dist lock clean

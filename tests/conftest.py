@@ -141,9 +141,18 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return file.read_bytes()
 
 
+@pytest.fixture(scope="session")
+def template_in_memory() -> bytes:
+    """A store in memory as it is after its migrations, which are what the first reading where no store is waits for."""
+    with closing(migrations.empty_store()) as connection:
+        return connection.serialize("main")
+
+
 @pytest.fixture
-def from_template(template: bytes, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Stores that the test makes are copies of the template with a uid and a time of their own.
+def from_template(
+    template: bytes, template_in_memory: bytes, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """Stores that the test makes are copies of a template with a uid and a time of their own.
 
     A test in which several make one store at once is marked ``migrates``: copying is not safe there.
     """
@@ -182,7 +191,14 @@ def from_template(template: bytes, monkeypatch: pytest.MonkeyPatch, request: pyt
             backups_keep=backups_keep,
         )
 
+    def copy_in_memory() -> apsw.Connection:
+        connection = apsw.Connection(":memory:")
+        connection.deserialize("main", template_in_memory)
+        connection.execute("UPDATE store SET uid = randomblob(16)")
+        return connection
+
     monkeypatch.setattr(migrations, "bring_up_to_date", copy_first)
+    monkeypatch.setattr(migrations, "empty_store", copy_in_memory)
 
 
 @pytest.fixture

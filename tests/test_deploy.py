@@ -8,14 +8,19 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from configparser import ConfigParser
+from functools import reduce
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 import pytest
 
 from satchel.interfaces.cli.group import satchel_command
+from satchel.store.postgres.address import parse
+from satchel.store.schema import MIGRATIONS
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -35,6 +40,9 @@ KNOWN = {
     ),
 }
 """Directives of systemd.unit(5), systemd.exec(5), systemd.service(5), systemd.timer(5), systemd.resource-control(5)."""
+
+COMPOSED = [["compose.yaml"], ["compose.yaml", "compose.postgresql.yaml"]]
+"""The files of containers that are used together."""
 
 Value = str | list[str] | dict[str, "Value"]
 
@@ -69,6 +77,25 @@ def yaml(text: str) -> dict[str, Value]:
     return read
 
 
+def merged(first: dict[str, Value], second: dict[str, Value]) -> dict[str, Value]:
+    """Return what two files are together, as Compose has it: mappings are merged, lists appended, the rest replaced."""
+    both = dict(first)
+    for key, value in second.items():
+        before = both.get(key)
+        if isinstance(before, dict) and isinstance(value, dict):
+            both[key] = merged(before, value)
+        elif isinstance(before, list) and isinstance(value, list):
+            both[key] = [*before, *value]
+        else:
+            both[key] = value
+    return both
+
+
+def composed(*names: str) -> dict[str, Value]:
+    """Return what files of containers are together."""
+    return reduce(merged, (yaml((DEPLOY / name).read_text(encoding="utf-8")) for name in names))
+
+
 def at(value: Value, *keys: str) -> Value:
     for key in keys:
         assert isinstance(value, dict)
@@ -86,9 +113,9 @@ def commands() -> Iterator[list[str]]:
             yield rest
     container = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
     yield json.loads(re.findall(r"^CMD (\[.+\])$", container, re.MULTILINE)[-1])
-    composed = at(yaml((DEPLOY / "compose.yaml").read_text(encoding="utf-8")), "services", "satchel", "command")
-    assert isinstance(composed, list)
-    yield composed
+    in_container = at(composed("compose.yaml"), "services", "satchel", "command")
+    assert isinstance(in_container, list)
+    yield in_container
 
 
 @pytest.mark.parametrize("path", UNITS, ids=lambda path: path.name)
@@ -136,27 +163,31 @@ def test_the_port_is_the_programs_own() -> None:
         assert ports == {str(DEFAULT_PORT)}, path
 
 
-def test_the_containers_can_write_only_what_they_keep_and_gain_no_rights() -> None:
-    composed = yaml((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
-    services = at(composed, "services")
+@pytest.mark.parametrize("names", COMPOSED, ids=len)
+def test_the_containers_can_write_only_what_they_keep_and_gain_no_rights(names: list[str]) -> None:
+    services = at(composed(*names), "services")
     assert isinstance(services, dict)
     for service in services.values():
         assert at(service, "cap_drop") == ["ALL"]
         assert at(service, "security_opt") == ["no-new-privileges:true"]
     assert at(services, "satchel", "read_only") == "true"
-    assert "ports" not in at(services, "satchel")
+    assert [name for name in services if "ports" in at(services, name)] == ["caddy"]
     assert re.search(r"^USER satchel$", (DEPLOY / "Containerfile").read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def test_every_volume_network_and_file_of_the_containers_is_there() -> None:
-    composed = yaml((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
-    services = at(composed, "services")
+@pytest.mark.parametrize("names", COMPOSED, ids=len)
+def test_every_volume_network_secret_and_file_of_the_containers_is_there(names: list[str]) -> None:
+    all_of_it = composed(*names)
+    services = at(all_of_it, "services")
     assert isinstance(services, dict)
     for service in services.values():
+        assert isinstance(service, dict)
         for volume in at(service, "volumes"):
             source = volume.partition(":")[0]
-            assert (DEPLOY / source).is_file() if source.startswith("./") else source in at(composed, "volumes")
-        assert set(at(service, "networks")) <= set(at(composed, "networks"))
+            assert (DEPLOY / source).is_file() if source.startswith("./") else source in at(all_of_it, "volumes")
+        assert set(at(service, "networks")) <= set(at(all_of_it, "networks"))
+        assert {*service.get("depends_on", ())} <= services.keys()
+        assert {*service.get("secrets", ())} <= {*all_of_it.get("secrets", ())}
     build = at(services, "satchel", "build")
     folder = (DEPLOY / str(at(build, "context"))).resolve()
     container = (folder / str(at(build, "dockerfile"))).read_text(encoding="utf-8")
@@ -164,6 +195,41 @@ def test_every_volume_network_and_file_of_the_containers_is_there() -> None:
         line.split()[1:-1] for line in container.splitlines() if line.startswith("COPY ") and "--from" not in line
     ]
     assert all((folder / name).exists() for names in copied for name in names)
+
+
+def test_the_container_of_postgresql_keeps_what_it_confirms_and_is_ready_when_it_takes_connections() -> None:
+    services = at(composed(*COMPOSED[1]), "services")
+    settings = at(services, "postgresql", "command")
+    assert isinstance(settings, list)
+    assert {"fsync=on", "full_page_writes=on", "synchronous_commit=on"} <= set(settings)
+    assert "postgresql:/var/lib/postgresql" in at(services, "postgresql", "volumes")
+    check = at(services, "postgresql", "healthcheck", "test")
+    assert "--host" in check  # the server that makes the database listens at its socket alone
+    assert at(services, "satchel", "depends_on", "postgresql", "condition") == "service_healthy"
+    extras = at(services, "satchel", "build", "args", "EXTRAS")
+    projects = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {*str(extras).split(",")} <= projects["optional-dependencies"].keys()
+
+
+def test_the_secrets_of_the_containers_are_files_that_nobody_commits() -> None:
+    files = composed(*COMPOSED[1])["secrets"]
+    assert isinstance(files, dict)
+    assert {str(at(file, "file")).rpartition("/")[0] for file in files.values()} == {"./secrets"}
+    assert "deploy/secrets/" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+
+
+def test_the_configuration_in_the_container_names_what_is_there() -> None:
+    teams = tomllib.loads((DEPLOY / "postgresql" / "config.toml").read_text(encoding="utf-8"))["databases"]
+    services = at(composed(*COMPOSED[1]), "services")
+    assert isinstance(services, dict)
+    for team in teams.values():
+        address = parse(team["url"], team["schema"])
+        assert urlsplit(address.url).hostname in services
+        assert urlsplit(address.url).path == f"/{at(services, 'postgresql', 'environment', 'POSTGRES_DB')}"
+        assert address.user == f"{team['schema']}_server"  # as roles.sql names it
+        folder, _, secret = team["password_file"].rpartition("/")
+        assert folder == "/run/secrets"
+        assert secret in at(services, "satchel", "secrets")
 
 
 def test_the_page_names_the_limits_of_the_program() -> None:
@@ -187,3 +253,27 @@ def test_the_page_names_the_limits_of_the_program() -> None:
     assert f"have {limits.grace_seconds} s to end" in page
     sizes = (DEPLOY / "Caddyfile").read_text(encoding="utf-8")
     assert f"max_size {limits.body_bytes // mib}MiB" in sizes
+
+
+def test_the_page_of_postgresql_names_what_the_engine_holds_to() -> None:
+    from satchel.store.postgres import database, group
+    from satchel.store.running import DEADLINE_SECONDS
+
+    page = (ROOT / "docs" / "postgresql.md").read_text(encoding="utf-8")
+    for said in (
+        f"at most {database.MOST_CONNECTIONS} for each server process and team",
+        f"up to {group.MOST_TOGETHER} or for {group.LONGEST_SECONDS * 1_000:.0f} ms",
+        f"| {DEADLINE_SECONDS:.0f} s, the owner's upkeep excepted |",
+        f"ends it after {database._IDLE_SECONDS} s",
+        f"can tell within {database._LOST_SECONDS:.0f} s",
+        f"PostgreSQL {database._OLDEST_VERSION} or newer",
+        f"PostgreSQL before {database._OLDEST_VERSION}",
+    ):
+        assert " ".join(said.split()) in " ".join(page.split()), said
+
+
+def test_the_page_of_postgresql_names_the_views_for_reports() -> None:
+    page = (ROOT / "docs" / "postgresql.md").read_text(encoding="utf-8")
+    views = set(re.findall(r"`shop\.(\w+)`", page))
+    statements = [statement for migration in MIGRATIONS for statement in migration.statements]
+    assert views == {found for one in statements for found in re.findall(r"CREATE VIEW (\w+)", one)}

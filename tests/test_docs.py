@@ -11,8 +11,11 @@ import sys
 from pathlib import Path
 
 import click
+import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
+import postgres_cluster
 from consult.providers.chat_completions import ChatCompletions, Said
 from repositories import commit_all, make_repository
 from satchel.base.config_keys import KEYS
@@ -27,7 +30,7 @@ from satchel.keep.moving.kinds import LINE_KINDS
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
-OF_ITS_OWN_TEST = {"consulting.md", "guard.md", "serve.md", "setup.md", "sharing.md"}
+OF_ITS_OWN_TEST = {"consulting.md", "guard.md", "postgresql.md", "serve.md", "setup.md", "sharing.md"}
 OF_THE_PLUGIN = sorted(ROOT.glob("plugin/**/*.md"))
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *OF_THE_PLUGIN])
 FOR_USERS = sorted([ROOT / "README.md", *REFERENCE.glob("*.md")])
@@ -345,6 +348,48 @@ def test_the_examples_of_a_server_run(tmp_path: Path) -> None:
     assert used.returncode == 0, used.stderr
     assert "the server takes the token, for project project" in used.stdout
     assert f"# the server: {url} with token {token.split('_')[1]} (your config.toml, for {user}/project)" in used.stdout
+
+
+@pytest.mark.slow
+def test_the_examples_of_postgresql_run(tmp_path: Path) -> None:
+    (_, roles), (_, tables), (_, configuration), (_, token) = runnable("docs/postgresql.md")
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "deploy").symlink_to(ROOT / "deploy")
+    cluster = conninfo_to_dict(postgres_cluster.url())
+    variables = {
+        "PATH": f"{postgres_cluster.programs()}:{Path(sys.executable).parent}:/usr/bin:/bin",
+        "PGHOST": str(cluster["host"]),
+        "PGUSER": str(cluster["user"]),
+        "XDG_STATE_HOME": "",
+        "XDG_CONFIG_HOME": "",
+    }
+    try:
+        for block in (roles, tables, configuration.replace("@db.example.org/", "@/"), token):
+            done = run_example("sh", block, tmp_path, **variables)
+            assert done.returncode == 0, done.stderr
+        environ = {"HOME": str(tmp_path), **variables}
+        serving = subprocess.Popen(
+            [sys.executable, "-m", "satchel", "serve", "--port", "0", "--json"],
+            cwd=tmp_path,
+            env={name: value for name, value in os.environ.items() if not name.startswith("SATCHEL_")} | environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        with serving:
+            try:
+                assert serving.stdout is not None
+                url = json.loads(serving.stdout.readline())["url"]
+                to_server = {"SATCHEL_URL": url, "SATCHEL_TOKEN": (tmp_path / "token").read_text().strip()}
+                write_and_read = "satchel write discovery 'The gateway caches sessions'; satchel search gateway"
+                used = run_example("sh", write_and_read, tmp_path, **variables, **to_server)
+            finally:
+                serving.kill()
+        assert "The gateway caches sessions" in used.stdout, used.stderr
+    finally:
+        with psycopg.connect(postgres_cluster.url(), autocommit=True) as connection:
+            connection.execute("DROP DATABASE satchel WITH (FORCE)")
+            connection.execute("DROP ROLE shop_owner, shop_server, shop_reader")
 
 
 @pytest.mark.slow

@@ -232,10 +232,21 @@ def test_a_named_store_in_the_home_folder_has_no_project_folder(base: Path) -> N
     assert (place.root, place.suggested_name) == (None, "notes")
 
 
-@pytest.mark.parametrize("url", ["postgresql://host/db", "sqlite:///x.db"])
-def test_a_url_is_answered_with_what_works_today(base: Path, url: str) -> None:
-    with pytest.raises(Unavailable, match=r"not supported yet.*--db PATH"):
-        locate_store(url, {}, base)
+@pytest.mark.parametrize("text", ["sqlite:///x.db", "mysql://ann:hunter2@host/db", "host=h password=hunter2"])
+def test_what_names_another_database_is_not_repeated(base: Path, text: str) -> None:
+    with pytest.raises(Unavailable, match=r"not supported|its parameters.*postgresql://") as caught:
+        locate_store(text, {}, base)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["postgresql://ann:hunter2@host/db", "postgres://host/db", "postgresql:/ann:hunter2@h"])
+def test_a_store_in_a_database_has_no_folder_and_works_where_the_caller_stands(base: Path, url: str) -> None:
+    root = repository(base / "app")
+    place = locate_store(url, {}, root)
+    assert place == StorePlace(None, exists=False, root=root, worktree=None, suggested_name="app")
+    assert (place.folder, place.owns_folder, place.found) == (None, False, "named by --db or db=")
+    assert locate_store(None, {"SATCHEL_DB": url}, base / "app").found == "named by SATCHEL_DB"
+    assert "hunter2" not in repr(place)
 
 
 def test_a_folder_is_refused_with_the_file_to_name(base: Path) -> None:

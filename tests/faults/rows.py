@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from satchel.store.sqlite import SqliteEngine
+from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 
 INSERT = "INSERT INTO projects (uid, name, created_at) VALUES (:uid, :name, 0)"
@@ -16,13 +16,13 @@ def row(name: str) -> dict[str, object]:
     return {"uid": os.urandom(16), "name": name}
 
 
-def add(engine: SqliteEngine, name: str) -> None:
+def add(engine: Engine, name: str) -> None:
     """Write one row in a transaction of its own."""
     with engine.write() as transaction:
         transaction.run(INSERT, row(name))
 
 
-def names(engine: SqliteEngine) -> list[str]:
+def names(engine: Engine) -> list[str]:
     """Return the names of all rows in the order they were written."""
     with engine.read() as transaction:
         return names_in(transaction)

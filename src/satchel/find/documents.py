@@ -74,7 +74,7 @@ def add(transaction: Transaction, document: Document, *, is_counted: bool = Fals
         is_counted: whether the project's number of documents has it already.
     """
     number = _insert(transaction, _values(document), is_counted=is_counted)
-    index_of(transaction).insert(number, document)
+    index_of(transaction).insert(number, document, is_new=True)
 
 
 def renew(transaction: Transaction, document: Document) -> None:

@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 class Index(Protocol):
     """The full-text index, as one transaction sees it and changes it."""
 
-    def insert(self, number: int, document: Document) -> None:
-        """Index the text of a document, in the place of what was indexed under its number."""
+    def insert(self, number: int, document: Document, *, is_new: bool = False) -> None:
+        """Index the text of a document, in the place of what was indexed under its number.
+
+        Args:
+            is_new: whether nothing can be.
+        """
 
     def delete(self, number: int, project_id: int) -> None:
         """Take one text out of the index."""
@@ -88,9 +92,13 @@ class ScopedIndex(Protocol):
 
 def index_of(transaction: Transaction) -> Index:
     """Return the index of the store that a transaction is of."""
-    from satchel.find.index_sqlite import SqliteIndex
+    if transaction.database == "sqlite":
+        from satchel.find.index_sqlite import SqliteIndex
 
-    return SqliteIndex(transaction)
+        return SqliteIndex(transaction)
+    from satchel.find.index_postgres import PostgresIndex
+
+    return PostgresIndex(transaction)
 
 
 def is_about_index(problem: str) -> bool:

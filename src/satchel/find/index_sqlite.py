@@ -52,7 +52,7 @@ class SqliteIndex:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
 
-    def insert(self, number: int, document: Document) -> None:
+    def insert(self, number: int, document: Document, *, is_new: bool = False) -> None:  # noqa: ARG002
         """Index one text. REPLACE is a belt: a plain INSERT on a living id would merge two texts without a word."""
         text = document.text
         self._transaction.run(

@@ -362,6 +362,8 @@ def _not_live(transaction: Transaction, scope: Scope) -> dict[int, int]:
 
 def _expired(transaction: Transaction, scope: Scope, found: Sequence[int]) -> frozenset[int]:
     """Return which of some documents have expired and were not swept away yet."""
+    if not found:
+        return frozenset()
     some = f" AND id IN ({', '.join(map(str, found))})" if len(found) <= _FEW_FOUND else ""
     rows = transaction.all(
         f"SELECT id FROM documents WHERE expires_at <= :now AND project_id = :project{some}",

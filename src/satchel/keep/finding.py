@@ -393,6 +393,8 @@ def _texts(transaction: Transaction, rows: Sequence[Row]) -> Mapping[int, str]:
     texts: dict[int, str] = {}
     for kind, thing in KINDS.items():
         items = {row[2]: row[0] for row in rows if row[1] == kind.number}
+        if not items:
+            continue
         loaded = (thing.shown or thing.texts)(transaction, list(items))
         texts |= {document: loaded[item] for item, document in items.items() if item in loaded}
     return texts

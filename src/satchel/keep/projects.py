@@ -148,6 +148,7 @@ def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
         root = _root_here(workplace)
         if root is not None and project.root != root and _is_gone(project.root):
             transaction.run("UPDATE projects SET root = :root WHERE id = :id", {"root": root, "id": project.id})
+            transaction.forget()
         transaction.memo[key] = project
         return project
     name = check_name(workplace.project_name or workplace.suggested_name, "project")

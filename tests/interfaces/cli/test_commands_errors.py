@@ -152,10 +152,6 @@ def test_a_foreign_database_is_refused_and_left_as_it_is(cli: Cli, folder: Path)
     assert file.read_bytes() == before
 
 
-def test_a_database_url_is_not_available_yet(cli: Cli) -> None:
-    assert cli("read", "--db", "postgresql://host/db")[0] == 13
-
-
 def test_a_locked_store_is_busy(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cli("write", "discovery", "x")
     monkeypatch.setenv("SATCHEL_STORE_LOCK_WAIT_MS", "20")

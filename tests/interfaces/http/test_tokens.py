@@ -227,7 +227,7 @@ SPOILT: dict[str, Callable[[Path], object]] = {
     "no text": lambda file: file.write_bytes(b"\xff\x00"),
     "nested without end": lambda file: file.write_bytes(b"[" * 100_000),
     "something else": lambda file: file.write_text("[]"),
-    "of another version": lambda file: _spoil(file, lambda book: book.update(schema=2)),
+    "of another version": lambda file: _spoil(file, lambda book: book.update(schema=3)),
     "an unknown limit": lambda file: _spoil(file, lambda book: book["tokens"][0].update(hosts=["a"])),
     "without its revocation": lambda file: _spoil(file, lambda book: book["tokens"][0].pop("revoked_at")),
     "a time that is none": lambda file: _spoil(file, lambda book: book["tokens"][0].update(revoked_at=True)),

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from satchel.interfaces.http.access import AGENT, Access
 from satchel.interfaces.http.turns import Turns
 
-STORE, OTHER = Path("/one/store.db"), Path("/other/store.db")
+STORE, OTHER = (Access("", "", AGENT, Path(f"/{name}/store.db"), "app") for name in ("one", "other"))
 
 
 def test_calls_that_wait_for_others_stop_neither_reads_nor_writes() -> None:
@@ -76,3 +77,18 @@ def test_what_a_cancelled_call_has_begun_is_waited_for_and_what_it_has_not_is_dr
 
     asyncio.run(talk())
     assert sorted(done) == [0, 1, 2]
+
+
+def test_calls_that_write_to_one_project_of_a_database_run_together_and_hold_up_no_other() -> None:
+    one, other = (Access("", "", AGENT, "postgresql:team", project) for project in ("one", "other"))
+
+    async def talk() -> str:
+        turns, together = Turns(), threading.Barrier(32)
+        writing = [asyncio.ensure_future(turns.run(one, "write_context", {}, together.wait)) for _ in range(31)]
+        try:
+            return await turns.run(other, "write_context", {}, lambda: "written")
+        finally:
+            await turns.run(one, "write_context", {}, together.wait)
+            await asyncio.gather(*writing)
+
+    assert asyncio.run(talk()) == "written"

@@ -14,7 +14,7 @@ from satchel.keep.names import check_agent, ensure_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.actors import name_of, speaker
-from satchel.keep.sessions.caller import HOOK, OF_TOKENS, REMOTE, SERVER, Caller, State
+from satchel.keep.sessions.caller import HOOK, OF_TOKENS, REMOTE, SERVER, STATE, Caller, State
 from satchel.keep.sessions.clients import host_id
 from satchel.keep.sessions.joining import Found
 from satchel.store.transaction import Transaction
@@ -22,6 +22,7 @@ from satchel.store.transaction import Transaction
 KEPT_DAYS = 90
 """A session is forgotten so long after it was last seen."""
 
+_REMEMBERED = frozenset(STATE.split(", ")) - {"seen_at"}  # a session that seems longer unseen is touched once more
 _INHERITED_DAYS = 14
 _LOOKED_AT = 20
 _LEAST_DIGITS = 4
@@ -112,6 +113,8 @@ def change(transaction: Transaction, session: int, columns: dict[str, object]) -
     """Change columns of a session."""
     assigned = ", ".join(f"{name} = :{name}" for name in columns)
     transaction.run(f"UPDATE sessions SET {assigned} WHERE id = :id", {**columns, "id": session})
+    if columns.keys() & _REMEMBERED:
+        transaction.forget()
 
 
 def add_host_id(transaction: Transaction, session: int, client: str, identity: str) -> None:
@@ -232,4 +235,5 @@ def _remove_old(transaction: Transaction, now: int) -> None:
     """Forget sessions that were not seen for :data:`KEPT_DAYS`, with what was delivered in them."""
     before = {"before": now - KEPT_DAYS * DAY_MS}
     transaction.run("DELETE FROM windows WHERE session_id IN (SELECT id FROM sessions WHERE seen_at < :before)", before)
-    transaction.run("DELETE FROM sessions WHERE seen_at < :before", before)
+    if transaction.execute("DELETE FROM sessions WHERE seen_at < :before", before):
+        transaction.forget()

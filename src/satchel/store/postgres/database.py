@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-import select
+import os
+import selectors
 import threading
 import time
 from contextlib import suppress
@@ -33,14 +34,19 @@ MOST_CONNECTIONS = 20
 _IDLE_SECONDS = 300
 _CONNECT_SECONDS = 10
 _OLDEST_VERSION = 14
+MARK_BYTES = 8
+MARKS_BYTES = 16 * MARK_BYTES
+"""How much is kept of the marks of the last transactions, the newest first."""
+
+LOCK_STORE = "SELECT pg_advisory_xact_lock(%(key)s)"
+_MARKS_OF_STORE = "SELECT writes, marks FROM store"
+_MARKS_OF_PROJECT = "SELECT writes, marks FROM projects WHERE name = %(name)s FOR UPDATE"
 _LOST_SECONDS = 30.0
 """How long it is asked how a commit ended whose answer was lost: the server may still be starting again."""
 
 _CHECK = """
     SELECT current_setting('server_version_num')::int, current_setting('fsync'), current_setting('synchronous_commit'),
-        current_setting('server_encoding'), pg_is_in_recovery(),
-        CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END,
-        current_database()
+        current_setting('server_encoding'), pg_is_in_recovery(), current_database()
 """
 
 for _name in ("psycopg", "psycopg.pool"):
@@ -59,13 +65,11 @@ class Server:
     Attributes:
         version: its major version.
         is_standby: whether it takes no writes.
-        timeline: which changes with a failover: transaction numbers mean something within one alone.
         database: the name of the database.
     """
 
     version: int
     is_standby: bool
-    timeline: str
     database: str
 
 
@@ -73,17 +77,20 @@ class Shared:
     """A transaction that writes, with its connection, until it is committed.
 
     Attributes:
-        xid: the number of the transaction, to ask how it ended.
+        project: by name; None works in the store as a whole.
+        mark: by which the row of the project, or of the store, says whether the transaction was kept.
+        number: how many transactions there had been with it.
         memo_version: the version of the memo when it began; None where it works in the store as a whole.
         forgot: whether any of it has changed what others may have looked up.
     """
 
-    __slots__ = ("connection", "forgot", "memo_version", "timeline", "xid")
+    __slots__ = ("connection", "forgot", "mark", "memo_version", "number", "project")
 
-    def __init__(self, connection: Connection[Row], timeline: str) -> None:
+    def __init__(self, connection: Connection[Row], project: str | None) -> None:
         self.connection = connection
-        self.timeline = timeline
-        self.xid = ""
+        self.project = project
+        self.mark = os.urandom(MARK_BYTES)
+        self.number = 0
         self.memo_version: int | None = None
         self.forgot = False
 
@@ -229,31 +236,34 @@ class Database:
     def how_it_ended(self, shared: Shared) -> bool | None:
         """Ask how a commit ended whose answer was lost.
 
-        Returns:
-            Whether it was kept; None where nobody can say: another server has taken over, or none answers.
+        The locked row is asked, not pg_xact_status: a crash gives the number of a transaction that was lost to the next
+        one, and a commit that still runs keeps the lock.
 
-        Source: https://www.postgresql.org/docs/current/functions-info.html (pg_xact_status)
+        Returns:
+            Whether it was kept; None where nobody can say: no server answers, or too much was written since.
         """
         until = time.monotonic() + _LOST_SECONDS
         pause = threading.Event()
-        while time.monotonic() < until:
+        while (seconds := until - time.monotonic()) > 0:
             try:
-                connection = self.connect()
-            except SatchelError:
-                pause.wait(0.2)
+                with self.connect() as connection:
+                    connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+                    connection.execute(*self.settings(round(seconds * 1_000)))
+                    if shared.project is None:
+                        connection.execute(LOCK_STORE, {"key": self.lock_key})
+                        row = connection.execute(_MARKS_OF_STORE).fetchone()
+                    else:
+                        row = connection.execute(_MARKS_OF_PROJECT, {"name": shared.project}).fetchone()
+            except (psycopg.Error, SatchelError):
+                pause.wait(0.1)
                 continue
-            with connection:
-                if not shared.xid or self.server_of(connection).timeline != shared.timeline:
-                    return None
-                try:
-                    row = connection.execute("SELECT pg_xact_status(%s::xid8)", (shared.xid,)).fetchone()
-                except psycopg.Error:
-                    pause.wait(0.2)
-                    continue
-            status = None if row is None else row[0]
-            if status != "in progress":
-                return None if status is None else bool(status == "committed")
-            pause.wait(0.05)
+            if row is None:
+                return None
+            number, marks = row
+            if shared.mark in (marks[start : start + MARK_BYTES] for start in range(0, len(marks), MARK_BYTES)):
+                return True
+            # those that came since have pushed no mark out
+            return False if number - shared.number < MARKS_BYTES // MARK_BYTES else None
         return None
 
     def close(self) -> None:
@@ -314,7 +324,7 @@ class Database:
         connection.prepared_max = 1_000
         row = connection.execute(_CHECK).fetchone()
         assert row is not None
-        number, fsync, commits, encoding, is_standby, timeline, database = row
+        number, fsync, commits, encoding, is_standby, database = row
         if fsync != "on":
             raise Refused(
                 f"the server of {self.location} runs with fsync = {fsync}: a crash may destroy what it has confirmed",
@@ -332,7 +342,7 @@ class Database:
                 f"the server of {self.location} is PostgreSQL {number // 10_000}",
                 f"Satchel needs {_OLDEST_VERSION} or newer",
             )
-        self._servers[connection] = Server(number // 10_000, bool(is_standby), timeline, database)
+        self._servers[connection] = Server(number // 10_000, bool(is_standby), database)
 
 
 def _is_alive(connection: Connection[Row]) -> bool:
@@ -340,13 +350,16 @@ def _is_alive(connection: Connection[Row]) -> bool:
     if connection.closed:
         return False
     try:
-        readable, _, _ = select.select([connection.pgconn.socket], [], [], 0)
-        if readable:
+        if _is_readable(connection):
             connection.pgconn.consume_input()
-            return (
-                connection.pgconn.status == psycopg.pq.ConnStatus.OK
-                and not select.select([connection.pgconn.socket], [], [], 0)[0]
-            )
-    except (psycopg.Error, OSError, ValueError):
+            return connection.pgconn.status == psycopg.pq.ConnStatus.OK and not _is_readable(connection)
+    except (psycopg.Error, OSError):
         return False
     return True
+
+
+def _is_readable(connection: Connection[Row]) -> bool:
+    # not select(), which knows no descriptor above 1,023
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.pgconn.socket, selectors.EVENT_READ)
+        return bool(selector.select(0))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from satchel.base.clock import Clock, system_clock
-from satchel.base.errors import NotKept, ReadOnly
+from satchel.base.errors import Interrupted, NotKept, ReadOnly
 from satchel.base.machine import caller_elsewhere
 from satchel.store import forks
 from satchel.store.engine import State
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from satchel.store.engine import Answer, Given
     from satchel.store.postgres.upkeep import PostgresUpkeep
 
+# a write to the store as a whole holds the row
+_PROBE = "UPDATE store SET created_at = created_at WHERE id = (SELECT id FROM store FOR UPDATE SKIP LOCKED)"
 _READ = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", None)
 
 
@@ -113,7 +115,7 @@ class PostgresEngine:
             with connection.pipeline():
                 connection.execute("BEGIN")
                 connection.execute(*database.settings(wait_ms))
-                connection.execute("UPDATE store SET created_at = created_at")
+                connection.execute(_PROBE)
                 connection.execute("COMMIT")
         except psycopg.Error as error:
             raise database.explained(error) from error
@@ -148,7 +150,7 @@ class PostgresEngine:
             self._raise(error, transaction)
         finally:
             if forked == forks.generation:
-                database.give_back(connection)
+                database.give_back(connection, is_broken=transaction.is_doubtful)
 
     def look(self) -> AbstractContextManager[Transaction]:
         """Open a read transaction for who is about to write.
@@ -192,6 +194,8 @@ class PostgresEngine:
                     caller.before_commit(transaction)
             if forked != forks.generation:
                 raise forks.refusal()
+            if transaction.is_doubtful:
+                raise Interrupted("the call was interrupted", "Nothing of it was written")
             is_sent = writer.finish(batch, transaction)
         except BaseException as error:
             if forked == forks.generation:
@@ -276,10 +280,10 @@ class PostgresEngine:
     def _make_ready(self, *, writes: bool) -> None:
         """Check what lies at the address, and make or migrate it before a write."""
         database = self.database
-        if database.is_ready and (database.has_store or not writes):
+        if database.is_ready and database.has_store:
             return
         with database.lock:
-            if not (database.is_ready and (database.has_store or not writes)):
+            if not (database.is_ready and database.has_store):
                 migrations.make_ready(database, writes=writes, migrates=self.migrates)
 
     def _raise(self, error: psycopg.Error, transaction: PostgresTransaction) -> None:

@@ -15,6 +15,7 @@ from satchel.base.errors import (
     SatchelError,
     StoreDamaged,
     StoreFull,
+    TimedOut,
     TooLarge,
     Unreachable,
 )
@@ -64,10 +65,19 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
                 f"the role may not do that in {location} ({one_line(error)})",
                 "Grant the role what docs/postgresql.md lists, or use the one that owns the schema",
             )
+        case errors.InvalidParameterValue() if 'role "' in str(error):
+            return Refused(f"{location} has no such role ({one_line(error)})", "Check the role in the URL")
+        case errors.InvalidSqlStatementName() | errors.DuplicatePreparedStatement():
+            return Refused(
+                f"what stands before {location} does not keep prepared statements ({one_line(error)})",
+                "PgBouncer does from 1.21 on, with max_prepared_statements above 0",
+            )
         case errors.InvalidPassword() | errors.InvalidAuthorizationSpecification():
             return Refused(f"the server of {location} refuses the login", "Check the user and the password")
         case errors.InvalidCatalogName():
             return InvalidInput(f"there is no database of {location}", "Create it, or check the name in the URL")
+        case errors.IdleInTransactionSessionTimeout() | errors.TransactionTimeout():
+            return TimedOut(f"a transaction on {location} stood open for too long", f"{_NOTHING}; ask for less at once")
         case psycopg.OperationalError() | psycopg.InterfaceError():
             return gone(location, error)
         case _:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from _thread import interrupt_main
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
 from satchel.base.errors import SatchelError
@@ -73,11 +72,12 @@ class Turns(Generic[Work]):
         self._is_taken = False
         self._waiting: deque[_Waiting[Work]] = deque()
 
-    def take(self, seconds: float) -> Batch[Work] | None:
+    def take(self, seconds: float, leave: Callable[[Batch[Work] | None], None]) -> Batch[Work] | None:
         """Wait for a turn.
 
         Args:
             seconds: how long.
+            leave: ends a turn that comes to a thread whose wait is interrupted, with the transaction of those before.
 
         Returns:
             The transaction of those before, to write in and to commit or pass on; None where there is none.
@@ -93,17 +93,18 @@ class Turns(Generic[Work]):
             self._waiting.append(one)
         try:
             one.granted.wait(seconds)
-        except KeyboardInterrupt:
-            if self._is_given_up(one):
-                raise
-            interrupt_main()  # what others wrote is committed first
+        except BaseException:
+            if not self._is_given_up(one):
+                leave(one.batch)
+            raise
         if self._is_given_up(one):
             raise TimeoutError
         return one.batch
 
-    def is_awaited(self) -> bool:
-        """Whether another thread waits for a turn."""
-        return bool(self._waiting)
+    @property
+    def awaited(self) -> int:
+        """How many threads wait for a turn."""
+        return len(self._waiting)
 
     def _is_given_up(self, one: _Waiting[Work]) -> bool:
         """Give up waiting, unless the turn has come."""

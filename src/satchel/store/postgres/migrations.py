@@ -14,6 +14,7 @@ from satchel import __version__
 from satchel.base.errors import ReadOnly, Refused, StoreDamaged, StoreForeign
 from satchel.store.dialect import POSTGRESQL, rendered
 from satchel.store.failures import newer
+from satchel.store.postgres import failures
 from satchel.store.postgres.schema_index import INDEX_TABLES
 from satchel.store.schema import MIGRATIONS, SCHEMA_VERSION, STORE_TABLES
 from satchel.store.transaction import Row, Transaction
@@ -22,9 +23,14 @@ if TYPE_CHECKING:
     from satchel.store.postgres.database import Database
 
 _OWN = (
-    # memo_version: raised with every change to what engines may have looked up. writes: with every transaction
-    "ALTER TABLE projects ADD COLUMN memo_version BIGINT NOT NULL DEFAULT 0",
-    "ALTER TABLE projects ADD COLUMN writes BIGINT NOT NULL DEFAULT 0",
+    # memo_version: raised with every change to what engines may have looked up; that of a row which is made anew, as by
+    # restoring, was never there before. writes: raised with every transaction. marks: those of the last transactions
+    "ALTER TABLE projects ADD COLUMN memo_version BIGINT NOT NULL DEFAULT extract(epoch FROM clock_timestamp()) * 1e6",
+    *(
+        f"ALTER TABLE {table} ADD COLUMN {column}"
+        for table in ("projects", "store")
+        for column in ("writes BIGINT NOT NULL DEFAULT 0", "marks BYTEA NOT NULL DEFAULT ''")
+    ),
 )
 """What PostgreSQL alone has: SQLite tells by itself whether others have written."""
 
@@ -102,11 +108,17 @@ def _version(connection: Connection[Row], database: Database) -> int | None:
             f"{database.location} holds the tables of another program, such as {min(tables)}",
             "It was left untouched; name another schema: ?schema=NAME",
         )
-    with connection.transaction():
-        connection.execute(*database.settings())
-        row = connection.execute(
-            "SELECT (SELECT min_reader FROM store), (SELECT max(version) FROM migrations)"
-        ).fetchone()
+    try:
+        with connection.transaction():
+            connection.execute(*database.settings())
+            row = connection.execute(
+                "SELECT (SELECT min_reader FROM store), (SELECT max(version) FROM migrations)"
+            ).fetchone()
+    except psycopg.errors.UndefinedTable:  # a role finds nothing by its name in a schema that it may not use
+        raise Refused(
+            f"the role may not use the schema of {database.location}",
+            "Name the schema and the role of one team; docs/postgresql.md lists what a role is granted",
+        ) from None
     needed, version = row or (None, None)
     if not isinstance(version, int) or not isinstance(needed, int):
         raise StoreDamaged(f"{database.location} does not say which version it has", "Restore it from a backup")
@@ -122,6 +134,7 @@ def _bring_up_to_date(connection: Connection[Row], database: Database, version: 
             "Open it once where it may be written, as the role that owns the schema: `satchel doctor`",
         )
     schema = database.address.schema
+    connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
     with connection.transaction():
         # of several programs that start at once one works, and the others find it done
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (database.lock_key,))
@@ -142,8 +155,15 @@ def _bring_up_to_date(connection: Connection[Row], database: Database, version: 
         connection.execute(*database.settings())
         connection.execute("SET LOCAL statement_timeout = 0")
         now = database.clock()
-        for step in range(found, SCHEMA_VERSION):
-            _apply(connection, step, now)
+        try:
+            for step in range(found, SCHEMA_VERSION):
+                _apply(connection, step, now)
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise Refused(
+                f"{database.location} must be brought from schema version {found} to {SCHEMA_VERSION} first, "
+                f"and the role may not do that ({failures.one_line(error)})",
+                "Let the role that owns the schema open it once: docs/postgresql.md",
+            ) from None
 
 
 def _apply(connection: Connection[Row], step: int, now: int) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, ClassVar
 
+import psycopg
 from psycopg import Connection, Cursor
 
 from satchel.base.errors import Interrupted
@@ -16,6 +17,8 @@ from satchel.store.transaction import Parameters, Row
 
 # the answers of more would fill the socket while the statements still go out
 _MOST_WAITING = 500
+
+_CANCEL_SECONDS = 5.0
 
 Statement = tuple[str, Parameters | None]
 
@@ -36,6 +39,7 @@ class PostgresTransaction:
         interrupted: whether the next statement ends with Interrupted.
         forgot: whether the memo of every engine is to be emptied with the commit.
         has_begun: whether anything was sent.
+        is_doubtful: whether the connection may still get a cancellation that was sent, and must be closed.
         is_shared: whether others work in the same transaction, so that nothing of it is cancelled in the middle.
     """
 
@@ -49,6 +53,7 @@ class PostgresTransaction:
         "forks",
         "has_begun",
         "interrupted",
+        "is_doubtful",
         "is_out_of_time",
         "is_shared",
         "left_out",
@@ -68,6 +73,7 @@ class PostgresTransaction:
         self.is_out_of_time: Callable[[], bool] | None = None
         self.interrupted = False
         self.forgot = False
+        self.is_doubtful = False
         self.is_shared = False
         self.has_begun = False
         self.forks = forks.generation
@@ -77,7 +83,11 @@ class PostgresTransaction:
     def cancel(self) -> None:
         """End the statement that runs, unless others work in the same transaction."""
         if not self.is_shared:
-            self.connection.cancel_safe(timeout=5.0)
+            try:
+                self.connection.cancel_safe(timeout=_CANCEL_SECONDS)
+            except psycopg.Error:
+                # it may still reach the server, and must meet no statement of another transaction
+                self.is_doubtful = True
 
     def forget(self) -> None:
         """Drop what was looked up, here and in every other engine, after a change to any of it."""
@@ -150,8 +160,14 @@ class PostgresTransaction:
 
     def roll_back_to(self, savepoint: str) -> None:
         """Undo what was done since a savepoint, and drop what was looked up: some of it may never have been."""
-        self._waiting.clear()
         self.memo.clear()
+        begin: Statement = (f"SAVEPOINT {savepoint}", None)
+        if begin in self._waiting:
+            # nothing of it was sent; what waits before it stays
+            last = len(self._waiting) - 1 - self._waiting[::-1].index(begin)
+            del self._waiting[last:]
+            return
+        self._waiting.clear()
         self.send((f"ROLLBACK TO SAVEPOINT {savepoint}", None), (f"RELEASE SAVEPOINT {savepoint}", None))
 
     def send(self, *last: Statement) -> str | None:

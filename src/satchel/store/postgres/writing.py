@@ -11,7 +11,7 @@ from psycopg import Connection
 from satchel.base.errors import Busy, NotKept, SatchelError
 from satchel.store.failures import newer
 from satchel.store.postgres import failures
-from satchel.store.postgres.database import Database, Shared
+from satchel.store.postgres.database import LOCK_STORE, MARKS_BYTES, Database, Shared
 from satchel.store.postgres.group import Batch
 from satchel.store.postgres.transaction import PostgresTransaction
 from satchel.store.schema import SCHEMA_VERSION
@@ -20,10 +20,12 @@ from satchel.store.transaction import Row
 # a snapshot that is taken before the wait grants what was granted meanwhile: measured, REPEATABLE READ gave 161 claims
 # for 40 paths
 _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
-_LOCK_STORE = "SELECT pg_advisory_xact_lock(%(key)s)"
 _SHARE_STORE = "SELECT pg_advisory_xact_lock_shared(%(key)s)"
-_ABOUT = "pg_current_xact_id()::text, (SELECT min_writer FROM store)"
-_LOCK_PROJECT = f"UPDATE projects SET writes = writes + 1 WHERE name = %(name)s RETURNING memo_version, {_ABOUT}"
+_MARK = f"SET writes = writes + 1, marks = substr(%(mark)s || marks, 1, {MARKS_BYTES})"
+_MARK_PROJECT = f"""
+    UPDATE projects {_MARK} WHERE name = %(name)s RETURNING memo_version, writes, (SELECT min_writer FROM store)
+"""
+_MARK_STORE = f"UPDATE store {_MARK} RETURNING writes, min_writer"
 _FORGET = "UPDATE projects SET memo_version = memo_version + 1 WHERE name = %(name)s"
 _FORGET_ALL = "UPDATE projects SET memo_version = memo_version + 1, writes = writes + 1"
 _SAVEPOINT = "satchel_write"
@@ -66,7 +68,7 @@ class Writer:
         """
         if batch.members:
             transaction.send((f"RELEASE SAVEPOINT {_SAVEPOINT}", None))
-        elif self._turns.is_awaited():
+        elif self._turns.awaited:
             transaction.send()
         else:
             return False
@@ -98,7 +100,7 @@ class Writer:
     def _take_turn(self, until: float) -> Batch[Shared]:
         """Return a transaction that holds the project's lock: that of who wrote just before, or a new one."""
         try:
-            batch = self._turns.take(until - time.monotonic())
+            batch = self._turns.take(until - time.monotonic(), self._leave)
         except TimeoutError:
             raise Busy(
                 f"other threads kept {self._database.location} busy for longer than the wait",
@@ -119,6 +121,12 @@ class Writer:
         self._turns.memo_version = None  # until the commit
         return Batch(shared)
 
+    def _leave(self, batch: Batch[Shared] | None) -> None:
+        """End a turn in which nothing is written, and see to it that what others wrote is committed."""
+        if not self._turns.pass_on(batch):
+            assert batch is not None
+            self._commit(batch, None)
+
     def _begin(self, until: float) -> Shared:
         """Begin a transaction that holds the lock. What a lost connection keeps from beginning is tried once more."""
         for is_last in (False, True):
@@ -137,35 +145,33 @@ class Writer:
 
     def _locked(self, connection: Connection[Row], until: float) -> Shared:
         """Begin a transaction on a connection, in one round trip where the project has a row."""
-        shared = Shared(connection, self._database.server_of(connection).timeline)
+        shared = Shared(connection, self._project)
         key = {"key": self._database.lock_key}
         settings = self._database.settings(max(1, round((until - time.monotonic()) * 1_000)))
-        needed: object = 0
         row = None
         if self._project is not None:
             with connection.pipeline():
                 connection.execute(_WRITE)
                 connection.execute(*settings)
                 connection.execute(_SHARE_STORE, key)
-                found = connection.execute(_LOCK_PROJECT, {"name": self._project})
+                found = connection.execute(_MARK_PROJECT, {"name": self._project, "mark": shared.mark})
             row = found.fetchone()
         if row is not None:
-            version, xid, needed = row
-            shared.memo_version = int(str(version))
+            shared.memo_version, shared.number, needed = row
         else:
             # a project without a row is made: nothing but the store itself can be locked before
+            shared.project = None
             if self._project is not None:
                 connection.execute("ROLLBACK")
             with connection.pipeline():
                 connection.execute(_WRITE)
                 connection.execute(*settings)
-                connection.execute(_LOCK_STORE, key)
-                found = connection.execute(f"SELECT {_ABOUT}")
+                connection.execute(LOCK_STORE, key)
+                found = connection.execute(_MARK_STORE, {"mark": shared.mark})
             row = found.fetchone()
             assert row is not None
-            xid, needed = row
-        shared.xid = str(xid)
-        if isinstance(needed, int) and needed > SCHEMA_VERSION:
+            shared.number, needed = row
+        if needed > SCHEMA_VERSION:
             raise newer(self._database.location, needed, "written")
         return shared
 
@@ -177,12 +183,16 @@ class Writer:
                 transaction.roll_back_to(_SAVEPOINT)
             except psycopg.Error as error:
                 self._end(batch, self._not_kept(error))
-                return
-            if not self._turns.pass_on(batch):
-                self._commit(batch, None)
+            except BaseException:
+                batch.work.connection.close()
+                self._end(batch, self._not_kept("it was interrupted"))
+                raise
+            else:
+                self._leave(batch)
             return
         connection = batch.work.connection
-        self._database.give_back(connection, is_broken=connection.closed or connection.broken)
+        is_broken = transaction.is_doubtful or connection.closed or connection.broken
+        self._database.give_back(connection, is_broken=is_broken)
         self._turns.pass_on(None)
 
     def _commit(
@@ -212,7 +222,11 @@ class Writer:
             failed = self._failed_commit(batch, error)
         except BaseException:
             shared.connection.close()
-            self._end(batch, failures.unknown_outcome(self._database.location))
+            failed = failures.unknown_outcome(self._database.location)
+            try:
+                failed = self._asked(batch, "it was interrupted")
+            finally:
+                self._end(batch, failed)
             raise
         if failed is None and shared.memo_version is not None:
             self._turns.memo_version = shared.memo_version + int(shared.forgot)
@@ -226,12 +240,14 @@ class Writer:
         connection = batch.work.connection
         if not (connection.closed or connection.broken):
             return self._not_kept(error) if batch.members > 1 else self._database.explained(error)
+        return self._asked(batch, error)
+
+    def _asked(self, batch: Batch[Shared], error: psycopg.Error | str) -> SatchelError | None:
+        """Ask how a commit ended, and return what is to be said of it; None where it was kept."""
         kept = self._database.how_it_ended(batch.work)
         if kept is None:
             return failures.unknown_outcome(self._database.location)
-        if kept:
-            return None
-        return self._not_kept(error)
+        return None if kept else self._not_kept(error)
 
     def _not_kept(self, error: psycopg.Error | str) -> NotKept:
         cause = error if isinstance(error, str) else self._database.explained(error)
