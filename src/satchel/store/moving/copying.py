@@ -6,7 +6,7 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from satchel.base.errors import StoreDamaged
+from satchel.base.errors import NotFound, StoreDamaged
 from satchel.base.records import dataclass
 from satchel.store.moving import rows
 
@@ -59,11 +59,14 @@ def move(source: Engine, target: Engine, index: Indexing, progress: Progress, *,
         lift: by how much every project's change counter is raised at the end.
 
     Raises:
+        NotFound: there is no source.
         Conflict: the target holds something else, or another program fills it.
         InvalidInput, TooLarge: the target does not take a row, which is named.
         StoreDamaged: rows are not as Satchel writes them.
         SatchelError: one of the two cannot be used; the text says why.
     """
+    if not source.exists():
+        raise NotFound(f"there is no store at {source.location}", "Name the file or the database of one")
     with source.without_deadline(), target.without_deadline():
         with target.upkeep.taking() as taker:
             one = _Move(source, taker, progress)
