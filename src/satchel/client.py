@@ -409,14 +409,14 @@ def open_satchel(
         is_tree=lambda file: (store := known.at(file)) is not None and store.tree,
         is_listed=lambda file: known.at(file) is not None,
     )
-    check_encodable(place.file or "", "the store's path")
+    check_encodable(place.store_file or "", "the store's path")
     check_encodable(place.files_root or "", "the project's folder")
     config = load_config(place.folder, environ, settings, user_file=config_folder() / CONFIG_FILE_NAME, root=place.root)
     acting = as_caller(caller, environ)
     if migrates is None and acting is not None:
         migrates = _MIGRATES.get(acting.kind)
     engine: Engine
-    if place.file is None:
+    if place.store_file is None:
         if acting is not None and acting.kind in _OF_AGENTS:
             raise through_a_server()
         at = address or named_store(db, environ) or ""

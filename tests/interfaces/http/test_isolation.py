@@ -69,7 +69,7 @@ class Twin(Stores):
         self.calls = Calls(self)
         self.callers = Callers()
 
-    def opened(self, store: Path, *, read_only: bool = False) -> Satchel:  # noqa: ARG002 -- there is but one
+    def opened(self, store: Path | str, *, read_only: bool = False) -> Satchel:  # noqa: ARG002 -- there is but one
         return self.one
 
     def numbers(self) -> dict[str, int]:
