@@ -61,7 +61,7 @@ class StorePlace:
     """Where a store is, or is to be made, and the project that this folder belongs to.
 
     Attributes:
-        file: absolute path of the database file; None of a store in a database, whose address is not repeated here.
+        path: absolute path of the store's file; None of a store in a database, whose address is not repeated here.
         exists: whether the file is there already.
         root: the project's root folder, or None outside any project.
         worktree: the linked worktree that the search started in, or None in the main one.
@@ -69,7 +69,7 @@ class StorePlace:
         found: how the store was found, in words.
     """
 
-    file: Path | None
+    path: Path | None
     exists: bool
     root: Path | None
     worktree: Path | None
@@ -77,14 +77,20 @@ class StorePlace:
     found: str = field(default="", compare=False)
 
     @property
-    def folder(self) -> Path | None:
-        """The folder that holds the store, its configuration and its backups; None of a store in a database."""
-        return None if self.file is None else self.file.parent
+    def file(self) -> Path:
+        """The store's file, of a store that lies in one."""
+        assert self.path is not None
+        return self.path
+
+    @property
+    def folder(self) -> Path:
+        """The folder that holds the store, its configuration and its backups, of a store that lies in one."""
+        return self.file.parent
 
     @property
     def owns_folder(self) -> bool:
         """Whether the folder is a ``.satchel`` of ours, with modes and a .gitignore that we set."""
-        return self.folder is not None and self.folder.name == FOLDER_NAME
+        return self.path is not None and self.folder.name == FOLDER_NAME
 
     @property
     def files_root(self) -> Path | None:

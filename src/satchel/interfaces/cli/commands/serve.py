@@ -154,7 +154,7 @@ def _own_stores() -> list[Path]:
     """Return the store of this folder, if there is one."""
     try:
         with open_satchel() as satchel:
-            file = satchel.place.file
+            file = satchel.place.path
             return [] if file is None or not file.exists() else [file]
     except SatchelError:
         return []
