@@ -14,7 +14,7 @@ from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from satchel.interfaces.http.access import AGENT, Access, Store
+from satchel.interfaces.http.access import AGENT, Access
 from satchel.interfaces.http.app import Serving
 from satchel.interfaces.http.serving import Server
 from satchel.interfaces.http.settings import Settings
@@ -60,7 +60,7 @@ class Book:
         """Return the rights of the token of a public id."""
         return next((one for one in self.known.values() if one.token == token_id), None)
 
-    def stores(self) -> list[Store]:
+    def stores(self) -> list[Path | str]:
         """Return the files of the stores that tokens lead to."""
         return list({one.store for one in self.known.values()})
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from satchel.base.records import dataclass
-from satchel.interfaces.http.access import AGENT, PERSON, Access, Store
+from satchel.interfaces.http.access import AGENT, PERSON, Access
 from satchel.interfaces.http.app import Serving
 from satchel.interfaces.http.room.logins import Logins
 from satchel.interfaces.http.serving import Server, bind
@@ -33,7 +33,7 @@ class FixedTokens:
         """Return the rights of the token of a public id."""
         return next((access for access in self._accesses.values() if access.token == token_id), None)
 
-    def stores(self) -> list[Store]:
+    def stores(self) -> list[Path | str]:
         """Return the files of the stores that tokens lead to."""
         return list({access.store for access in self._accesses.values()})
 

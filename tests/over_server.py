@@ -19,7 +19,7 @@ import uvicorn
 from satchel import Satchel, open_satchel
 from satchel.base.records import replace
 from satchel.interfaces.http import logs
-from satchel.interfaces.http.access import PERSON, Access, Store
+from satchel.interfaces.http.access import PERSON, Access
 from satchel.interfaces.http.app import Serving, make_app
 from satchel.interfaces.http.exchange import Exchange
 from satchel.interfaces.http.settings import Settings
@@ -38,9 +38,9 @@ class _OpenedStores(Stores):
 
     def __init__(self) -> None:
         super().__init__({})
-        self.of_tests: dict[Store, Satchel] = {}
+        self.of_tests: dict[Path | str, Satchel] = {}
 
-    def opened(self, store: Store, *, read_only: bool = False) -> Satchel:  # noqa: ARG002 -- as the test opened it
+    def opened(self, store: Path | str, *, read_only: bool = False) -> Satchel:  # noqa: ARG002 -- as the test opened it
         return self.of_tests[store]
 
 

@@ -409,33 +409,27 @@ def open_satchel(
         is_tree=lambda file: (store := known.at(file)) is not None and store.tree,
         is_listed=lambda file: known.at(file) is not None,
     )
-    check_encodable(place.path or "", "the store's path")
+    check_encodable(place.store_file or "", "the store's path")
     check_encodable(place.files_root or "", "the project's folder")
-    config = load_config(
-        None if place.path is None else place.folder,
-        environ,
-        settings,
-        user_file=config_folder() / CONFIG_FILE_NAME,
-        root=place.root,
-    )
+    config = load_config(place.folder, environ, settings, user_file=config_folder() / CONFIG_FILE_NAME, root=place.root)
     acting = as_caller(caller, environ)
     if migrates is None and acting is not None:
         migrates = _MIGRATES.get(acting.kind)
     engine: Engine
-    if place.path is None:
+    if place.store_file is None:
         if acting is not None and acting.kind in _OF_AGENTS:
             raise through_a_server()
         at = address or named_store(db, environ) or ""
         engine = _database_engine(at, config, clock, read_only=read_only, migrates=migrates)
     else:
         engine = SqliteEngine(
-            Access(place.path, config.store_durability, config.store_lock_wait_ms),
+            Access(place.file, config.store_durability, config.store_lock_wait_ms),
             read_only=read_only,
             migrates=migrates,
             clock=clock,
             backups_keep=config.store_backups_keep,
             trust=Trust(
-                place.path,
+                place.file,
                 known,
                 clock,
                 folders=[Path(folder) for folder in config.trust_folders],

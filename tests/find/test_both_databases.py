@@ -108,7 +108,7 @@ def _opened(where: Any, folder: Path, project: str) -> Satchel:
     )
 
 
-def ranked(satchel: Satchel, text: str, syntax: str, scope: Scope, **sizes: int) -> tuple[list[Any], list[float]]:
+def ranked(satchel: Satchel, text: str, syntax: str, scope: Scope, **sizes: Any) -> tuple[list[Any], list[float]]:
     """What is found, and the scores."""
     with satchel.workplace.engine.read() as transaction:
         ranking = search.rank(transaction, parse(text, syntax), scope, texts=texts_of, **sizes)

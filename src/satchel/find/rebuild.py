@@ -8,7 +8,7 @@ from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.index import index_of
 from satchel.find.kind import Kind
-from satchel.store.engine import Engine
+from satchel.store.engine import Writable
 from satchel.store.transaction import Transaction
 
 Progress = Callable[[int, int], None]
@@ -18,7 +18,7 @@ Load = Callable[[Transaction, int, int], list[Document]]
 _PER_STEP = 200
 
 
-def rebuild(engine: Engine, loaders: Iterable[tuple[Kind, Load]], progress: Progress) -> int:
+def rebuild(engine: Writable, loaders: Iterable[tuple[Kind, Load]], progress: Progress) -> int:
     """Index every item again; each step is a transaction of its own, so writers wait for little.
 
     Searches find everything throughout: a text is replaced where it is, and only then are leftovers removed. Only an
@@ -36,7 +36,7 @@ def rebuild(engine: Engine, loaders: Iterable[tuple[Kind, Load]], progress: Prog
         return _rebuild(engine, loaders, progress)
 
 
-def _rebuild(engine: Engine, loaders: Iterable[tuple[Kind, Load]], progress: Progress) -> int:
+def _rebuild(engine: Writable, loaders: Iterable[tuple[Kind, Load]], progress: Progress) -> int:
     done = 0
     with engine.write() as transaction:
         index = index_of(transaction)

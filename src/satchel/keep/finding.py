@@ -17,7 +17,7 @@ from satchel.find.like import query_like
 from satchel.find.query import SYNTAXES, Query, parse
 from satchel.find.search import Ranking, Scope
 from satchel.find.snippets import Snipper, Snippet
-from satchel.keep import citations, names, projects, runs
+from satchel.keep import citations, indexing, names, projects, runs
 from satchel.keep.citations import Citation
 from satchel.keep.entries.sightings import seen_with
 from satchel.keep.kinds import KIND_OF, KINDS, read_ref, texts_of
@@ -262,8 +262,7 @@ class Finding(Service):
         Returns:
             How many items were indexed.
         """
-        loaders = [(kind, thing.load) for kind, thing in KINDS.items()]
-        return rebuilding.rebuild(self._workplace.engine, loaders, progress)
+        return indexing.index_all(self._workplace.engine, progress)
 
 
 def _written_with(

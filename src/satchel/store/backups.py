@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -51,11 +51,12 @@ def backup_folders(file: Path, trust: Trust | None = None) -> tuple[Path, ...]:
 
 def list_backups(file: Path, trust: Trust | None = None) -> list[Backup]:
     """Return the backups of a store, the oldest first."""
-    found = [backup for folder in backup_folders(file, trust) for backup in _backups_in(folder)]
+    found = [backup for folder in backup_folders(file, trust) for backup in backups_in(folder)]
     return sorted(found, key=lambda backup: (backup.created_at, backup.file.name))
 
 
-def _backups_in(folder: Path) -> Iterator[Backup]:
+def backups_in(folder: Path) -> Iterator[Backup]:
+    """Yield the backups in a folder, which need not exist."""
     for path in folder.glob("*.db") if folder.is_dir() and not folder.is_symlink() else ():
         with suppress(FileNotFoundError):  # another process may be removing the oldest
             status = path.lstat()
@@ -63,10 +64,14 @@ def _backups_in(folder: Path) -> Iterator[Backup]:
                 yield Backup(path, status.st_size, status.st_mtime_ns // 1_000_000)
 
 
-def copies_that_hold(
-    file: Path, table: str, uid: bytes, trust: Trust | None = None
-) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """Look for a row in every copy of a store: backups, files set aside, and what a killed process left unfinished.
+def copies_of(file: Path, trust: Trust | None = None) -> list[Path]:
+    """Return every copy of a store file: backups, files set aside, and what a killed process left unfinished."""
+    copies = [backup.file for backup in list_backups(file, trust)]
+    return [*copies, *set_aside(file), *unfinished.leftovers(file, backup_folders(file, trust))]
+
+
+def that_hold(copies: Iterable[Path], table: str, uid: bytes) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Look for a row in copies of a store.
 
     Args:
         table: one of our own; a copy from before there was such a table does not hold the row.
@@ -77,9 +82,6 @@ def copies_that_hold(
     """
     holding: list[Path] = []
     unreadable: list[Path] = []
-    copies = [backup.file for backup in list_backups(file, trust)]
-    copies += set_aside(file)
-    copies += unfinished.leftovers(file, backup_folders(file, trust))
     for path in copies:
         try:
             with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as copy:
@@ -157,7 +159,7 @@ def back_up(
     """
     with explained(access.file):
         if target is None and access.file.exists():
-            target = _free_name(backup_folders(access.file, trust)[0], stem, now)
+            target = free_name(backup_folders(access.file, trust)[0], stem, now)
         unfinished.sweep(access.file, backup_folders(access.file, trust))
         return _back_up(access, target, now, progress)
 
@@ -165,24 +167,38 @@ def back_up(
 def _back_up(access: Access, target: Path | None, now: int, progress: Progress | None) -> Backup:
     if target is None or not access.file.exists():
         raise NotFound(f"there is no store at {access.file}", "Write something first")
+    with (
+        making(target) as partial,
+        closing(opening.open_reader(access, writable=opening.is_writable(access.file))) as source,
+    ):
+        # one read transaction for the whole copy: without it every commit of another process starts it over
+        source.execute("BEGIN")
+        source.execute("SELECT count(*) FROM sqlite_schema").get  # noqa: B018 -- the read takes the snapshot
+        with closing(apsw.Connection(str(partial))) as copy:
+            copy_pages(source, copy, progress)
+            copy.pragma("journal_mode", "delete")
+    return Backup(target, target.stat().st_size, now)
+
+
+@contextmanager
+def making(target: Path) -> Iterator[Path]:
+    """Hand out an empty file to make a backup in; when the block is left it is checked, and only then gets its name.
+
+    Raises:
+        InvalidInput: the target exists, or its folder does not.
+        StoreDamaged: what was made does not pass its check.
+    """
     if target.exists():
         raise InvalidInput(f"{target} exists already", "Name a new file; backups never overwrite")
     if not target.parent.is_dir():
         raise InvalidInput(f"the folder {target.parent} does not exist", "Make it first")
     partial = target.with_name(f"{target.name}{unfinished.PARTIAL}")
     with unfinished.making(partial):
-        with closing(opening.open_reader(access, writable=opening.is_writable(access.file))) as source:
-            # one read transaction for the whole copy: without it every commit of another process starts it over
-            source.execute("BEGIN")
-            source.execute("SELECT count(*) FROM sqlite_schema").get  # noqa: B018 -- the read takes the snapshot
-            with closing(apsw.Connection(str(partial))) as copy:
-                copy_pages(source, copy, progress)
-                copy.pragma("journal_mode", "delete")
+        yield partial
         verify(partial)
         _sync_file(partial)
         partial.rename(target)
         opening.sync_folder(target.parent)
-    return Backup(target, target.stat().st_size, now)
 
 
 def back_up_before(access: Access, reason: str, now: int, keep: int, trust: Trust | None = None) -> Backup:
@@ -205,7 +221,7 @@ def back_up_daily(access: Access, now: int, keep: int, trust: Trust) -> Backup |
     folder = trust.backup_folder
     if folder is None:
         return None
-    newest = max((backup.created_at for backup in _backups_in(folder)), default=trust.listed_at)
+    newest = max((backup.created_at for backup in backups_in(folder)), default=trust.listed_at)
     if now - newest < DAY_MS or newest >= _changed_at(access.file):
         return None
     with explained(access.file):
@@ -236,7 +252,7 @@ def _made_by_itself(access: Access, stem: str, now: int, keep: int, trust: Trust
 
 def _limit(folder: Path, newest: Path) -> None:
     """Remove the oldest automatic backups of all stores in the state folder beyond the bytes that all may take."""
-    every = [backup for one in folder.iterdir() for backup in _backups_in(one)]
+    every = [backup for one in folder.iterdir() for backup in backups_in(one)]
     total = sum(backup.size_bytes for backup in every)
     for backup in sorted(every, key=lambda backup: backup.created_at):
         if total <= _MAX_BYTES_IN_STATE:
@@ -316,7 +332,13 @@ def _unreadable(connection: apsw.Connection) -> list[str]:
     return found
 
 
-def _free_name(folder: Path, stem: str, now: int) -> Path:
+def free_name(folder: Path, stem: str, now: int) -> Path:
+    """Return the path of a file that a folder does not hold yet; the folder is made.
+
+    Args:
+        stem: what the name begins with.
+        now: the time in milliseconds UTC, which follows.
+    """
     _make_folder(folder)
     stamp = iso(now).replace(":", "").replace("-", "").replace(".", "")
     candidate, number = folder / f"{stem}-{stamp}.db", 1

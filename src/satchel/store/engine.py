@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from satchel.base.clock import Clock
     from satchel.store.accepting import Accepted
     from satchel.store.backups import Backup, Progress
+    from satchel.store.moving.copying import Indexing
+    from satchel.store.moving.taking import Taker
     from satchel.store.transaction import Transaction
     from satchel.store.upkeep import Restored, Shrunk
 
@@ -46,6 +48,16 @@ class Finding(NamedTuple):
     name: str
     status: str
     detail: str
+
+
+class Writable(Protocol):
+    """What is written in transactions of its own: an engine, or a store that is being filled."""
+
+    def write(self, wait_ms: int | None = None) -> AbstractContextManager[Transaction]:
+        """Open a write transaction; see :meth:`Engine.write`."""
+
+    def without_deadline(self) -> AbstractContextManager[None]:
+        """Let the statements of the calling thread take as long as they need: for upkeep that reads or writes all."""
 
 
 class Engine(Protocol):
@@ -170,6 +182,13 @@ class Upkeep(Protocol):
     def version(self) -> str:
         """The database and its version, for people."""
 
+    @property
+    def soundness(self) -> tuple[str, str]:
+        """What :meth:`problems` looks at, and what can be said where it finds none."""
+
+    def way_back(self) -> str:
+        """Say how to go on from a store that cannot be used as it is; what is said can be done."""
+
     def size(self) -> int:
         """Return the bytes that the store takes."""
 
@@ -194,12 +213,13 @@ class Upkeep(Protocol):
             Conflict: there is a store that can be used.
         """
 
-    def back_up(self, target: Path | None, now: int, progress: Progress | None = None) -> Backup:
+    def back_up(self, target: Path | None, now: int, index: Indexing, progress: Progress | None = None) -> Backup:
         """Copy the store while it is in use; the copy is checked before it gets its name.
 
         Args:
             target: the file to make, which must not exist; None names one beside the store.
             now: the time in milliseconds UTC.
+            index: fills the search index of a copy that was made row by row.
             progress: told about the pages copied.
         """
 
@@ -219,11 +239,12 @@ class Upkeep(Protocol):
             NotFound, StoreForeign, StoreDamaged: it cannot.
         """
 
-    def restore(self, source: Path, progress: Progress | None = None) -> Restored:
+    def restore(self, source: Path, index: Indexing, progress: Progress | None = None) -> Restored:
         """Put a backup in the place of the store, after saving what is there; change counters never go back.
 
         Args:
             source: a backup; it is verified first and never changed.
+            index: fills the search index of a store whose rows were restored one by one.
             progress: told about the pages copied.
 
         Raises:
@@ -236,6 +257,20 @@ class Upkeep(Protocol):
 
         Args:
             clock: that of the copy.
+        """
+
+    def taking(self) -> AbstractContextManager[Taker]:
+        """Open the store to be filled with the rows of another; one that is not there is made.
+
+        Raises:
+            StoreForeign, StoreNewer, Refused, ReadOnly: it cannot be filled.
+        """
+
+    def numbers(self, transaction: Transaction) -> dict[str, int]:
+        """Return for each table that counts the highest number that it has given.
+
+        Args:
+            transaction: on the store.
         """
 
     def accept(self, *, owner: str | None = None, tree: bool = False) -> Accepted:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import apsw
 
+from satchel import __version__
 from satchel.base.errors import (
     Busy,
     Interrupted,
@@ -19,8 +20,10 @@ from satchel.base.errors import (
     StoreDamaged,
     StoreForeign,
     StoreFull,
+    StoreNewer,
     system_error,
 )
+from satchel.store.schema import BEING_FILLED, SCHEMA_VERSION
 
 _READ_FAILED = frozenset({errno.EIO, errno.ENXIO, errno.ERANGE})
 """For these SQLite reports a failed read as damage (``unixRead`` in os_unix.c, ``abort_due_to_error`` in vdbe.c)."""
@@ -33,6 +36,26 @@ _MISSING = ("no such table:", "no such column:", "no such index:")
 RESTORE = (
     "Run `satchel doctor` to see the damage and what to do; `satchel restore` goes back to a backup, if there is one"
 )
+
+
+def newer(location: str, needed: int, action: str) -> StoreNewer:
+    """Return the error for a store that needs a newer program, or says so until it is whole.
+
+    Args:
+        location: the store, to name it.
+        needed: the schema version that a program must know.
+        action: what it must know it for: read, or written.
+    """
+    if needed >= BEING_FILLED:
+        return StoreNewer(
+            f"{location} is no whole store yet: rows are moved into it, or were until that was stopped",
+            "Wait until that is done; where it was stopped, the same `satchel move` or `satchel restore` goes on",
+        )
+    return StoreNewer(
+        f"{location} can only be {action} by a Satchel that knows schema version {needed}; "
+        f"this one ({__version__}) knows {SCHEMA_VERSION}",
+        "Upgrade Satchel; the store was left untouched",
+    )
 
 
 @contextmanager

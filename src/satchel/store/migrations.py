@@ -9,9 +9,9 @@ import apsw
 
 from satchel import __version__
 from satchel.base.clock import Clock
-from satchel.base.errors import ReadOnly, StoreDamaged, StoreNewer
+from satchel.base.errors import ReadOnly, StoreDamaged
 from satchel.store import opening
-from satchel.store.failures import RESTORE
+from satchel.store.failures import RESTORE, newer
 from satchel.store.opening import Access
 from satchel.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, STORE_TABLES
 from satchel.store.trust import Trust, uid_in
@@ -93,7 +93,7 @@ def check_writable(connection: apsw.Connection, file: Path) -> None:
     """
     for (needed,) in connection.execute("SELECT min_writer FROM store"):
         if needed > SCHEMA_VERSION:
-            raise _newer(file, needed, "written")
+            raise newer(str(file), needed, "written")
 
 
 def check_readable(connection: apsw.Connection, file: Path) -> bytes | None:
@@ -149,16 +149,8 @@ def _uid_and_version(connection: apsw.Connection, file: Path) -> tuple[bytes, in
     if uid is None or not isinstance(version, int):
         raise StoreDamaged(f"{file} is damaged: it does not say which store it is", RESTORE)
     if needed > SCHEMA_VERSION:
-        raise _newer(file, needed, "read")
+        raise newer(str(file), needed, "read")
     return uid, version
-
-
-def _newer(file: Path, needed: int, action: str) -> StoreNewer:
-    return StoreNewer(
-        f"{file} can only be {action} by a Satchel that knows schema version {needed}; "
-        f"this one ({__version__}) knows {SCHEMA_VERSION}",
-        "Upgrade Satchel; the store was left untouched",
-    )
 
 
 def _apply_missing(

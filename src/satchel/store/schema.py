@@ -211,6 +211,9 @@ MIGRATIONS: tuple[Migration, ...] = (
 SCHEMA_VERSION = len(MIGRATIONS)
 """The version this program brings a store to."""
 
+BEING_FILLED = 1_000_000
+"""The version that a store says it needs while the rows of another are moved into it."""
+
 STORE_TABLES = (
     """
     CREATE TABLE store (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,15 @@ from satchel.store import accepting, backups, opening, soundness, unfinished, up
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
 from satchel.store.engine import Finding
+from satchel.store.moving import sqlite_taker
+from satchel.store.moving.sqlite_taker import SqliteTaker
 from satchel.store.opening import Access
 from satchel.store.upkeep import Restored, Shrunk
 
 if TYPE_CHECKING:
+    from satchel.store.moving.copying import Indexing
     from satchel.store.sqlite import SqliteEngine
+    from satchel.store.transaction import Transaction
 
 _WAL_WARNING_BYTES = 128 * 1024 * 1024
 
@@ -34,11 +38,27 @@ class SqliteUpkeep:
     """
 
     version = opening.ENGINE
+    soundness = ("file", "the full integrity check passed")
 
     def __init__(self, engine: SqliteEngine) -> None:
         self._engine = engine
         self._file = engine.file
         self._trust = engine.trust
+
+    def way_back(self) -> str:
+        """Say how to go on from a file that cannot be used as it is."""
+        if not self.knows_place():
+            return (
+                "neither it nor a backup beside it is known to be yours: `satchel init --new` sets the file aside and "
+                "begins with an empty store"
+            )
+        newest = self.newest_backup()
+        if newest is not None:
+            return f"`satchel restore` goes back to the newest backup, {newest.file.name}"
+        return (
+            "there is no usable backup: save what can be read with `.recover` of the sqlite3 shell, then "
+            "`satchel init --new` sets the file aside and begins with an empty store"
+        )
 
     def size(self) -> int:
         """Return the bytes of the file and its WAL."""
@@ -52,7 +72,13 @@ class SqliteUpkeep:
         """Let the next write make a new store; see :func:`satchel.store.upkeep.make_room`."""
         return upkeep.make_room(self._engine, is_usable)
 
-    def back_up(self, target: Path | None, now: int, progress: Progress | None = None) -> Backup:
+    def back_up(
+        self,
+        target: Path | None,
+        now: int,
+        index: Indexing,  # noqa: ARG002 -- a copy of pages has its index
+        progress: Progress | None = None,
+    ) -> Backup:
         """Copy the store while it is in use; see :func:`satchel.store.backups.back_up`."""
         return backups.back_up(self._engine.access, target, now, progress, trust=self._trust)
 
@@ -75,7 +101,12 @@ class SqliteUpkeep:
         """Refuse a backup that cannot be used."""
         backups.verify(backup)
 
-    def restore(self, source: Path, progress: Progress | None = None) -> Restored:
+    def restore(
+        self,
+        source: Path,
+        index: Indexing,  # noqa: ARG002 -- as above
+        progress: Progress | None = None,
+    ) -> Restored:
         """Go back to a backup, after saving what is there; see :func:`satchel.store.upkeep.restore`."""
         return upkeep.restore(self._engine, source, progress)
 
@@ -98,6 +129,14 @@ class SqliteUpkeep:
                 yield engine
             finally:
                 engine.close()
+
+    def taking(self) -> AbstractContextManager[SqliteTaker]:
+        """Open the file to be filled with the rows of another store."""
+        return sqlite_taker.taking(self._engine)
+
+    def numbers(self, transaction: Transaction) -> dict[str, int]:
+        """Return for each table that counts the highest number that it has given."""
+        return sqlite_taker.numbers(transaction)
 
     def accept(self, *, owner: str | None = None, tree: bool = False) -> Accepted:
         """Put the store on the user's list of trusted stores; see :func:`satchel.store.accepting.accept`."""
@@ -125,8 +164,8 @@ class SqliteUpkeep:
         unfinished.sweep(self._file, backups.backup_folders(self._file, self._trust))
 
     def erased(self, table: str, uid: bytes) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-        """Return which copies hold a row still, and which cannot be read; see :func:`backups.copies_that_hold`."""
-        return backups.copies_that_hold(self._file, table, uid, self._trust)
+        """Return which copies hold a row still, and which cannot be read; see :func:`backups.that_hold`."""
+        return backups.that_hold(backups.copies_of(self._file, self._trust), table, uid)
 
     def place(self) -> Finding:
         """Examine the file's mode, and on which kind of file system it lies."""

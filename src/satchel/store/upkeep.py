@@ -38,14 +38,16 @@ class Shrunk:
     """What reclaiming space did.
 
     Attributes:
-        before, after: bytes of the database file and its WAL.
-        wal_emptied: False when a reader of another process held the WAL for the whole wait, so that deleted text may
-            still lie in it.
+        before, after: bytes that the store takes.
+        wal_emptied: False when a reader of another process kept what was deleted for the whole wait, so that it may
+            still lie in the WAL of a file, or in the tables of a database.
+        out_of_reach: where it may lie that Satchel cannot look into, in words; None where there is no such place.
     """
 
     before: int
     after: int
     wal_emptied: bool
+    out_of_reach: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

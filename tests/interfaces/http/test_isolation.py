@@ -27,7 +27,7 @@ from satchel.base import wire
 from satchel.base.errors import SatchelError
 from satchel.brief.moments import MOMENTS
 from satchel.interfaces.http import calls, events
-from satchel.interfaces.http.access import AGENT, PERSON, Access, Store
+from satchel.interfaces.http.access import AGENT, PERSON, Access
 from satchel.interfaces.http.callers import Callers
 from satchel.interfaces.http.calls import Calls
 from satchel.interfaces.http.public import run_public, schema
@@ -69,7 +69,7 @@ class Twin(Stores):
         self.calls = Calls(self)
         self.callers = Callers()
 
-    def opened(self, store: Store, *, read_only: bool = False) -> Satchel:  # noqa: ARG002 -- there is but one
+    def opened(self, store: Path | str, *, read_only: bool = False) -> Satchel:  # noqa: ARG002 -- there is but one
         return self.one
 
     def numbers(self) -> dict[str, int]:
@@ -366,9 +366,9 @@ def called(stores: Twin, name: str, project: str = "one", **fields: Any) -> Mapp
 def test_statistics_tell_nothing_of_the_store_itself(shared: Twin) -> None:
     asked(shared, "write_context", "two", type="discovery", content="of two")
     told = asked(shared, "get_stats")
-    assert [told[name] for name in ("file", "size_bytes", "bytes_per_item", "other_projects", "schema_version")] == [
-        None
-    ] * 5
+    assert [
+        told[name] for name in ("location", "size_bytes", "bytes_per_item", "other_projects", "schema_version")
+    ] == [None] * 5
     assert shared.file.name not in json.dumps(told)
 
 

@@ -73,6 +73,7 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "restore": "Go back to a backup",
         "compact": "Reclaim space",
         "rebuild": "Rebuild the search index",
+        "move": "Copy a store into another database",
         "export": "Write everything of a project as lines of JSON",
         "import": "Take over an export, or a store of another tool",
     },
@@ -115,7 +116,7 @@ _OPERATIONS: dict[str, tuple[str, ...]] = {
 }
 """The modules of operations that declare a command; any other command has a module of its own name."""
 
-OF_THE_STORE = ("init", "doctor", "trust", "backup", "restore", "compact", "rebuild", "export", "import")
+OF_THE_STORE = ("init", "doctor", "trust", "backup", "restore", "compact", "rebuild", "move", "export", "import")
 """Commands that look after a store where it is, and ask no server."""
 
 _MODULES = {"import": "import_cmd"}

@@ -91,9 +91,11 @@ def forgotten(item: Forgotten) -> str:
     lines += [f"could not look into {file}" for file in item.unreadable]
     if item.done and not item.wal_emptied:
         click.echo(
-            "its bytes may still lie in the file or its WAL: run `satchel compact` when no other process uses them",
+            "its bytes may still lie in the store: run `satchel compact` when no other process reads it",
             err=True,
         )
+    if item.out_of_reach is not None:
+        click.echo(item.out_of_reach, err=True)
     return "\n".join(lines)
 
 

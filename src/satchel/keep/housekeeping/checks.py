@@ -59,7 +59,7 @@ def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examinatio
     yield from (Check(*one) for one in engine.upkeep.unopened())
     for name, examination in (
         ("store", _check_version),
-        ("file", _check_file),
+        (engine.upkeep.soundness[0], _check_soundness),
         ("schema", _check_schema),
         ("texts", _check_texts),
         ("index", _check_index),
@@ -70,7 +70,7 @@ def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examinatio
     ):
         check = _guarded(name, examination, engine)
         yield check
-        if check.status == "failed" and name in {"store", "file", "schema"}:
+        if check.status == "failed" and examination in {_check_version, _check_soundness, _check_schema}:
             break
     yield from (Check(*one) for one in engine.upkeep.surroundings())
     yield _check_backups(engine)
@@ -121,15 +121,16 @@ def _check_version(engine: Engine) -> Check:
     return Check("store", "ok", f"schema {version}, {engine.upkeep.version}")
 
 
-def _check_file(engine: Engine) -> Check:
+def _check_soundness(engine: Engine) -> Check:
+    name, is_sound = engine.upkeep.soundness
     found = engine.upkeep.problems()
     if found:
         problem = f"{one_line(found[0])} ({len(found)} in all)"
         # the index can be rebuilt from what is kept, so its damage is no reason to go back to a backup
         if all(is_about_index(problem) for problem in found):
-            return Check("file", "failed", f"{problem}; `satchel rebuild` rebuilds the index")
-        return _beyond_repair("file", problem, engine)
-    return Check("file", "ok", "the full integrity check passed")
+            return Check(name, "failed", f"{problem}; `satchel rebuild` rebuilds the index")
+        return _beyond_repair(name, problem, engine)
+    return Check(name, "ok", is_sound)
 
 
 def _check_index(engine: Engine) -> Check:
@@ -218,23 +219,7 @@ def _guarded(name: str, examination: Callable[[Engine], Check], engine: Engine) 
 
 
 def _beyond_repair(name: str, problem: str, engine: Engine) -> BeyondRepair:
-    return BeyondRepair(name, "failed", f"{problem}; {_way_back(engine)}")
-
-
-def _way_back(engine: Engine) -> str:
-    """Say how to go on from a store that cannot be used as it is; what is said can be done."""
-    if not engine.upkeep.knows_place():
-        return (
-            "neither it nor a backup beside it is known to be yours: `satchel init --new` sets the file aside and "
-            "begins with an empty store"
-        )
-    newest = engine.upkeep.newest_backup()
-    if newest is not None:
-        return f"`satchel restore` goes back to the newest backup, {newest.file.name}"
-    return (
-        "there is no usable backup: save what can be read with `.recover` of the sqlite3 shell, then "
-        "`satchel init --new` sets the file aside and begins with an empty store"
-    )
+    return BeyondRepair(name, "failed", f"{problem}; {engine.upkeep.way_back()}")
 
 
 def _check_schema(engine: Engine) -> Check:

@@ -22,6 +22,7 @@ from satchel.keep.projects import Project, Workplace
 from satchel.keep.sessions.actors import acting
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
+from satchel.store.upkeep import Shrunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,10 @@ class Forgotten:
         text: what could be searched of it.
         still_in: backups and set-aside files that hold it still, and its file in the shared text.
         unreadable: backups that could not be opened to look.
-        wal_emptied: False when the file could not be rewritten, or a reader of another process kept the WAL, so that
-            the text may still lie in one of them.
+        wal_emptied: False when the space could not be reclaimed, or a reader of another process kept what was there, so
+            that the text may still lie in the file or its WAL, or in the tables of a database.
         done: False for a preview.
+        out_of_reach: where the text may lie that Satchel cannot look into, in words; None where there is no such place.
     """
 
     ref: str
@@ -46,6 +48,7 @@ class Forgotten:
     unreadable: tuple[Path, ...]
     wal_emptied: bool
     done: bool
+    out_of_reach: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +95,19 @@ def forget(workplace: Workplace, ref: str, *, dry_run: bool) -> Forgotten:
                     details=details,
                 )
             index_of(transaction).optimize()
-    emptied = not dry_run and _shrink(engine)
+    shrunk = None if dry_run else _shrink(engine)
     still, unreadable = engine.upkeep.erased(leaving.table, leaving.uid)
     still = (*still, *shared)
-    return Forgotten(leaving.ref, leaving.kind, leaving.text, still, unreadable, emptied, done=not dry_run)
+    return Forgotten(
+        leaving.ref,
+        leaving.kind,
+        leaving.text,
+        still,
+        unreadable,
+        wal_emptied=shrunk is not None and shrunk.wal_emptied,
+        done=not dry_run,
+        out_of_reach=None if shrunk is None else shrunk.out_of_reach,
+    )
 
 
 def _shared_file(
@@ -112,12 +124,12 @@ def _shared_file(
     return (file,) if file.exists() else ()
 
 
-def _shrink(engine: Engine) -> bool:
-    """Take the bytes out of the file too; that this fails does not bring the item back."""
+def _shrink(engine: Engine) -> Shrunk | None:
+    """Take the bytes out of the file too; that this fails, for which None stands, does not bring the item back."""
     try:
-        return engine.upkeep.reclaim().wal_emptied
+        return engine.upkeep.reclaim()
     except SatchelError:
-        return False
+        return None
 
 
 def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leaving:

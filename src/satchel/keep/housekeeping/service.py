@@ -16,9 +16,12 @@ from satchel.keep.housekeeping.forgetting import Forgotten
 from satchel.keep.housekeeping.statistics import Statistics
 from satchel.keep.housekeeping.summaries import LayerSummary
 from satchel.keep.housekeeping.usefulness import MemoryUse
+from satchel.keep.indexing import index_all
 from satchel.keep.projects import Workplace
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
+from satchel.store.engine import Engine
+from satchel.store.moving.copying import Moved, move
 from satchel.store.upkeep import Restored, Shrunk
 
 
@@ -88,7 +91,7 @@ class Housekeeping:
             check_encodable(target, "target")
         with self._engine.read():
             pass  # what the store refuses to open is not copied either
-        return self._engine.upkeep.back_up(target, self._workplace.clock(), progress)
+        return self._engine.upkeep.back_up(target, self._workplace.clock(), index_all, progress)
 
     def backups(self) -> list[Backup]:
         """Return the backups of the store, the oldest first."""
@@ -113,8 +116,24 @@ class Housekeeping:
         )
 
     def restore(self, source: Path, progress: Progress | None = None) -> Restored:
-        """Go back to a backup, after saving what is there; see :func:`satchel.store.upkeep.restore`."""
-        return self._engine.upkeep.restore(source, progress)
+        """Go back to a backup: in the place of a store file, after saving it; in an empty schema of a database.
+
+        Args:
+            source: the backup.
+            progress: told about what was copied.
+        """
+        return self._engine.upkeep.restore(source, index_all, progress)
+
+    def move(self, target: Engine, progress: Progress) -> Moved:
+        """Copy everything into another, empty store, of this database or another; see
+        :func:`satchel.store.moving.copying.move`.
+
+        Args:
+            target: where to; an unfinished move of this store is brought to its end there.
+            progress: told what was copied and compared.
+        """
+        self._engine.check_files()
+        return move(self._engine, target, index_all, progress)
 
     def trust(self, owner: str | None = None, *, tree: bool = False) -> Accepted:
         """Put the store on the user's list of trusted stores; see :func:`satchel.store.accepting.accept`."""

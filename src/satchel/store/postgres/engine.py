@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from satchel.base.clock import Clock, system_clock
-from satchel.base.errors import Interrupted, NotKept, ReadOnly, Unavailable
+from satchel.base.errors import Interrupted, NotKept, ReadOnly
 from satchel.base.machine import caller_elsewhere
 from satchel.store import forks
 from satchel.store.engine import State
@@ -27,7 +27,8 @@ from satchel.store.transaction import Transaction
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from satchel.store.engine import Answer, Given, Upkeep
+    from satchel.store.engine import Answer, Given
+    from satchel.store.postgres.upkeep import PostgresUpkeep
 
 # a write to the store as a whole holds the row
 _PROBE = "UPDATE store SET created_at = created_at WHERE id = (SELECT id FROM store FOR UPDATE SKIP LOCKED)"
@@ -86,9 +87,11 @@ class PostgresEngine:
         return self.database.commits
 
     @property
-    def upkeep(self) -> Upkeep:
+    def upkeep(self) -> PostgresUpkeep:
         """What keeps the store in order."""
-        raise Unavailable("the upkeep of a store in PostgreSQL is not built yet", "Use the tools of PostgreSQL")
+        from satchel.store.postgres.upkeep import PostgresUpkeep  # for the few commands that need it
+
+        return PostgresUpkeep(self)
 
     def exists(self) -> bool:
         """Whether there is a store to read."""

@@ -16,6 +16,7 @@ from satchel.base.errors import (
     StoreDamaged,
     StoreFull,
     TimedOut,
+    TooLarge,
     Unreachable,
 )
 from satchel.store.running import timed_out
@@ -55,6 +56,10 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
             return IoError(f"the server of {location} reports a failing disk", "See its log; nothing was written")
         case errors.DataCorrupted() | errors.IndexCorrupted():
             return StoreDamaged(f"{location} is damaged ({one_line(error)})", "Restore the database from a backup")
+        case errors.ProgramLimitExceeded():
+            return TooLarge(
+                f"{location} cannot keep a name or path of that length ({one_line(error)})", f"{_NOTHING}; shorten it"
+            )
         case errors.InsufficientPrivilege():
             return Refused(
                 f"the role may not do that in {location} ({one_line(error)})",

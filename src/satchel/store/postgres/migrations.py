@@ -11,8 +11,9 @@ import psycopg
 from psycopg import Connection
 
 from satchel import __version__
-from satchel.base.errors import ReadOnly, Refused, StoreDamaged, StoreForeign, StoreNewer
+from satchel.base.errors import ReadOnly, Refused, StoreDamaged, StoreForeign
 from satchel.store.dialect import POSTGRESQL, rendered
+from satchel.store.failures import newer
 from satchel.store.postgres import failures
 from satchel.store.postgres.schema_index import INDEX_TABLES
 from satchel.store.schema import MIGRATIONS, SCHEMA_VERSION, STORE_TABLES
@@ -70,8 +71,7 @@ def make_ready(database: Database, *, writes: bool, migrates: bool) -> None:
                 version = SCHEMA_VERSION
             if version is not None:
                 _check_collations(connection, database)
-                rows = connection.execute(_WITHOUT_ID, (database.address.schema,)).fetchall()
-                database.without_id = frozenset(str(row[0]) for row in rows)
+                database.without_id = tables_without_id(connection, database.address.schema)
         except psycopg.Error as error:
             raise database.explained(error) from error
     database.has_store = version is not None
@@ -92,13 +92,9 @@ def nothing_yet() -> Iterator[Transaction]:
         connection.close()
 
 
-def newer(location: str, needed: int, action: str) -> StoreNewer:
-    """Return the error for a store that needs a newer program."""
-    return StoreNewer(
-        f"{location} can only be {action} by a Satchel that knows schema version {needed}; "
-        f"this one ({__version__}) knows {SCHEMA_VERSION}",
-        "Upgrade Satchel; the store was left untouched",
-    )
+def tables_without_id(connection: Connection[Row], schema: str) -> frozenset[str]:
+    """Return the tables of a schema whose rows have no number."""
+    return frozenset(str(row[0]) for row in connection.execute(_WITHOUT_ID, (schema,)).fetchall())
 
 
 def _version(connection: Connection[Row], database: Database) -> int | None:

@@ -9,7 +9,8 @@ import psycopg
 from psycopg import Connection
 
 from satchel.base.errors import Busy, NotKept, SatchelError
-from satchel.store.postgres import failures, migrations
+from satchel.store.failures import newer
+from satchel.store.postgres import failures
 from satchel.store.postgres.database import LOCK_STORE, MARKS_BYTES, Database, Shared
 from satchel.store.postgres.group import Batch
 from satchel.store.postgres.transaction import PostgresTransaction
@@ -171,7 +172,7 @@ class Writer:
             assert row is not None
             shared.number, needed = row
         if needed > SCHEMA_VERSION:
-            raise migrations.newer(self._database.location, needed, "written")
+            raise newer(self._database.location, needed, "written")
         return shared
 
     def take_back(self, batch: Batch[Shared], transaction: PostgresTransaction) -> None:

@@ -19,6 +19,8 @@ from satchel.interfaces.cli.opening import opened
 def command(target: Path | None, only_list: bool, db: str | None, project: str | None, as_json: bool) -> None:
     """Copy the store while it is in use, to TARGET or your state folder. The copy is checked before it gets its name.
 
+    Of a store in a database that is a store file too, written row by row from one snapshot.
+
     \b
     Example:
       satchel backup

@@ -25,4 +25,6 @@ def command(db: str | None, project: str | None, as_json: bool) -> None:
         return
     click.echo(f"{size_text(result.before)} before, {size_text(result.after)} after")
     if not result.wal_emptied:
-        click.echo("a reader of another process holds the WAL; it empties when that one leaves", err=True)
+        click.echo("another process reads what was deleted; compact again when that one is done", err=True)
+    if result.out_of_reach is not None:
+        click.echo(result.out_of_reach, err=True)

@@ -35,8 +35,8 @@ def command(template: bool, of_user: bool, db: str | None, project: str | None, 
     from satchel.interfaces.admin_text import config_fields, told
 
     with open_satchel(db, project, read_only=True) as satchel:
-        config, place = satchel.config, satchel.place
-    of_project = None if place.path is None else place.folder / FILE_NAME
+        config, folder = satchel.config, satchel.place.folder
+    of_project = None if folder is None else folder / FILE_NAME
     server = server_fields(os.environ, Path.cwd())
     if as_json:
         show_json({"file": of_project, "user_file": own, "server": server, **config_fields(config)})

@@ -31,7 +31,7 @@ def command(new: bool, db: str | None, project: str | None, as_json: bool) -> No
         aside = satchel.housekeeping.initialise(new=new)
         existed = was_there and aside is None
         if satchel.place.owns_folder:
-            configuration = satchel.place.folder / FILE_NAME
+            configuration = satchel.place.file.with_name(FILE_NAME)
             with suppress(FileExistsError), configuration.open("x", encoding="utf-8") as stream:
                 stream.write(documented_toml())
         statistics = satchel.housekeeping.statistics()

@@ -154,8 +154,8 @@ def _own_stores() -> list[Path]:
     """Return the store of this folder, if there is one."""
     try:
         with open_satchel() as satchel:
-            file = satchel.place.path
-            return [] if file is None or not file.exists() else [file]
+            file = satchel.place.file
+            return [file] if file.exists() else []
     except SatchelError:
         return []
 

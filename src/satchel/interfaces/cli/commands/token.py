@@ -89,7 +89,7 @@ def new(
     """
     expires_at = _expiry(expires, system_clock())
     with _opened(db, project, database, configuration) as satchel:
-        store = satchel.place.path if database is None else store_of(database)
+        store = satchel.place.store_file if database is None else store_of(database)
         if store is None:
             raise InvalidInput(
                 "a token names no address of a database, which may hold a password",

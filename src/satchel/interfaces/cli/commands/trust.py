@@ -44,9 +44,7 @@ def command(path: Path | None, owner: str | None, tree: bool, only_list: bool, r
         _show_list(KnownStores(state_folder()).every(), as_json=as_json)
         return
     if remove:
-        file = locate_store(None, os.environ, Path.cwd()).path if path is None else _store_in(path)
-        if file is None:
-            raise InvalidInput("a store in a database is on no list", "Name the folder of a project")
+        file = locate_store(None, os.environ, Path.cwd()).file if path is None else _store_in(path)
         removed = KnownStores(state_folder()).remove(file)
         if as_json:
             show_json({"store": file, "removed": removed})

@@ -23,8 +23,8 @@ def forget(asked: Asked) -> Done:
     if asked.given.get("confirm", "").strip().lower() != ref:
         raise InvalidInput(f"what was typed is not {ref}", f"Type {ref} to forget it; nothing was changed")
     forgotten = asked.satchel.housekeeping.forget(ref)
-    word = "forgotten-but" if forgotten.still_in or forgotten.unreadable or not forgotten.wal_emptied else "forgotten"
-    return Done(word, "", f"{asked.here}/")
+    is_left = forgotten.still_in or forgotten.unreadable or not forgotten.wal_emptied or forgotten.out_of_reach
+    return Done("forgotten-but" if is_left else "forgotten", "", f"{asked.here}/")
 
 
 PAGES: Mapping[str, View] = {"/items/{ref}/forget": preview}

@@ -1,0 +1,195 @@
+"""The rows of a store, table by table, in an order and a form that every database gives alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from functools import cache
+from hashlib import blake2b
+from operator import itemgetter
+from typing import Final
+
+from satchel.base.errors import StoreDamaged, StoreNewer
+from satchel.base.records import NamedTuple, dataclass
+from satchel.store.migrations import empty_store
+from satchel.store.schema import SCHEMA_VERSION
+from satchel.store.sqlite_transaction import SqliteTransaction
+from satchel.store.transaction import Row, Transaction
+
+OF_THE_STORE: Final = frozenset({"store", "migrations"})
+"""What is about a store itself, and stays where it is."""
+
+_OF_SQLITE: Final = ("sqlite_", "documents_fts")
+_KINDS: Final = {"TEXT": str, "BLOB": bytes, "DOUBLE PRECISION": float}
+
+_FIRST_PAGE = 100
+_MOST_ROWS = 5_000
+_PAGE_BYTES = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of what is kept.
+
+    Attributes:
+        columns: in the order of :attr:`kinds`.
+        kinds: what a value of each column is, where it is not null.
+        places: those of the primary key among the columns.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    kinds: tuple[type, ...]
+    places: tuple[int, ...]
+
+    @property
+    def listed(self) -> str:
+        """The columns, as a statement lists them."""
+        return ", ".join(f'"{column}"' for column in self.columns)
+
+    @property
+    def key(self) -> str:
+        """The columns of the primary key, as a statement lists them."""
+        return ", ".join(f'"{self.columns[place]}"' for place in self.places)
+
+    def key_of(self, row: Row) -> Row:
+        """Return the primary key of a row."""
+        return tuple(row[place] for place in self.places)
+
+    def named(self, row: Row) -> str:
+        """Return what a row is called."""
+        return f"row {'/'.join(_shown(value) for value in self.key_of(row))} of {self.name}"
+
+
+class Page(NamedTuple):
+    """Some rows of a table, one after the other by primary key.
+
+    Attributes:
+        form: the bytes that stand for them in a digest, the same on every database.
+    """
+
+    rows: list[Row]
+    form: bytes
+
+
+class State(NamedTuple):
+    """What tells whether a store was written to.
+
+    Attributes:
+        uid: of the store, in hexadecimal digits.
+        counters: changes with the change counter of any project, and with the number of rows of any table.
+        rows: how many there are.
+    """
+
+    uid: str
+    counters: str
+    rows: int
+
+
+@cache
+def tables() -> tuple[Table, ...]:
+    """Return the tables that hold what is kept, by name: without the search index, which is built from them."""
+    with closing(empty_store()) as connection:
+        transaction = SqliteTransaction(connection)
+        names = [
+            name for (name,) in transaction.all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+        ]
+        return tuple(
+            _described(transaction, name)
+            for name in names
+            if name not in OF_THE_STORE and not name.startswith(_OF_SQLITE)
+        )
+
+
+def _described(transaction: Transaction, name: str) -> Table:
+    columns = transaction.all("SELECT name, type, pk FROM pragma_table_info(:name) ORDER BY cid", {"name": name})
+    return Table(
+        name,
+        tuple(column for column, _, _ in columns),
+        tuple(_KINDS.get(declared, int) for _, declared, _ in columns),
+        tuple(at for _, at in sorted((place, at) for at, (_, _, place) in enumerate(columns) if place)),
+    )
+
+
+def state_of(transaction: Transaction, location: str) -> State:
+    """Look at what is written in a store.
+
+    Args:
+        location: the store, to name it.
+
+    Raises:
+        StoreNewer: it has a newer schema, of which rows could not be moved whole.
+    """
+    row = transaction.one("SELECT uid, (SELECT max(version) FROM migrations) FROM store")
+    assert row is not None
+    if row[1] > SCHEMA_VERSION:
+        raise StoreNewer(
+            f"{location} has schema version {row[1]}, and this Satchel knows {SCHEMA_VERSION}",
+            "Upgrade Satchel; nothing was moved",
+        )
+    counts = [transaction.all(f"SELECT count(*) FROM {table.name}")[0][0] for table in tables()]
+    projects = transaction.all("SELECT id, uid, name, seq FROM projects ORDER BY id")
+    counters = blake2b(repr((counts, projects)).encode(), digest_size=16).hexdigest()
+    return State(row[0].hex(), counters, sum(counts))
+
+
+def pages(transaction: Transaction, table: Table) -> Iterator[Page]:
+    """Read a table by its primary key, some rows at a time.
+
+    Raises:
+        StoreDamaged: a row holds what its column cannot hold.
+    """
+    most, after = _FIRST_PAGE, ""
+    values: dict[str, object] = {}
+    while True:
+        left_out = transaction.left_out
+        rows = transaction.all(
+            f"SELECT {table.listed} FROM {table.name} {after} ORDER BY {table.key} LIMIT {most}", values
+        )
+        if transaction.left_out > left_out:
+            raise StoreDamaged(
+                f"a text of {table.name} is none: its bytes are not UTF-8",
+                "`satchel doctor` names the row; `satchel forget` removes an item by its id",
+            )
+        if not rows:
+            return
+        page = _page(table, rows)
+        yield page
+        places = [f"key{number}" for number in range(len(table.places))]
+        after = f"WHERE ({table.key}) > ({', '.join(f':{name}' for name in places)})"
+        values = dict(zip(places, table.key_of(rows[-1]), strict=True))
+        most = max(1, min(_MOST_ROWS, len(rows) * _PAGE_BYTES // len(page.form)))
+
+
+def last_key(transaction: Transaction, table: Table) -> Row | None:
+    """Return the highest primary key of a table, or None where it has no row."""
+    highest = ", ".join(f'"{table.columns[place]}" DESC' for place in table.places)
+    return transaction.one(f"SELECT {table.key} FROM {table.name} ORDER BY {highest} LIMIT 1")
+
+
+def digests(transaction: Transaction) -> Iterator[tuple[Table, int, bytes]]:
+    """Read every table, and return its number of rows and their digest."""
+    for table in tables():
+        digest, count = blake2b(digest_size=16), 0
+        for page in pages(transaction, table):
+            digest.update(page.form)
+            count += len(page.rows)
+        yield table, count, digest.digest()
+
+
+def _page(table: Table, rows: list[Row]) -> Page:
+    for place, kind in enumerate(table.kinds):
+        if not set(map(type, map(itemgetter(place), rows))) <= {kind, type(None)}:
+            wrong = next(row for row in rows if row[place] is not None and type(row[place]) is not kind)
+            raise StoreDamaged(
+                f"{table.columns[place]} of {table.named(wrong)} is {type(wrong[place]).__name__}, not {kind.__name__}",
+                "Somebody changed the store: `satchel restore` goes back to a backup, `satchel forget` removes an item",
+            )
+    if float in table.kinds:
+        # SQLite keeps no sign of zero
+        rows = [tuple(value + 0.0 if type(value) is float else value for value in row) for row in rows]
+    return Page(rows, "".join(map(repr, rows)).encode("utf-8", "surrogatepass"))
+
+
+def _shown(value: object) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)

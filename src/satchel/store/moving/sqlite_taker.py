@@ -1,0 +1,136 @@
+"""Filling a store file with the rows of another store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, ClassVar
+
+import apsw
+
+from satchel.base.errors import ReadOnly, StoreDamaged
+from satchel.store import opening
+from satchel.store.failures import explained
+from satchel.store.moving.rows import tables
+from satchel.store.moving.taking import Taker
+from satchel.store.schema import BEING_FILLED
+from satchel.store.sqlite_transaction import SqliteTransaction
+from satchel.store.trust import uid_in
+
+if TYPE_CHECKING:
+    from satchel.store.moving.rows import Table
+    from satchel.store.sqlite import SqliteEngine
+    from satchel.store.transaction import Row, Transaction
+
+
+class SqliteTaker(Taker):
+    """Fills a store file.
+
+    Args:
+        engine: of the file.
+        connection: to the file, without the check of foreign keys; nobody else uses it.
+    """
+
+    refusals: ClassVar[tuple[type[Exception], ...]] = (
+        apsw.ConstraintError,
+        apsw.TooBigError,
+        apsw.MismatchError,
+        UnicodeEncodeError,
+    )
+
+    def __init__(self, engine: SqliteEngine, connection: apsw.Connection) -> None:
+        super().__init__(engine.location, engine.clock)
+        self._connection = connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[SqliteTransaction]:
+        with self._transaction("BEGIN IMMEDIATE") as transaction:
+            yield transaction
+
+    @contextmanager
+    def read(self) -> Iterator[SqliteTransaction]:
+        """Open a read transaction."""
+        with self._transaction("BEGIN") as transaction:
+            yield transaction
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[SqliteTransaction]:
+        self._connection.execute(begin)
+        try:
+            yield SqliteTransaction(self._connection)
+            self._connection.execute("COMMIT")
+        except BaseException:
+            opening.roll_back(self._connection)
+            raise
+
+    def _insert(self, transaction: Transaction, table: Table, new: Sequence[Row]) -> None:  # noqa: ARG002 -- the only one
+        places = ", ".join("?" * len(table.columns))
+        self._connection.executemany(f"INSERT INTO {table.name} ({table.listed}) VALUES ({places})", new)
+
+    def _loosen(self, transaction: Transaction) -> tuple[str, ...]:  # noqa: ARG002 -- the connection checks none
+        return ()
+
+    def _tighten(self, transaction: Transaction, removed: tuple[str, ...]) -> None:  # noqa: ARG002 -- nothing was
+        wrong = transaction.one("PRAGMA foreign_key_check")
+        if wrong is not None:
+            raise StoreDamaged(
+                f"row {wrong[1]} of {wrong[0]} refers to a row of {wrong[2]} that the store does not have",
+                "Somebody changed the store that it comes from: `satchel restore` goes back to a backup there",
+            )
+
+    def _empty(self, transaction: Transaction) -> None:
+        for table in tables():
+            transaction.run(f"DELETE FROM {table.name}")
+        transaction.run("INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')")
+
+    def raise_numbers(self, numbers: Mapping[str, int]) -> None:
+        """Let no table give a number that was given before; those that give the next free one have no counter."""
+        with self.write() as transaction:
+            counting = transaction.all("SELECT name FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%'")
+            for (name,) in counting:
+                given = {"name": name, "number": numbers.get(name, 0)}
+                if given["number"] and not transaction.execute(
+                    "UPDATE sqlite_sequence SET seq = max(seq, :number) WHERE name = :name", given
+                ):
+                    transaction.run("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :number)", given)
+
+
+@contextmanager
+def taking(engine: SqliteEngine) -> Iterator[SqliteTaker]:
+    """Make a store file where there is none, or take one that is empty or was not filled to its end.
+
+    Raises:
+        StoreForeign, Refused, StoreNewer: there is another program's file, or one that is not trusted, or a newer one.
+    """
+    with explained(engine.file):
+        if engine.read_only:
+            raise ReadOnly(f"{engine.file} was opened for reading only", "Open it without --read-only to fill it")
+        if not _is_being_filled(engine):
+            with engine.write():
+                pass
+        with closing(opening.open_writable(engine.access)) as connection:
+            connection.pragma("foreign_keys", False)
+            yield SqliteTaker(engine, connection)
+
+
+def numbers(transaction: Transaction) -> dict[str, int]:
+    """Return for each table that counts the highest number that it has given."""
+    return dict(transaction.all("SELECT name, seq FROM sqlite_sequence"))
+
+
+def _is_being_filled(engine: SqliteEngine) -> bool:
+    file, trust = engine.file, engine.trust
+    engine.check_files()
+    if not file.exists() or not file.stat().st_size:
+        return False
+    if trust is not None:
+        trust.check_known(opening.identity_of(file))
+    opening.check_header(file)
+    with closing(opening.open_reader(engine.access, writable=opening.is_writable(file))) as reader:
+        if not opening.check_ours(reader, file):
+            return False
+        uid = uid_in(reader)
+        is_marked = reader.execute("SELECT 1 FROM migrations WHERE version = ?", (BEING_FILLED,)).get is not None
+    if is_marked and trust is not None and uid is not None:
+        trust.admit(uid, opening.identity_of(file))
+    return is_marked

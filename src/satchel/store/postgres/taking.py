@@ -1,0 +1,172 @@
+"""Filling a store in a PostgreSQL schema with the rows of another store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, ClassVar
+
+import psycopg
+from psycopg import Connection
+
+from satchel.base.errors import ReadOnly, StoreDamaged, TooLarge
+from satchel.store.moving.taking import Taker
+from satchel.store.postgres import failures, migrations
+from satchel.store.postgres.transaction import PostgresTransaction
+from satchel.store.schema import BEING_FILLED
+from satchel.store.transaction import Row
+
+if TYPE_CHECKING:
+    from satchel.store.moving.rows import Table
+    from satchel.store.postgres.database import Database
+    from satchel.store.postgres.engine import PostgresEngine
+    from satchel.store.transaction import Transaction
+
+_FOREIGN_KEYS = """
+    SELECT c.relname, k.conname, pg_get_constraintdef(k.oid) FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
+    WHERE k.connamespace = to_regnamespace(:schema) AND k.contype = 'f' ORDER BY 1, 2
+"""
+_TABLES = """
+    SELECT relname FROM pg_class
+    WHERE relnamespace = to_regnamespace(:schema) AND relkind = 'r' AND relname NOT IN ('store', 'migrations')
+"""
+_COUNTING = """
+    SELECT c.relname, a.attname, pg_get_serial_sequence(c.oid::regclass::text, a.attname)
+    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+    WHERE c.relnamespace = to_regnamespace(:schema) AND a.attidentity <> '' AND NOT a.attisdropped
+    ORDER BY 1
+"""
+"""The columns whose numbers the database gives, with the sequences that they come from."""
+
+
+class PostgresTaker(Taker):
+    """Fills a schema.
+
+    Args:
+        database: where.
+        connection: to it; nobody else uses it.
+    """
+
+    refusals: ClassVar[tuple[type[Exception], ...]] = (psycopg.DataError, psycopg.IntegrityError, TooLarge)
+
+    def __init__(self, database: Database, connection: Connection[Row]) -> None:
+        super().__init__(database.location, database.clock)
+        self._database = database
+        self._connection = connection
+        self._schema = {"schema": database.address.schema}
+        self._without_id = migrations.tables_without_id(connection, database.address.schema)
+
+    @contextmanager
+    def _writing(self) -> Iterator[PostgresTransaction]:
+        with self._transaction("BEGIN ISOLATION LEVEL READ COMMITTED") as transaction:
+            transaction.one("SELECT pg_advisory_xact_lock(:key)", {"key": self._database.lock_key})
+            yield transaction
+
+    @contextmanager
+    def read(self) -> Iterator[PostgresTransaction]:
+        """Open a read transaction."""
+        with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as transaction:
+            yield transaction
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[PostgresTransaction]:
+        transaction = PostgresTransaction(
+            self._connection, ((begin, None), self._database.settings()), without_id=self._without_id
+        )
+        try:
+            yield transaction
+            transaction.send(("COMMIT", None))
+        except BaseException as error:
+            if not self._connection.closed:
+                self._connection.execute("ROLLBACK")
+            known = self._database.explained(error) if isinstance(error, psycopg.Error) else error
+            if known is error:
+                raise
+            raise known from error
+
+    def _insert(self, transaction: Transaction, table: Table, new: Sequence[Row]) -> None:  # noqa: ARG002 -- the only one
+        with self._connection.cursor().copy(f"COPY {table.name} ({table.listed}) FROM STDIN") as copy:
+            for row in new:
+                copy.write_row(row)
+
+    def _loosen(self, transaction: Transaction) -> tuple[str, ...]:
+        found = transaction.all(_FOREIGN_KEYS, self._schema)
+        for table, name, _ in found:
+            transaction.run(f'ALTER TABLE {table} DROP CONSTRAINT "{name}"')
+        return tuple(json.dumps(key) for key in found)
+
+    def _tighten(self, transaction: Transaction, removed: tuple[str, ...]) -> None:
+        for table, name, definition in map(json.loads, removed):
+            try:
+                transaction.execute(f'ALTER TABLE {table} ADD CONSTRAINT "{name}" {definition}')
+            except psycopg.errors.ForeignKeyViolation as error:
+                raise StoreDamaged(
+                    f"a row of {table} refers to what the store does not have ({failures.one_line(error.diag)})",
+                    "Somebody changed the store that it comes from: `satchel restore` goes back to a backup there",
+                ) from error
+
+    def _empty(self, transaction: Transaction) -> None:
+        names = ", ".join(f'"{name}"' for (name,) in transaction.all(_TABLES, self._schema))
+        transaction.run(f"TRUNCATE {names}")
+
+    def raise_numbers(self, numbers: Mapping[str, int]) -> None:
+        """Let no table give a number that was given before, or that one of its rows has."""
+        with self.write() as transaction:
+            for table, column, sequence in counting(transaction, self._database.address.schema):
+                highest = transaction.all(f'SELECT coalesce(max("{column}"), 0) FROM {table}')[0][0]
+                given = max(highest, numbers.get(table, 0))
+                if given:
+                    transaction.one("SELECT setval(:sequence, :given)", {"sequence": sequence, "given": given})
+
+    def settle(self) -> None:
+        """Count what the planner goes by."""
+        with self._transaction("BEGIN") as transaction:
+            for (name,) in transaction.all(_TABLES, self._schema):
+                transaction.run(f'ANALYZE "{name}"')
+
+
+@contextmanager
+def taking(engine: PostgresEngine) -> Iterator[PostgresTaker]:
+    """Make a store in a schema, or take one that is empty or was not filled to its end.
+
+    Raises:
+        StoreForeign, StoreNewer, Refused: the schema holds something else, or a newer store, or the role may not.
+    """
+    if engine.read_only:
+        raise ReadOnly(f"{engine.location} was opened for reading only", "Open it without --read-only to fill it")
+    database = engine.database
+    with database.connect() as connection:
+        try:
+            if not _is_being_filled(connection, database.address.schema):
+                migrations.make_ready(database, writes=True, migrates=True)
+            taker = PostgresTaker(database, connection)
+        except psycopg.Error as error:
+            raise database.explained(error) from error
+        yield taker
+
+
+def counting(transaction: Transaction, schema: str) -> list[Row]:
+    """Return the tables whose rows the database numbers, each with the column and the sequence of the numbers."""
+    return transaction.all(_COUNTING, {"schema": schema})
+
+
+def numbers(transaction: Transaction, schema: str) -> dict[str, int]:
+    """Return for each table that counts the highest number that it has given."""
+    found = counting(transaction, schema)
+    if not found:
+        return {}
+    asked = ", ".join(f"(SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {name})" for *_, name in found)
+    given = transaction.all(f"SELECT {asked}")[0]
+    return {table: number for (table, *_), number in zip(found, given, strict=True)}
+
+
+def _is_being_filled(connection: Connection[Row], schema: str) -> bool:
+    if connection.execute("SELECT to_regclass(format('%%I.migrations', %s::text))", (schema,)).fetchone() == (None,):
+        return False
+    try:
+        marked = f'SELECT 1 FROM "{schema}".migrations WHERE version = %s'
+        found = connection.execute(marked, (BEING_FILLED,)).fetchone()
+    except psycopg.errors.UndefinedColumn:
+        return False  # another program's
+    return found is not None

@@ -1,0 +1,363 @@
+"""The upkeep of a store in a PostgreSQL schema; what is about the server as a whole is its operator's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import apsw
+import psycopg
+
+from satchel.base.errors import Conflict, InvalidInput, NotFound, ReadOnly, SatchelError
+from satchel.base.folders import state_folder
+from satchel.store import backups, migrations, unfinished
+from satchel.store.backups import Backup, Progress
+from satchel.store.engine import Finding
+from satchel.store.failures import explained
+from satchel.store.moving.copying import Indexing, move
+from satchel.store.opening import Access
+from satchel.store.postgres import taking
+from satchel.store.postgres.schema_index import INDEX_TABLES
+from satchel.store.sqlite import SqliteEngine
+from satchel.store.upkeep import Restored, Shrunk
+
+if TYPE_CHECKING:
+    from satchel.base.clock import Clock
+    from satchel.store.accepting import Accepted
+    from satchel.store.postgres.engine import PostgresEngine
+    from satchel.store.postgres.taking import PostgresTaker
+    from satchel.store.transaction import Row, Transaction
+
+_LIFT: Final = 1_000_000_000
+"""By how much a restore raises change counters: nobody knows how far those went that followed the lost store."""
+
+_OUT_OF_REACH: Final = (
+    "PostgreSQL keeps what was deleted in its write-ahead log for a time, and standbys, archives and dumps keep what "
+    "they have: those are the operator's"
+)
+
+_IN_SCHEMA = "relnamespace = to_regnamespace(:schema)"
+_SIZE = f"SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class WHERE {_IN_SCHEMA} AND relkind = 'r'"
+_SETTINGS = """
+    SELECT current_setting('fsync'), current_setting('synchronous_commit'), current_setting('full_page_writes'),
+        current_setting('data_checksums'), current_setting('autovacuum'), pg_is_in_recovery()
+"""
+_READERS = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+        AND backend_xmin IS NOT NULL
+"""
+_LINE = """
+    SELECT current_setting('server_version'), current_user, inet_server_addr() IS NOT NULL,
+        coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)
+"""
+_RELATIONS = f"SELECT relname, relkind::text FROM pg_class WHERE {_IN_SCHEMA} AND relkind IN ('r', 'p', 'f', 'v', 'm')"
+_INDEXES = f"""
+    SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE {_IN_SCHEMA}
+"""
+_FOREIGN_KEYS = f"""
+    SELECT c.relname, count(*) FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
+    WHERE {_IN_SCHEMA} AND k.contype = 'f' AND k.convalidated GROUP BY 1
+"""
+_TRIGGERS = f"""
+    SELECT 'trigger ' || t.tgname || ' on ' || c.relname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+    WHERE {_IN_SCHEMA} AND NOT t.tgisinternal
+    UNION ALL
+    SELECT 'rule ' || r.rulename || ' on ' || c.relname FROM pg_rewrite r JOIN pg_class c ON c.oid = r.ev_class
+    WHERE {_IN_SCHEMA} AND r.rulename <> '_RETURN'
+    ORDER BY 1
+"""
+_MADE = re.compile(r"CREATE TABLE (\w+)")
+
+
+class PostgresUpkeep:
+    """The upkeep of one schema.
+
+    Args:
+        engine: the store's.
+    """
+
+    soundness = ("database", "indexes are valid, numbers are ahead of every row; PostgreSQL's pg_amcheck reads pages")
+
+    def __init__(self, engine: PostgresEngine) -> None:
+        self._engine = engine
+        self._location = engine.location
+        self._schema = {"schema": engine.database.address.schema}
+        digest = blake2b(self._location.encode(), digest_size=6).hexdigest()
+        self._folder = state_folder() / "backups" / f"{engine.database.address.schema}-{digest}"
+
+    @property
+    def version(self) -> str:
+        """PostgreSQL and the version of the server."""
+        return f"PostgreSQL {self._rows('SHOW server_version')[0][0]}"
+
+    def way_back(self) -> str:
+        """Say how to go on from a schema that cannot be used as it is."""
+        newest = self.newest_backup()
+        if newest is not None:
+            return (
+                f"`satchel restore {newest.file}` puts the newest backup into an empty schema: name another one, as in "
+                "?schema=NAME"
+            )
+        return "there is no usable backup of Satchel's: go back to a dump or the archive of the server"
+
+    def size(self) -> int:
+        """Return the bytes of the tables and their indexes."""
+        return int(self._rows(_SIZE)[0][0]) if self._engine.exists() else 0
+
+    def reclaim(self) -> Shrunk:
+        """Let go of deleted rows in every table; what they took stays with the database, for what comes next."""
+        database, before = self._engine.database, self.size()
+        if self._engine.read_only:
+            raise ReadOnly(f"{self._location} was opened for reading only", "Open it without --read-only to compact it")
+        with database.connect() as connection:
+            try:
+                if database.address.role is not None:
+                    connection.execute(f'SET ROLE "{database.address.role}"')
+                connection.execute("SET statement_timeout = 0")
+                readers = connection.execute(_READERS).fetchone()
+                for name, kind in self._rows(_RELATIONS):
+                    if kind == "r":
+                        connection.execute(f'VACUUM (ANALYZE) "{self._schema["schema"]}"."{name}"')
+            except psycopg.Error as error:
+                raise database.explained(error) from error
+        return Shrunk(before, self.size(), readers == (0,), _OUT_OF_REACH)
+
+    def make_room(self, is_usable: Callable[[], bool]) -> Path | None:
+        """Let the next write make a new store, where the schema is empty.
+
+        Raises:
+            Conflict: it is not.
+        """
+        if not self._engine.exists():
+            return None
+        if is_usable():
+            raise Conflict(f"{self._location} can be used as it is", "`satchel doctor` examines it")
+        raise Conflict(
+            f"{self._location} cannot be used, and a schema is not set aside", "Name another schema, as in ?schema=NAME"
+        )
+
+    def back_up(self, target: Path | None, now: int, index: Indexing, progress: Progress | None = None) -> Backup:
+        """Write a store file from one snapshot; it is checked before it gets its name.
+
+        Raises:
+            NotFound: there is no store yet.
+            InvalidInput: the target exists, or its folder does not.
+        """
+        if not self._engine.exists():
+            raise NotFound(f"there is no store at {self._location}", "Write something first")
+        with explained(target or self._folder):
+            target = target or backups.free_name(self._folder, "backup", now)
+            self.sweep()
+            with backups.making(target) as partial:
+                with closing(SqliteEngine(Access(partial, "relaxed"), clock=self._engine.clock)) as copy:
+                    move(self._engine, copy, index, progress or _say_nothing)
+                with closing(apsw.Connection(str(partial))) as connection:
+                    connection.pragma("journal_mode", "delete")
+            return Backup(target, target.stat().st_size, now)
+
+    def back_up_daily(self) -> Backup | None:
+        """Return None: the server's operator backs it up."""
+        return None
+
+    def backups(self) -> list[Backup]:
+        """Return the backups that lie in this user's state folder, the oldest first."""
+        return sorted(backups.backups_in(self._folder), key=lambda backup: (backup.created_at, backup.file.name))
+
+    def newest_backup(self) -> Backup | None:
+        """Return the newest backup that passes its check, or None."""
+        for backup in reversed(self.backups()):
+            try:
+                backups.verify(backup.file)
+            except SatchelError:
+                continue
+            return backup
+        return None
+
+    def verify(self, backup: Path) -> None:
+        """Refuse a backup that cannot be used."""
+        backups.verify(backup)
+
+    def restore(self, source: Path, index: Indexing, progress: Progress | None = None) -> Restored:
+        """Put a backup into the schema, which must be empty; a restore that was stopped goes on.
+
+        Raises:
+            NotFound, StoreForeign, StoreDamaged, StoreNewer: the backup cannot be used; nothing was changed.
+            Conflict: the schema is not empty.
+        """
+        with explained(source), TemporaryDirectory(prefix="satchel-") as folder:
+            backups.verify(source)
+            copied = Path(folder) / "backup.db"
+            with (
+                closing(apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)) as backup,
+                closing(apsw.Connection(str(copied))) as copy,
+            ):
+                migrations.check_readable(backup, source)
+                backups.copy_pages(backup, copy)
+            with closing(SqliteEngine(Access(copied, "relaxed"), clock=self._engine.clock)) as engine:
+                try:
+                    move(engine, self._engine, index, progress or _say_nothing, lift=_LIFT)
+                except Conflict as error:
+                    raise Conflict(
+                        error.problem,
+                        "A backup goes into an empty schema only: name another one, as in ?schema=NAME, and let what "
+                        "uses the store name that one then",
+                    ) from error
+        return Restored(source, None, previous_was_damaged=False)
+
+    @contextmanager
+    def copied(self, clock: Clock) -> Iterator[SqliteEngine]:
+        """Hand out a copy in a file, without a search index, that goes again when the block is left."""
+        with TemporaryDirectory(prefix="satchel-") as folder:
+            engine = SqliteEngine(Access(Path(folder) / "preview.db", "relaxed"), clock=clock)
+            with closing(engine):
+                if self._engine.exists():
+                    move(self._engine, engine, lambda *_: 0, _say_nothing)
+                yield engine
+
+    def taking(self) -> AbstractContextManager[PostgresTaker]:
+        """Open the schema to be filled with the rows of another store."""
+        return taking.taking(self._engine)
+
+    def numbers(self, transaction: Transaction) -> dict[str, int]:
+        """Return for each table that counts the highest number that it has given."""
+        return taking.numbers(transaction, self._schema["schema"])
+
+    def accept(self, *, owner: str | None = None, tree: bool = False) -> Accepted:  # noqa: ARG002 -- as files have it
+        """Refuse: a database is trusted by whoever gives its address.
+
+        Raises:
+            InvalidInput: always.
+        """
+        raise InvalidInput(f"{self._location} is on no list of trusted stores", "Who names a database trusts it")
+
+    def is_acceptable(self) -> bool:
+        """Return False: there is no list to put it on."""
+        return False
+
+    def knows_place(self) -> bool:
+        """Return True: backups lie in the state folder alone."""
+        return True
+
+    def trusted(self) -> str:
+        """Say why the store is trusted."""
+        return "its address was given"
+
+    def unwritable_list(self) -> Path | None:
+        """Return None: it needs no list."""
+        return None
+
+    def sweep(self) -> None:
+        """Remove backups that killed processes left unfinished."""
+        unfinished.sweep(self._folder / "none", [self._folder])
+
+    def erased(self, table: str, uid: bytes) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+        """Return which backups in the state folder hold a row still, and which cannot be read."""
+        return backups.that_hold([backup.file for backup in self.backups()], table, uid)
+
+    def place(self) -> Finding:
+        """Examine the server, and the way to it."""
+        if not self._engine.exists():
+            return Finding("store", "warning", f"{self._location} holds no store yet; the first write makes it")
+        version, role, is_remote, is_encrypted = self._rows(_LINE)[0]
+        if is_remote and not is_encrypted:
+            return Finding(
+                "place",
+                "warning",
+                f"{self._location}: what goes to the server and back is not encrypted: add sslmode=verify-full",
+            )
+        way = "encrypted" if is_encrypted else "on this machine"
+        return Finding("place", "ok", f"{self._location}, PostgreSQL {version} as {role}, {way}")
+
+    def unopened(self) -> list[Finding]:
+        """Return nothing: reading changes nothing."""
+        return []
+
+    def surroundings(self) -> list[Finding]:
+        """Examine the settings of the server that what is kept rests on."""
+        fsync, commits, whole_pages, checksums, vacuum, is_standby = self._rows(_SETTINGS)[0]
+        missing = []
+        if whole_pages != "on":
+            missing.append("full_page_writes is off: a crash may leave half of a page")
+        if commits == "local":
+            missing.append("synchronous_commit is local: a failover may lose what was confirmed")
+        if checksums != "on":
+            missing.append("data checksums are off: a failing disk is noticed late (pg_checksums --enable)")
+        if vacuum != "on":
+            missing.append("autovacuum is off: run `satchel compact` now and then")
+        shown = f"fsync = {fsync}, synchronous_commit = {commits}{', on a standby' if is_standby else ''}"
+        return [
+            Finding("settings", "warning" if missing else "ok", "; ".join([shown, *missing])),
+            Finding("deleted", "ok", _OUT_OF_REACH),
+        ]
+
+    def problems(self) -> list[str]:
+        """Return which indexes are not valid, and which tables would give a number again."""
+        with self._engine.read() as transaction:
+            found = [
+                f"index {name} is not valid: REINDEX builds it"
+                for name, is_valid in transaction.all(_INDEXES, self._schema)
+                if not is_valid
+            ]
+            given = self.numbers(transaction)
+            for table, column, _ in taking.counting(transaction, self._schema["schema"]):
+                highest = transaction.all(f'SELECT coalesce(max("{column}"), 0) FROM {table}')[0][0]
+                if highest > given[table]:
+                    found.append(
+                        f"{table} would give {given[table] + 1} again, and has {highest}: its sequence fell back"
+                    )
+        return found
+
+    def schema_problems(self) -> list[str]:
+        """Name what no migration made, and what is missing of what they make."""
+        tables, indexes, keys = _expected()
+        with self._engine.read() as transaction:
+            relations = {name for name, _ in transaction.all(_RELATIONS, self._schema)}
+            there = {name for name, _ in transaction.all(_INDEXES, self._schema)}
+            pointing: dict[str, int] = dict(transaction.all(_FOREIGN_KEYS, self._schema))
+            added = [name for (name,) in transaction.all(_TRIGGERS, self._schema)]
+        own = tables | {match[1] for text in INDEX_TABLES if (match := _MADE.search(text))}
+        return [
+            *(f"table {name} is not Satchel's" for name in sorted(relations - own)),
+            *(f"{name} is not Satchel's" for name in added),
+            *(f"table {name} is missing" for name in sorted(own - relations)),
+            *(f"index {name} is missing" for name in sorted(indexes - there)),
+            *(f"a foreign key of {name} is missing" for name in sorted(keys) if pointing.get(name, 0) < keys[name]),
+        ]
+
+    def text_problems(self, named: Callable[[str, str], str]) -> list[str]:  # noqa: ARG002 -- none is found
+        """Return nothing: the server takes no text that is not UTF-8."""
+        return []
+
+    def _rows(self, sql: str) -> list[Row]:
+        with self._engine.read() as transaction:
+            return transaction.all(sql, self._schema if ":schema" in sql else None)
+
+
+@cache
+def _expected() -> tuple[frozenset[str], frozenset[str], dict[str, int]]:
+    """Return the tables and views, the indexes, and how many foreign keys each table has, as migrations make them."""
+    with closing(migrations.empty_store()) as connection:
+        objects = connection.execute(
+            "SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*' "
+            "AND name NOT GLOB 'documents_fts*'"
+        ).fetchall()
+        keys = connection.execute(
+            "SELECT s.name, count(DISTINCT k.id) FROM sqlite_schema s, pragma_foreign_key_list(s.name) k "
+            "WHERE s.type = 'table' GROUP BY 1"
+        ).fetchall()
+    return (
+        frozenset(str(name) for kind, name in objects if kind != "index"),
+        frozenset(str(name) for kind, name in objects if kind == "index"),
+        {str(name): int(str(count)) for name, count in keys},
+    )
+
+
+def _say_nothing(_done: int, _total: int) -> None:
+    pass
