@@ -172,7 +172,7 @@ def _opened(
     if db is not None:
         raise InvalidInput("--db and --database name two stores", "Leave one of them out")
     if project is None:
-        raise InvalidInput(f"which project of the database {database} is meant?", "Add --project NAME")
+        raise InvalidInput(f"nothing says which project of the database {database} is meant", "Add --project NAME")
     address = Databases(configuration_file(configuration)).address(database)
     return open_satchel(address, project, cwd="/", read_only=True)
 
