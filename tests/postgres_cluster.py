@@ -47,6 +47,16 @@ def url() -> str:
     return address
 
 
+def run(*statements: str) -> list[tuple[object, ...]]:
+    """Run statements on a connection of their own, and return the rows of the last one."""
+    import psycopg
+
+    with psycopg.connect(url(), autocommit=True) as connection:
+        for statement in statements:
+            cursor = connection.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
 def programs() -> Path:
     """Return the folder with psql and what else comes with the newest PostgreSQL of the tests."""
     # importing the package warns

@@ -366,9 +366,9 @@ def called(stores: Twin, name: str, project: str = "one", **fields: Any) -> Mapp
 def test_statistics_tell_nothing_of_the_store_itself(shared: Twin) -> None:
     asked(shared, "write_context", "two", type="discovery", content="of two")
     told = asked(shared, "get_stats")
-    assert [told[name] for name in ("file", "size_bytes", "bytes_per_item", "other_projects", "schema_version")] == [
-        None
-    ] * 5
+    assert [
+        told[name] for name in ("location", "size_bytes", "bytes_per_item", "other_projects", "schema_version")
+    ] == [None] * 5
     assert shared.file.name not in json.dumps(told)
 
 

@@ -47,16 +47,17 @@ def _found(row: Row) -> Found:
     )
 
 
-def load(transaction: Transaction, where: str, values: dict[str, object], most: int = -1) -> list[Found]:
+def load(transaction: Transaction, where: str, values: dict[str, object], most: int | None = None) -> list[Found]:
     """Return sessions, those seen last first.
 
     Args:
         where: a condition in SQL on the sessions ``s``.
-        most: how many at most; -1 is all.
+        most: how many at most; None is all.
     """
     columns = ", ".join(f"s.{column.strip()}" for column in _COLUMNS.split(","))
+    limit = "" if most is None else f"LIMIT {most}"
     rows = transaction.all(
-        f"SELECT {columns} FROM sessions s WHERE {where} ORDER BY s.seen_at DESC, s.id DESC LIMIT {most}", values
+        f"SELECT {columns} FROM sessions s WHERE {where} ORDER BY s.seen_at DESC, s.id DESC {limit}", values
     )
     return [_found(row) for row in rows]
 
