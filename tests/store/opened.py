@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 
 from satchel.client import Satchel
+from satchel.store.postgres.engine import PostgresEngine
 from satchel.store.sqlite import SqliteEngine
 
 OpenEngine = Callable[..., SqliteEngine]
 """Open an engine; the fixture ``open_engine``."""
+
+OpenSchema = Callable[..., PostgresEngine]
+"""Open an engine on PostgreSQL; the fixture ``open_schema``."""
 
 OpenStore = Callable[..., Satchel]
 """Open a Satchel; the fixture ``open_store``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import count
 from typing import Any, ClassVar
 
 import psycopg
@@ -19,6 +20,7 @@ from satchel.store.transaction import Parameters, Row
 _MOST_WAITING = 500
 
 _CANCEL_SECONDS = 5.0
+_ROLLED_BACK = count()
 
 Statement = tuple[str, Parameters | None]
 
@@ -168,7 +170,10 @@ class PostgresTransaction:
             del self._waiting[last:]
             return
         self._waiting.clear()
-        self.send((f"ROLLBACK TO SAVEPOINT {savepoint}", None), (f"RELEASE SAVEPOINT {savepoint}", None))
+        # psycopg believes that to be prepared which was to be, behind a failed statement; it learns better from the answer
+        # to a ROLLBACK, but only of a text that it has never sent, and in no pipeline with what comes next
+        self.send((f"ROLLBACK TO SAVEPOINT {savepoint} -- {next(_ROLLED_BACK)}", None))
+        self.send((f"RELEASE SAVEPOINT {savepoint}", None))
 
     def send(self, *last: Statement) -> str | None:
         """Send what waits, and wait until all of it was done.
