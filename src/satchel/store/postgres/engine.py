@@ -273,6 +273,21 @@ class PostgresEngine:
         """Look at the store again before the next transaction, as after it was restored."""
         self.database.is_ready = False
 
+    def remove(self) -> None:
+        """Drop the schema with all that it holds, as after a tour.
+
+        Raises:
+            SatchelError: it cannot be dropped.
+        """
+        database = self.database
+        with database.connect() as connection:
+            try:
+                with connection.transaction():
+                    connection.execute(*database.settings())
+                    connection.execute(f'DROP SCHEMA IF EXISTS "{database.address.schema}" CASCADE')
+            except psycopg.Error as error:
+                raise database.explained(error) from error
+
     def close(self) -> None:
         """Close every connection. The engine may be used again: it connects anew."""
         self.database.close()
