@@ -200,7 +200,7 @@ DAMAGE = {
     "DELETE FROM documents_words WHERE words LIKE '%zebra%'": "2 documents are not indexed",
     "UPDATE documents_words SET words = ' other '": "8 texts are not what the index holds",
     "DELETE FROM documents WHERE item_id % 2 = 0": "4 documents are indexed without an item",
-    "INSERT INTO documents_postings SELECT document, project_id, run_id, counts, kind, type, 'stray' "
+    "INSERT INTO documents_postings SELECT project_id, document, run_id, counts, kind, 'stray' "
     "FROM documents_postings WHERE term = 'two'": "3 texts are not what the index holds",
     "DELETE FROM documents_postings": "7 texts are not what the index holds",
 }

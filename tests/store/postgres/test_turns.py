@@ -89,7 +89,7 @@ def test_each_member_keeps_or_loses_its_own_and_sees_no_memory_of_what_was_lost(
     project = engine.project or ""
     wrong: list[object] = []
 
-    def in_a_part(transaction: Any, text: str, number: int) -> None:
+    def in_a_part(transaction: Transaction, text: str, number: int) -> None:
         with transaction.savepoint():
             note(transaction, project, text)
             transaction.memo[number] = text
@@ -156,14 +156,13 @@ def test_a_member_that_has_sent_nothing_yet_fails_alone(place: Place, engine: Po
 
 
 def test_a_part_that_fails_before_it_was_sent_leaves_what_waits_before_it(engine: PostgresEngine) -> None:
-    def failing_part(transaction: Any) -> None:
-        with transaction.savepoint():
-            _fails(transaction)
+    def write_both() -> None:
+        with engine.write() as transaction:
+            note(transaction, engine.project or "", "whole")
+            with pytest.raises(ValueError, match="a fault"), transaction.savepoint():
+                _fails(transaction)
 
-    with engine.write() as transaction:
-        note(transaction, engine.project or "", "whole")
-        with pytest.raises(ValueError, match="a fault"):
-            failing_part(transaction)
+    write_both()
     assert notes(engine) == ["whole"]
 
 
@@ -204,7 +203,7 @@ def test_a_signal_in_the_moment_when_the_turn_comes_loses_nothing_of_the_others(
 
     def wait_interrupted() -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(threading, "Event", Interrupted)
+            patch.setattr("satchel.store.postgres.group.threading.Event", Interrupted)
             turn: Any = group._Waiting()
         monkeypatch.setattr(group, "_Waiting", lambda: turn)
         with engine.write(60_000):
