@@ -184,7 +184,7 @@ def rank(
         is_small = population <= small
     most = small if is_small else candidates
     choosing: tuple[Term, ...] = ()
-    if query.condition is None and not is_small:
+    if query.condition is None and not is_small and len(terms) > 1:
         terms, choosing = _rarest(index, terms, candidates, MANY_TERMS if is_long else len(terms))
         if not terms:
             return replace(NOTHING, said=asking.said)
