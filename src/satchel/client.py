@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from satchel.keep.strategies import Strategies
     from satchel.store.engine import Engine
     from satchel.store.postgres.address import Address
+    from satchel.store.postgres.engine import PostgresEngine
 
 
 class Remote(Protocol):
@@ -476,9 +478,32 @@ def through_a_server() -> Refused:
     )
 
 
+@contextmanager
+def passing_schema(url: str) -> Iterator[Address]:
+    """Hand out a new schema of a database, which goes with all that it holds when the block is left.
+
+    Args:
+        url: of the database.
+
+    Raises:
+        SatchelError: it cannot be used.
+    """
+    from satchel.store.postgres.address import parse
+
+    address = parse(url, f"satchel_{os.urandom(5).hex()}")
+    engine = _database_engine(address, load_config(None, {}), system_clock, read_only=False, migrates=True)
+    try:
+        with engine.write():
+            pass
+        yield address
+    finally:
+        engine.remove()
+        engine.close()
+
+
 def _database_engine(
     address: Address | str, config: Config, clock: Clock, *, read_only: bool, migrates: bool | None
-) -> Engine:
+) -> PostgresEngine:
     from satchel.store.postgres.address import parse
 
     if isinstance(address, str):

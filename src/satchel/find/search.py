@@ -16,7 +16,7 @@ from satchel.find.kind import Kind
 from satchel.find.query import MAX_TERMS, Query
 from satchel.find.scoring import Surroundings
 from satchel.find.words import WORD
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import NO_LIMIT, Row, Transaction, set_of
 
 SMALL = 8_000
 """A scope of so many documents is scored whole."""
@@ -239,8 +239,9 @@ def newest(transaction: Transaction, scope: Scope, offset: int, limit: int) -> t
     where, values = _held(scope)
     rows = transaction.all(
         f"""
-        SELECT id FROM (SELECT d.id, d.created_at FROM documents d WHERE {where} ORDER BY d.id DESC LIMIT -1)
-        ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
+        SELECT id FROM (
+            SELECT d.id, d.created_at FROM documents d WHERE {where} ORDER BY d.id DESC LIMIT {NO_LIMIT}
+        ) AS found ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
         """,
         {**values, "limit": limit, "offset": offset},
     )
@@ -356,7 +357,7 @@ def _put_back(transaction: Transaction, scope: Scope, found: Sequence[int]) -> t
         run = "" if scope.run_id is None else " AND run_id = :run"
         parts.append(f"SELECT id, status FROM documents WHERE project_id = :project AND status <> {LIVE}{run}")
     if found:
-        some = f" AND id IN ({', '.join(map(str, found))})" if len(found) <= _FEW_FOUND else ""
+        some = f" AND id IN {set_of(found)}" if len(found) <= _FEW_FOUND else ""
         # with those that were not swept away yet
         parts.append(f"SELECT id, 0 FROM documents WHERE expires_at <= :now AND project_id = :project{some}")
     if not parts:
@@ -394,13 +395,12 @@ def _surroundings(
     transaction: Transaction, documents: Sequence[int], scope: Scope
 ) -> tuple[list[Surroundings], dict[int, Row]]:
     """Return the places of documents, and the rows of those and their neighbours that pass the filters too."""
-    listed = ", ".join(map(str, documents))
-    found = transaction.all(f"SELECT {_PLACE}, {_NEAR} FROM documents d WHERE d.id IN ({listed})")
+    found = transaction.all(f"SELECT {_PLACE}, {_NEAR} FROM documents d WHERE d.id IN {set_of(documents)}")
     rows: dict[int, Row] = {row[0]: row for row in found}
     wanted = {number for row in found for number in row[5:] if number is not None} - rows.keys()
     if wanted:
         condition, values = filters(scope)
-        parts = [f"d.id IN ({', '.join(map(str, wanted))})"] + ([condition] if condition else [])
+        parts = [f"d.id IN {set_of(wanted)}"] + ([condition] if condition else [])
         if scope.kinds:
             # the plus keeps the planner from the index by kind, which would read the whole spine
             parts.append(f"+d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})")
