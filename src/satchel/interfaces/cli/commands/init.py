@@ -53,4 +53,7 @@ def command(new: bool, db: str | None, project: str | None, as_json: bool) -> No
                 "1 backup of the lost store is" if len(lost) == 1 else f"{len(lost)} backups of the lost store are"
             )
             click.echo(f"{backups} in {lost[-1].file.parent}; `satchel restore FILE` goes back to one")
+        if engine.folder is None:
+            click.echo("Next: name it in the configuration of `satchel serve`, as [databases.NAME], and make a token.")
+            return
         click.echo("Next: have your agent's host start `satchel mcp` in this folder, or try `satchel tour`.")

@@ -19,7 +19,7 @@ from satchel.store.postgres.address import parse
 from satchel.store.postgres.engine import PostgresEngine
 from satchel.store.schema import SCHEMA_VERSION
 
-SCRIPT = Path(__file__).parents[2] / "deploy" / "postgresql" / "roles.sql"
+SCRIPT = Path(__file__).parents[3] / "deploy" / "postgresql" / "roles.sql"
 
 
 class Teams:
