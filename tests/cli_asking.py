@@ -79,7 +79,7 @@ def answered(satchel: Satchel, argv: Sequence[str]) -> dict[str, Any]:
     """Run a command in the store of an opened Satchel, at its time; return its answer, or ``{"error": code}``."""
     opened = partial(
         open_satchel,
-        cwd=satchel.place.folder,
+        cwd=satchel.place.file.parent,
         environ=satchel.environ,
         settings={"store.durability": "relaxed"},
         clock=satchel.workplace.clock,

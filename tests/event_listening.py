@@ -60,7 +60,7 @@ class Book:
         """Return the rights of the token of a public id."""
         return next((one for one in self.known.values() if one.token == token_id), None)
 
-    def stores(self) -> list[Path]:
+    def stores(self) -> list[Path | str]:
         """Return the files of the stores that tokens lead to."""
         return list({one.store for one in self.known.values()})
 

@@ -33,7 +33,7 @@ class FixedTokens:
         """Return the rights of the token of a public id."""
         return next((access for access in self._accesses.values() if access.token == token_id), None)
 
-    def stores(self) -> list[Path]:
+    def stores(self) -> list[Path | str]:
         """Return the files of the stores that tokens lead to."""
         return list({access.store for access in self._accesses.values()})
 

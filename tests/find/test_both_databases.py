@@ -108,7 +108,7 @@ def _opened(where: Any, folder: Path, project: str) -> Satchel:
     )
 
 
-def ranked(satchel: Satchel, text: str, syntax: str, scope: Scope, **sizes: int) -> tuple[list[Any], list[float]]:
+def ranked(satchel: Satchel, text: str, syntax: str, scope: Scope, **sizes: Any) -> tuple[list[Any], list[float]]:
     """What is found, and the scores."""
     with satchel.workplace.engine.read() as transaction:
         ranking = search.rank(transaction, parse(text, syntax), scope, texts=texts_of, **sizes)
@@ -200,7 +200,7 @@ DAMAGE = {
     "DELETE FROM documents_words WHERE words LIKE '%zebra%'": "2 documents are not indexed",
     "UPDATE documents_words SET words = ' other '": "8 texts are not what the index holds",
     "DELETE FROM documents WHERE item_id % 2 = 0": "4 documents are indexed without an item",
-    "INSERT INTO documents_postings SELECT document, project_id, run_id, counts, kind, type, 'stray' "
+    "INSERT INTO documents_postings SELECT project_id, document, run_id, counts, kind, 'stray' "
     "FROM documents_postings WHERE term = 'two'": "3 texts are not what the index holds",
     "DELETE FROM documents_postings": "7 texts are not what the index holds",
 }

@@ -121,7 +121,7 @@ def test_a_healthy_store_passes_however_often_it_is_examined_between_writes(satc
 def forgotten_everywhere(satchel: Satchel, text: str) -> bool:
     """Whether a text stands in none of the files beside the store; checked after every connection was closed."""
     satchel.close()
-    files = [path for path in satchel.place.folder.rglob("*") if path.is_file()]
+    files = [path for path in satchel.place.file.parent.rglob("*") if path.is_file()]
     assert satchel.place.file in files
     return all(text.encode() not in path.read_bytes() for path in files)
 

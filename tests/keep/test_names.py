@@ -144,7 +144,7 @@ def test_a_name_that_every_project_has_is_not_registered_again(
 
 @pytest.mark.parametrize("table", TABLES)
 def test_each_project_has_names_of_its_own(made: Satchel, open_in: Callable[..., Satchel], table: str) -> None:
-    other = open_in(made.place.folder.parent, project="other")
+    other = open_in(made.place.file.parent.parent, project="other")
     other.housekeeping.initialise()
     mine, theirs = ensure(made, table, "Mine"), ensure(other, table, "MINE", project=2)
     assert mine[0] != theirs[0]

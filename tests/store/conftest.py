@@ -6,14 +6,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
+import postgres_cluster
 from satchel.client import Satchel, open_satchel
 from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
 from store.ledger_rows import add
-from store.opened import OpenEngine, OpenStore
+from store.opened import OpenEngine, OpenSchema, OpenStore
 
 _TESTS = str(Path(__file__).parents[1])
 if _TESTS not in sys.path:
@@ -66,6 +68,26 @@ def ledger(open_engine: OpenEngine) -> SqliteEngine:
         for name in ("one", "two"):
             add(transaction, "projects", name=name)
     return engine
+
+
+@pytest.fixture
+def open_schema() -> Iterator[OpenSchema]:
+    """Open engines on schemas of the tests' PostgreSQL: a new one, or one that is named; all go afterwards."""
+    from satchel.store.postgres.address import parse
+    from satchel.store.postgres.engine import PostgresEngine
+
+    opened: list[PostgresEngine] = []
+
+    def open_one(schema: str | None = None, role: str | None = None, **options: Any) -> PostgresEngine:
+        address = parse(postgres_cluster.url(), schema or f"s{uuid4().hex[:12]}", role)
+        opened.append(PostgresEngine(address, **options))
+        return opened[-1]
+
+    yield open_one
+    for engine in opened:
+        engine.close()
+    for schema in {engine.database.address.schema for engine in opened}:
+        postgres_cluster.run(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
 
 
 @pytest.fixture

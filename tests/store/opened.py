@@ -10,16 +10,21 @@ from pathlib import Path
 import pytest
 
 from satchel.client import Satchel
+from satchel.store.engine import Engine
+from satchel.store.postgres.engine import PostgresEngine
 from satchel.store.sqlite import SqliteEngine
 
 OpenEngine = Callable[..., SqliteEngine]
 """Open an engine; the fixture ``open_engine``."""
 
+OpenSchema = Callable[..., PostgresEngine]
+"""Open an engine on PostgreSQL; the fixture ``open_schema``."""
+
 OpenStore = Callable[..., Satchel]
 """Open a Satchel; the fixture ``open_store``."""
 
 
-def use(engine: SqliteEngine, kind: str) -> None:
+def use(engine: Engine, kind: str) -> None:
     """Begin a transaction, to read or to write, that is to be refused."""
     with engine.read() if kind == "read" else engine.write():
         pytest.fail("the block was entered")

@@ -61,7 +61,8 @@ class StorePlace:
     """Where a store is, or is to be made, and the project that this folder belongs to.
 
     Attributes:
-        file: absolute path of the database file; None of a store in a database, whose address is not repeated here.
+        store_file: absolute path of the database file; None of a store in a database, whose address is not repeated
+            here.
         exists: whether the file is there already.
         root: the project's root folder, or None outside any project.
         worktree: the linked worktree that the search started in, or None in the main one.
@@ -69,7 +70,7 @@ class StorePlace:
         found: how the store was found, in words.
     """
 
-    file: Path | None
+    store_file: Path | None
     exists: bool
     root: Path | None
     worktree: Path | None
@@ -77,9 +78,20 @@ class StorePlace:
     found: str = field(default="", compare=False)
 
     @property
+    def file(self) -> Path:
+        """The database file.
+
+        Raises:
+            Refused: the store lies in a database.
+        """
+        if self.store_file is None:
+            raise Refused("the store lies in a database", "Name a store that is a file: --db PATH")
+        return self.store_file
+
+    @property
     def folder(self) -> Path | None:
         """The folder that holds the store, its configuration and its backups; None of a store in a database."""
-        return None if self.file is None else self.file.parent
+        return None if self.store_file is None else self.store_file.parent
 
     @property
     def owns_folder(self) -> bool:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from satchel.find.documents import Document
     from satchel.find.index import ScopedIndex
+    from satchel.find.kind import Kind
     from satchel.find.search import Scope
     from satchel.store.transaction import Transaction
 
@@ -29,12 +30,15 @@ LONGEST = 256
 A prefix of more is looked for by its first so many.
 """
 
+MOST_TYPES = 256
+"""No kind has so many types."""
+
 _SAMPLE_WORDS = 24
 _PER_STEP = 50_000
 
 _INSERT = """
-    INSERT INTO documents_postings (document, project_id, run_id, counts, kind, type, term)
-    SELECT :document, :project, :run, p.counts, :kind, :type, p.term
+    INSERT INTO documents_postings (project_id, document, run_id, counts, kind, term)
+    SELECT :project, :document, :run, p.counts, :kind, p.term
     FROM unnest(CAST(:terms AS text[]), CAST(:counts AS integer[])) AS p (term, counts)
 """
 _INSERT_WORDS = """
@@ -70,6 +74,11 @@ def stems(text: str) -> list[str]:
 def joined(words: Iterable[str]) -> str:
     """Return words so that no two occurrences of a phrase share a space."""
     return "".join(f" {word} " for word in words)
+
+
+def kind_number(kind: Kind, item_type: int | None) -> int:
+    """Return the number that stands for a kind and a type within it."""
+    return kind.number * MOST_TYPES + (item_type or 0)
 
 
 def _shortened(word: str) -> str:
@@ -114,8 +123,7 @@ class PostgresIndex:
             "project": document.project_id,
             "document": number,
             "run": document.run_id,
-            "kind": document.kind.number,
-            "type": document.type or 0,
+            "kind": kind_number(document.kind, document.type),
             "terms": list(indexed.counts),
             "counts": list(indexed.counts.values()),
         }
@@ -172,19 +180,19 @@ class PostgresIndex:
                 "SELECT document, words, parts FROM documents_words", "document", (0,), project
             ):
                 found[document] = found.get(document, 0) + hash((project, words, parts))
-            for term, document, run, kind, item_type, counts in self._steps(
-                "SELECT term, document, run_id, kind, type, counts FROM documents_postings",
+            for term, document, run, kind, counts in self._steps(
+                "SELECT term, document, run_id, kind, counts FROM documents_postings",
                 "term, document",
                 ("", 0),
                 project,
             ):
-                found[document] = found.get(document, 0) + hash((term, run, kind, item_type, counts))
+                found[document] = found.get(document, 0) + hash((term, run, kind, counts))
         return found
 
     def fingerprint(self, document: Document) -> int:
         """Return the number that :meth:`fingerprints` gives for a document that is indexed as it should be."""
         indexed = _Indexed(document.text)
-        place = (document.run_id, document.kind.number, document.type or 0)
+        place = (document.run_id, kind_number(document.kind, document.type))
         return hash((document.project_id, indexed.words, indexed.parts)) + sum(
             hash((term, *place, counts)) for term, counts in indexed.counts.items()
         )

@@ -10,14 +10,14 @@ from satchel.base.records import dataclass
 from satchel.find import search
 from satchel.find.conditions import Condition, Every, Without, terms_of
 from satchel.find.exact import Term
-from satchel.find.index_postgres import LONGEST, joined, stems
+from satchel.find.index_postgres import LONGEST, MOST_TYPES, joined, kind_number, stems
 from satchel.find.kind import Kind
 from satchel.find.scoring import Matched
 from satchel.find.search import Scope
 from satchel.store.transaction import Transaction
 
-_POSTING = Struct(">qI")
-_POSTINGS = "string_agg(int8send(document) || int4send(counts), '')"
+_POSTING = Struct(">iI")
+_POSTINGS = "string_agg(int4send(document) || int4send(counts), '')"
 
 _BITS_OF_TEXT = 0xFF00
 _MOST = 2**62
@@ -110,10 +110,10 @@ class ScopedPostgresIndex:
             asked.append("p.document BETWEEN :of_first AND :of_last AND p.run_id = :of_run")
             values |= {"of_run": scope.run_id, "of_first": first, "of_last": last}
         if scope.types:
-            asked.append("p.kind * 1000 + p.type = ANY (CAST(:of_types AS integer[]))")
-            values["of_types"] = [kind.number * 1000 + number for kind, number in scope.types]
-        elif scope.kinds and len(scope.kinds) < len(Kind):
             asked.append("p.kind = ANY (CAST(:of_kinds AS smallint[]))")
+            values["of_kinds"] = [kind_number(kind, number) for kind, number in scope.types]
+        elif scope.kinds and len(scope.kinds) < len(Kind):
+            asked.append(f"p.kind / {MOST_TYPES} = ANY (CAST(:of_kinds AS smallint[]))")
             values["of_kinds"] = [kind.number for kind in scope.kinds]
         return " AND ".join(asked), values
 
@@ -279,7 +279,7 @@ class ScopedPostgresIndex:
                 f"""
                 SELECT t.place, {_POSTINGS} FROM unnest(CAST(:of_terms AS text[]), CAST(:of_texts AS integer[]))
                     WITH ORDINALITY AS t (term, in_text, place)
-                CROSS JOIN unnest(CAST(:of_documents AS bigint[])) AS c (number)
+                CROSS JOIN unnest(CAST(:of_documents AS integer[])) AS c (number)
                 JOIN documents_postings p ON p.project_id = :of_project AND p.term = t.term AND p.document = c.number
                     AND p.counts & t.in_text <> 0
                 GROUP BY t.place

@@ -36,6 +36,8 @@ from satchel.interfaces.http.stores import Stores
 from satchel.keep import expiry
 from satchel.keep.following import Cursor
 from satchel.remote.calls import SERVED
+from satchel.store.postgres.address import Address
+from store.postgres.places import new_place
 
 WORDS = ("token", "cache", "retry", "parser", "index", "deadlock", "unicode")
 NAMES = ("ann", "ben", "zoe", "human", "me")
@@ -53,12 +55,11 @@ TOKENS = {project: Access(f"id-{project}", f"t-{project}", AGENT, Path(), projec
 class Twin(Stores):
     """One of the two stores."""
 
-    def __init__(self, folder: Path, clock: ManualClock) -> None:
+    def __init__(self, store: Path | Address, clock: ManualClock) -> None:
         super().__init__({})
-        folder.mkdir()
-        self.file = folder / "store.db"
+        self.where = str(store) if isinstance(store, Path) else store.shown
         self.one = open_satchel(
-            self.file,
+            store,
             "one",
             environ={},
             clock=clock,
@@ -69,10 +70,10 @@ class Twin(Stores):
         self.calls = Calls(self)
         self.callers = Callers()
 
-    def opened(self, store: Path, *, read_only: bool = False) -> Satchel:  # noqa: ARG002 -- there is but one
+    def opened(self, store: Path | str, *, read_only: bool = False) -> Satchel:  # noqa: ARG002 -- there is but one
         return self.one
 
-    def numbers(self) -> dict[str, int]:
+    def numbers(self) -> Mapping[str, int]:
         """Return the last number of each table."""
         with self.one.workplace.engine.read() as transaction:
             return dict(transaction.all("SELECT name, seq FROM sqlite_sequence"))
@@ -89,6 +90,28 @@ class Twin(Stores):
         """Return the uids of all sessions."""
         with self.one.workplace.engine.read() as transaction:
             return [uid.hex() for (uid,) in transaction.all("SELECT uid FROM sessions ORDER BY id")]
+
+
+class DatabaseTwin(Twin):
+    """One of the two stores, in PostgreSQL."""
+
+    def numbers(self) -> Mapping[str, int]:
+        """Return the last number of each table."""
+        with self.one.workplace.engine.read() as transaction:
+            return dict(
+                transaction.all(
+                    "SELECT sequencename::text, last_value FROM pg_sequences "
+                    "WHERE schemaname = current_schema() AND last_value IS NOT NULL"
+                )
+            )
+
+    def go_on_from(self, numbers: Mapping[str, int]) -> None:
+        """Number what comes as the other store does."""
+        with self.one.workplace.engine.write() as transaction:
+            for name, last in numbers.items():
+                if not name.startswith("events"):
+                    transaction.one("SELECT setval(:name::text::regclass, :last)", {"name": name, "last": last})
+            transaction.forget()
 
 
 class Step:
@@ -145,7 +168,7 @@ class Step:
         except TypeError as error:  # a name that only agents have
             return {"fault": str(error)}
         except SatchelError as error:
-            return {"error": f"[{error.code}] {error}".replace(str(stores.file), "STORE")}
+            return {"error": f"[{error.code}] {error}".replace(stores.where, "STORE")}
 
     def _answer(self, stores: Twin, access: Access) -> Any:
         if self.name == "events":
@@ -294,7 +317,7 @@ def twins(tmp_path: Path) -> Iterator[Callable[[], tuple[Twin, Twin, ManualClock
 
     def make() -> tuple[Twin, Twin, ManualClock]:
         clock, number = ManualClock(), len(made)
-        made.extend(Twin(tmp_path.resolve() / f"{number}{name}", clock) for name in ("shared", "alone"))
+        made.extend(Twin(tmp_path.resolve() / f"{number}{name}.db", clock) for name in ("shared", "alone"))
         return made[-2], made[-1], clock
 
     yield make
@@ -347,6 +370,21 @@ def test_a_token_is_answered_as_if_its_project_were_alone_whatever_is_asked(
     compare(twins(), seed, 150)
 
 
+@pytest.mark.slow
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 1_000_000))
+def test_a_token_for_a_database_is_answered_as_if_its_project_were_alone(seed: int) -> None:
+    clock = ManualClock()
+    with new_place() as one, new_place() as other:
+        shared, alone = (DatabaseTwin(place.address, clock) for place in (one, other))
+        try:
+            compare((shared, alone, clock), seed, 120)
+        finally:
+            for twin in (shared, alone):
+                twin.close()
+                twin.one.close()
+
+
 @pytest.fixture
 def shared(twins: Callable[[], tuple[Twin, Twin, ManualClock]]) -> Twin:
     """A store with both projects."""
@@ -366,10 +404,10 @@ def called(stores: Twin, name: str, project: str = "one", **fields: Any) -> Mapp
 def test_statistics_tell_nothing_of_the_store_itself(shared: Twin) -> None:
     asked(shared, "write_context", "two", type="discovery", content="of two")
     told = asked(shared, "get_stats")
-    assert [told[name] for name in ("file", "size_bytes", "bytes_per_item", "other_projects", "schema_version")] == [
-        None
-    ] * 5
-    assert shared.file.name not in json.dumps(told)
+    assert [
+        told[name] for name in ("location", "size_bytes", "bytes_per_item", "other_projects", "schema_version")
+    ] == [None] * 5
+    assert Path(shared.where).name not in json.dumps(told)
 
 
 def test_settings_tell_nothing_of_the_servers_machine(shared: Twin) -> None:

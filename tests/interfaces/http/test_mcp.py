@@ -312,7 +312,7 @@ def test_a_lone_surrogate_is_answered_in_unicode(server: Served, store: Satchel)
 def test_a_store_that_is_gone_costs_a_call_and_not_the_listing(server: Served, store: Satchel) -> None:
     token = server.give(store)
     store.close()
-    for file in store.place.folder.glob("satchel.db*"):
+    for file in store.place.file.parent.glob("satchel.db*"):
         file.unlink()
     assert "write_context" in tools(server, token)
     assert server.call(token, "search", {"query": "salt"}).startswith("error [")

@@ -19,7 +19,7 @@ KIND_NAMES = [thing.name.replace("_", " ") for thing in KINDS.values()]
 def bytes_beside(satchel: Satchel) -> bytes:
     """Return everything in the files of the store, after every connection to it was closed."""
     satchel.close()
-    return b"".join(path.read_bytes() for path in satchel.place.folder.rglob("*") if path.is_file())
+    return b"".join(path.read_bytes() for path in satchel.place.file.parent.rglob("*") if path.is_file())
 
 
 def test_there_is_an_item_of_every_kind_to_forget(satchel: Satchel, fill: Fill) -> None:

@@ -18,7 +18,9 @@ def test_every_text_is_redacted_and_reported(satchel: Satchel, bring: Take, bazi
     database.strategy(topic="tokens", insight=f"try {SECRET}")
     result = bring(database)
     satchel.close()
-    assert all(SECRET.encode() not in file.read_bytes() for file in satchel.place.folder.rglob("*") if file.is_file())
+    assert all(
+        SECRET.encode() not in file.read_bytes() for file in satchel.place.file.parent.rglob("*") if file.is_file()
+    )
     redacted = {one.table for one in result.troubles if "redacted" in one.reason and not one.left_out}
     assert redacted == {"sessions", "context_packages", "error_patterns", "strategies"}
 

@@ -135,7 +135,7 @@ def test_a_secret_that_the_end_of_a_summary_would_cut_is_redacted(satchel: Satch
 def test_a_secret_is_in_no_byte_of_the_store(satchel: Satchel) -> None:
     satchel.packages.save(f"uses {SECRET}", content=f"password: {SECRET}", task_id="T1")
     satchel.close()
-    kept = b"".join(path.read_bytes() for path in satchel.place.folder.rglob("*") if path.is_file())
+    kept = b"".join(path.read_bytes() for path in satchel.place.file.parent.rglob("*") if path.is_file())
     assert SECRET[:12].encode() not in kept
 
 

@@ -105,7 +105,7 @@ def test_secrets_in_an_insight_are_redacted_and_that_is_said(satchel: Satchel) -
     assert "a secret was redacted (github-token)" in saved.notes
     assert "1 control character removed" in saved.notes
     satchel.close()
-    kept = b"".join(path.read_bytes() for path in satchel.place.folder.rglob("*") if path.is_file())
+    kept = b"".join(path.read_bytes() for path in satchel.place.file.parent.rglob("*") if path.is_file())
     assert SECRET[:12].encode() not in kept
 
 

@@ -36,7 +36,7 @@ class TokenBook(Protocol):
     def access_of(self, token_id: str) -> Access | None:
         """Return the rights of the token of a public id; None as for :meth:`access`."""
 
-    def stores(self) -> list[Store]:
+    def stores(self) -> Sequence[Store]:
         """Return the stores that active tokens lead to."""
 
 

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from satchel.base.errors import StoreDamaged
+from satchel.base.errors import NotFound, StoreDamaged
 from satchel.base.records import dataclass
 from satchel.store.moving import rows
 
 if TYPE_CHECKING:
     from satchel.store.backups import Progress
     from satchel.store.engine import Engine
-    from satchel.store.moving.rows import State
+    from satchel.store.moving.rows import State, Table
     from satchel.store.moving.taking import Record, Taker
-    from satchel.store.transaction import Transaction
+    from satchel.store.transaction import Row, Transaction
 
 Indexing = Callable[["Taker", "Progress"], int]
 """Fills the search index of a store from its rows, and returns how many items it has."""
@@ -59,11 +59,14 @@ def move(source: Engine, target: Engine, index: Indexing, progress: Progress, *,
         lift: by how much every project's change counter is raised at the end.
 
     Raises:
+        NotFound: there is no source.
         Conflict: the target holds something else, or another program fills it.
         InvalidInput, TooLarge: the target does not take a row, which is named.
         StoreDamaged: rows are not as Satchel writes them.
         SatchelError: one of the two cannot be used; the text says why.
     """
+    if not source.exists():
+        raise NotFound(f"there is no store at {source.location}", "Name the file or the database of one")
     with source.without_deadline(), target.without_deadline():
         with target.upkeep.taking() as taker:
             one = _Move(source, taker, progress)
@@ -136,8 +139,7 @@ class _Move:
     def _copy(self, transaction: Transaction) -> _Sums:
         sums = {}
         for table in rows.tables():
-            with self._taker.read() as taken:
-                last = rows.last_key(taken, table)
+            last = self._last_key(table) if self.went_on else None
             digest, count = blake2b(digest_size=16), 0
             for page in rows.pages(transaction, table):
                 digest.update(page.form)
@@ -148,6 +150,10 @@ class _Move:
                 self._tell(len(page.rows))
             sums[table.name] = count, digest.digest()
         return sums
+
+    def _last_key(self, table: Table) -> Row | None:
+        with self._taker.read() as transaction:
+            return rows.last_key(transaction, table)
 
     def _wrong(self, sums: _Sums) -> list[str]:
         """Return the tables whose rows are not those of the source."""

@@ -22,6 +22,8 @@ OF_THE_STORE: Final = frozenset({"store", "migrations"})
 _OF_SQLITE: Final = ("sqlite_", "documents_fts")
 _KINDS: Final = {"TEXT": str, "BLOB": bytes, "DOUBLE PRECISION": float}
 
+_MENDED: Final = "Nothing of it is moved: `satchel forget` removes an item by its id, `satchel restore` goes back"
+
 _FIRST_PAGE = 100
 _MOST_ROWS = 5_000
 _PAGE_BYTES = 4_000_000
@@ -58,7 +60,7 @@ class Table:
 
     def named(self, row: Row) -> str:
         """Return what a row is called."""
-        return f"row {'/'.join(_shown(value) for value in self.key_of(row))} of {self.name}"
+        return _row_of(self, self.key_of(row))
 
 
 class Page(NamedTuple):
@@ -127,7 +129,7 @@ def state_of(transaction: Transaction, location: str) -> State:
             f"{location} has schema version {row[1]}, and this Satchel knows {SCHEMA_VERSION}",
             "Upgrade Satchel; nothing was moved",
         )
-    counts = [transaction.all(f"SELECT count(*) FROM {table.name}")[0][0] for table in tables()]
+    counts = transaction.all(f"SELECT {', '.join(f'(SELECT count(*) FROM {table.name})' for table in tables())}")[0]
     projects = transaction.all("SELECT id, uid, name, seq FROM projects ORDER BY id")
     counters = blake2b(repr((counts, projects)).encode(), digest_size=16).hexdigest()
     return State(row[0].hex(), counters, sum(counts))
@@ -147,10 +149,12 @@ def pages(transaction: Transaction, table: Table) -> Iterator[Page]:
             f"SELECT {table.listed} FROM {table.name} {after} ORDER BY {table.key} LIMIT {most}", values
         )
         if transaction.left_out > left_out:
-            raise StoreDamaged(
-                f"a text of {table.name} is none: its bytes are not UTF-8",
-                "`satchel doctor` names the row; `satchel forget` removes an item by its id",
+            read = {table.key_of(row) for row in rows}
+            keys = transaction.all(
+                f"SELECT {table.key} FROM {table.name} {after} ORDER BY {table.key} LIMIT {most}", values
             )
+            unread = next((_row_of(table, key) for key in keys if key not in read), "a row of " + table.name)
+            raise StoreDamaged(f"{unread} has a text that is none: it is not UTF-8", _MENDED)
         if not rows:
             return
         page = _page(table, rows)
@@ -159,6 +163,11 @@ def pages(transaction: Transaction, table: Table) -> Iterator[Page]:
         after = f"WHERE ({table.key}) > ({', '.join(f':{name}' for name in places)})"
         values = dict(zip(places, table.key_of(rows[-1]), strict=True))
         most = max(1, min(_MOST_ROWS, len(rows) * _PAGE_BYTES // len(page.form)))
+
+
+def is_empty(transaction: Transaction) -> bool:
+    """Whether nothing is kept in a store."""
+    return not transaction.all(f"SELECT {' OR '.join(f'EXISTS (SELECT 1 FROM {t.name})' for t in tables())}")[0][0]
 
 
 def last_key(transaction: Transaction, table: Table) -> Row | None:
@@ -183,12 +192,16 @@ def _page(table: Table, rows: list[Row]) -> Page:
             wrong = next(row for row in rows if row[place] is not None and type(row[place]) is not kind)
             raise StoreDamaged(
                 f"{table.columns[place]} of {table.named(wrong)} is {type(wrong[place]).__name__}, not {kind.__name__}",
-                "Somebody changed the store: `satchel restore` goes back to a backup, `satchel forget` removes an item",
+                _MENDED,
             )
     if float in table.kinds:
         # SQLite keeps no sign of zero
         rows = [tuple(value + 0.0 if type(value) is float else value for value in row) for row in rows]
     return Page(rows, "".join(map(repr, rows)).encode("utf-8", "surrogatepass"))
+
+
+def _row_of(table: Table, key: Row) -> str:
+    return f"row {'/'.join(map(_shown, key))} of {table.name}"
 
 
 def _shown(value: object) -> str:

@@ -153,7 +153,7 @@ class Taker(ABC):
             assert own is not None
             if own[0].hex() == state.uid:
                 raise InvalidInput(f"{self.location} is the store that is to be moved", "Name another place")
-            if any(transaction.one(f"SELECT 1 FROM {table.name} LIMIT 1") for table in rows.tables()):
+            if not rows.is_empty(transaction):
                 raise Conflict(
                     f"{self.location} is not empty",
                     "Nothing was changed; name a new file or another schema, or empty that one yourself",

@@ -14,6 +14,7 @@ SCHEMES = ("postgresql://", "postgres://")
 _URL = re.compile(
     r"postgres(?:ql)?://(?P<authority>[^/?#]*)(?P<path>/[^?#]*)?(?:\?(?P<query>[^#]*))?(?P<rest>#.*)?", re.DOTALL
 )
+_HOSTS = re.compile(r"(?:(?:\[[^\]]*\]|[^:,\[\]]*)(?::[0-9]*)?(?:,|$))*")
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _SECRET = frozenset({"password", "sslpassword", "passfile", "sslkey", "oauth_client_secret"})
 _REMEDY = (
@@ -75,7 +76,14 @@ def parse(text: str, schema: str | None = None, role: str | None = None, passwor
     Source: https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
     """
     match = _URL.fullmatch(text)
-    if match is None or match["rest"] or match["authority"].count("@") > 1 or re.search(r"[\s\0]", text):
+    if (
+        match is None
+        or match["rest"]
+        or match["authority"].count("@") > 1
+        or "@" in (match["path"] or "")  # a password with a slash
+        or not _HOSTS.fullmatch(match["authority"].rpartition("@")[2])
+        or re.search(r"[\s\0]", text)
+    ):
         raise InvalidInput("the database URL is malformed: a special character in it must be written as %XX", _REMEDY)
     query = parse_qsl(match["query"] or "", keep_blank_values=True)
     own = {name: value for name, value in query if name in {"schema", "role"}}

@@ -224,7 +224,8 @@ class Database:
             connection.close()
         elif not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             with suppress(psycopg.Error):
-                connection.execute("ROLLBACK")
+                # not execute(): psycopg would go on to take for prepared what stood behind a failed statement
+                connection.rollback()
         try:
             if self._pool is None:
                 connection.close()

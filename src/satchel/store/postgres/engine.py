@@ -50,6 +50,7 @@ class PostgresEngine:
         project: the project whose row a write locks, by name; None keeps everybody else out of the store.
     """
 
+    faults: type[Exception] = psycopg.Error
     has_daily_backups = False
     folder: Path | None = None
 
@@ -273,12 +274,27 @@ class PostgresEngine:
         """Look at the store again before the next transaction, as after it was restored."""
         self.database.is_ready = False
 
+    def remove(self) -> None:
+        """Drop the schema with all that it holds, as after a tour.
+
+        Raises:
+            SatchelError: it cannot be dropped.
+        """
+        database = self.database
+        with database.connect() as connection:
+            try:
+                with connection.transaction():
+                    connection.execute(*database.settings())
+                    connection.execute(f'DROP SCHEMA IF EXISTS "{database.address.schema}" CASCADE')
+            except psycopg.Error as error:
+                raise database.explained(error) from error
+
     def close(self) -> None:
         """Close every connection. The engine may be used again: it connects anew."""
         self.database.close()
 
     def _make_ready(self, *, writes: bool) -> None:
-        """Check what lies at the address, and make or migrate it before a write."""
+        """Check what lies at the address, and make or migrate it before a write; where nothing was, look again."""
         database = self.database
         if database.is_ready and database.has_store:
             return

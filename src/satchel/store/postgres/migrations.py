@@ -178,7 +178,7 @@ def _apply(connection: Connection[Row], step: int, now: int) -> None:
             for statement in (*_OWN, *INDEX_TABLES):
                 connection.execute(statement)
             connection.execute(
-                "INSERT INTO store (id, uid, min_reader, min_writer, created_at) VALUES (1, %s, 1, 1, %s)",
+                "INSERT INTO store (uid, min_reader, min_writer, created_at) VALUES (%s, 1, 1, %s)",
                 (os.urandom(16), now),
             )
         connection.execute(

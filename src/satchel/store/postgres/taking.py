@@ -113,11 +113,10 @@ class PostgresTaker(Taker):
     def raise_numbers(self, numbers: Mapping[str, int]) -> None:
         """Let no table give a number that was given before, or that one of its rows has."""
         with self.write() as transaction:
-            for table, column, sequence in counting(transaction, self._database.address.schema):
-                highest = transaction.all(f'SELECT coalesce(max("{column}"), 0) FROM {table}')[0][0]
+            for (table, _, sequence), highest in highest_of(transaction, self._database.address.schema):
                 given = max(highest, numbers.get(table, 0))
                 if given:
-                    transaction.one("SELECT setval(:sequence, :given)", {"sequence": sequence, "given": given})
+                    transaction.run("SELECT setval(:sequence, :given)", {"sequence": sequence, "given": given})
 
     def settle(self) -> None:
         """Count what the planner goes by."""
@@ -149,6 +148,13 @@ def taking(engine: PostgresEngine) -> Iterator[PostgresTaker]:
 def counting(transaction: Transaction, schema: str) -> list[Row]:
     """Return the tables whose rows the database numbers, each with the column and the sequence of the numbers."""
     return transaction.all(_COUNTING, {"schema": schema})
+
+
+def highest_of(transaction: Transaction, schema: str) -> list[tuple[Row, int]]:
+    """Return what :func:`counting` does, each with the highest number that a row has."""
+    found = counting(transaction, schema)
+    asked = ", ".join(f'(SELECT coalesce(max("{column}"), 0) FROM {table})' for table, column, _ in found)
+    return list(zip(found, transaction.all(f"SELECT {asked}")[0], strict=True)) if found else []
 
 
 def numbers(transaction: Transaction, schema: str) -> dict[str, int]:

@@ -306,12 +306,9 @@ class PostgresUpkeep:
                 if not is_valid
             ]
             given = self.numbers(transaction)
-            for table, column, _ in taking.counting(transaction, self._schema["schema"]):
-                highest = transaction.all(f'SELECT coalesce(max("{column}"), 0) FROM {table}')[0][0]
+            for (table, *_), highest in taking.highest_of(transaction, self._schema["schema"]):
                 if highest > given[table]:
-                    found.append(
-                        f"{table} would give {given[table] + 1} again, and has {highest}: its sequence fell back"
-                    )
+                    found.append(f"the sequence of {table} is at {given[table]}, and a row has {highest}")
         return found
 
     def schema_problems(self) -> list[str]:

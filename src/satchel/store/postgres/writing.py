@@ -162,7 +162,7 @@ class Writer:
             # a project without a row is made: nothing but the store itself can be locked before
             shared.project = None
             if self._project is not None:
-                connection.execute("ROLLBACK")
+                connection.rollback()
             with connection.pipeline():
                 connection.execute(_WRITE)
                 connection.execute(*settings)

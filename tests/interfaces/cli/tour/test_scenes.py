@@ -39,7 +39,8 @@ class Played:
 
 
 def sessions(folder: Path, store: Path) -> tuple[HookSession, HookSession]:
-    codex, claude = (HookSession(one, folder, store, "tour", folder / "home") for one in ("codex", "claude"))
+    where = {"SATCHEL_DB": str(store), "SATCHEL_PROJECT": "tour"}
+    codex, claude = (HookSession(one, folder, where, folder / "home") for one in ("codex", "claude"))
     return codex, claude
 
 

@@ -30,9 +30,9 @@ def command(new: bool, db: str | None, project: str | None, as_json: bool) -> No
         lost = satchel.housekeeping.backups() if new else []
         aside = satchel.housekeeping.initialise(new=new)
         existed = was_there and aside is None
-        folder = satchel.place.folder
-        if folder is not None and satchel.place.owns_folder:
-            with suppress(FileExistsError), (folder / FILE_NAME).open("x", encoding="utf-8") as stream:
+        if satchel.place.owns_folder:
+            configuration = satchel.place.file.with_name(FILE_NAME)
+            with suppress(FileExistsError), configuration.open("x", encoding="utf-8") as stream:
                 stream.write(documented_toml())
         statistics = satchel.housekeeping.statistics()
         if as_json:
@@ -53,4 +53,7 @@ def command(new: bool, db: str | None, project: str | None, as_json: bool) -> No
                 "1 backup of the lost store is" if len(lost) == 1 else f"{len(lost)} backups of the lost store are"
             )
             click.echo(f"{backups} in {lost[-1].file.parent}; `satchel restore FILE` goes back to one")
+        if engine.folder is None:
+            click.echo("Next: name it in the configuration of `satchel serve`, as [databases.NAME], and make a token.")
+            return
         click.echo("Next: have your agent's host start `satchel mcp` in this folder, or try `satchel tour`.")

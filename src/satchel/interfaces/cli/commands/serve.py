@@ -155,7 +155,7 @@ def _own_stores() -> list[Path]:
     try:
         with open_satchel() as satchel:
             file = satchel.place.file
-            return [] if file is None or not file.exists() else [file]
+            return [file] if file.exists() else []
     except SatchelError:
         return []
 

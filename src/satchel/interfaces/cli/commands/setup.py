@@ -168,7 +168,7 @@ def _here(*, in_project: bool) -> tuple[Place, StorePlace | None]:
         if in_project:
             raise
         store = None
-    if store is not None and store.file is None:
+    if store is not None and store.store_file is None:
         raise through_a_server()
     return Place(home, dict(os.environ), None if store is None else store.files_root), store
 

@@ -89,7 +89,7 @@ def new(
     """
     expires_at = _expiry(expires, system_clock())
     with _opened(db, project, database, configuration) as satchel:
-        store = satchel.place.file if database is None else store_of(database)
+        store = satchel.place.store_file if database is None else store_of(database)
         if store is None:
             raise InvalidInput(
                 "a token names no address of a database, which may hold a password",
@@ -172,7 +172,7 @@ def _opened(
     if db is not None:
         raise InvalidInput("--db and --database name two stores", "Leave one of them out")
     if project is None:
-        raise InvalidInput(f"which project of the database {database} is meant?", "Add --project NAME")
+        raise InvalidInput(f"nothing says which project of the database {database} is meant", "Add --project NAME")
     address = Databases(configuration_file(configuration)).address(database)
     return open_satchel(address, project, cwd="/", read_only=True)
 

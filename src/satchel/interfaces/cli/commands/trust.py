@@ -45,8 +45,6 @@ def command(path: Path | None, owner: str | None, tree: bool, only_list: bool, r
         return
     if remove:
         file = locate_store(None, os.environ, Path.cwd()).file if path is None else _store_in(path)
-        if file is None:
-            raise InvalidInput("a store in a database is on no list", "Name the folder of a project")
         removed = KnownStores(state_folder()).remove(file)
         if as_json:
             show_json({"store": file, "removed": removed})

@@ -9,7 +9,7 @@ import tempfile
 import textwrap
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from satchel.base.tokens import token_counter
 from satchel.interfaces.cli.tour.client import ToolClient
 from satchel.interfaces.cli.tour.history import choose_history
 from satchel.interfaces.cli.tour.scenes import Act, keep_apart, learn, work_as_team
+from satchel.interfaces.cli.tour.serving import team_server
 from satchel.interfaces.cli.tour.sessions import HookSession
 from satchel.interfaces.cli.tour.story import Note, busiest_file, tell
 
@@ -68,7 +69,9 @@ class TourResult:
     store: Path | None
 
 
-def guide(repository: Path | None, here: Path, commits: int, keep: Path | None, say: Say) -> TourResult:
+def guide(
+    repository: Path | None, here: Path, commits: int, keep: Path | None, say: Say, database: str | None = None
+) -> TourResult:
     """Run the tour.
 
     Args:
@@ -77,6 +80,8 @@ def guide(repository: Path | None, here: Path, commits: int, keep: Path | None, 
         commits: how many commits to read.
         keep: a new file that keeps the tour's store; None removes it.
         say: gets each step as text.
+        database: the URL of a PostgreSQL database, in a schema of which a server keeps the tour's store; None keeps it
+            in a file.
 
     Raises:
         SatchelError: the repository cannot be read, or a server fails.
@@ -84,6 +89,8 @@ def guide(repository: Path | None, here: Path, commits: int, keep: Path | None, 
     started = time.monotonic()
     if keep is not None and keep.exists():
         raise InvalidInput(f"{keep} exists already", "Name a new file for the tour's store")
+    if keep is not None and database is not None:
+        raise InvalidInput("the store of a tour in a database goes with its schema", "Leave --keep out")
     history = choose_history(repository, here, commits)
     story = tell(history)
     notes = (story.analysis, *story.notes_by_builder, *story.notes_by_reviewer)
@@ -94,8 +101,16 @@ def guide(repository: Path | None, here: Path, commits: int, keep: Path | None, 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="satchel-tour-")))
         store = (keep or folder / "tour.db").absolute()
-        say(_step(2, "Two agents start, each with a server of its own over one store."))
-        builder, reviewer = (stack.enter_context(_start(name, store, say)) for name in _AGENTS)
+        if database is None:
+            say(_step(2, "Two agents start, each with a server of its own over one store."))
+            named = ["--db", str(store), "--project", _PROJECT]
+            where = {"SATCHEL_DB": str(store), "SATCHEL_PROJECT": _PROJECT}
+            builder, reviewer = (stack.enter_context(_start(name, named, {}, say)) for name in _AGENTS)
+        else:
+            say(_step(2, "A server has the store in a schema of your database. Two agents start, and ask the server."))
+            where = stack.enter_context(team_server(database, _PROJECT, folder))
+            say(f"   SATCHEL_URL={where['SATCHEL_URL']}")
+            builder, reviewer = (stack.enter_context(_start(name, [], where, say)) for name in _AGENTS)
         say(_step(3, "They write what they learned: the history tells them."))
         _write(builder, (story.analysis, *story.notes_by_builder), say)
         _write(reviewer, story.notes_by_reviewer, say)
@@ -114,8 +129,8 @@ def guide(repository: Path | None, here: Path, commits: int, keep: Path | None, 
         team = _play(work_as_team(builder, reviewer, busiest_file(history)), say)
         say(_step(7, "Two sessions of clients edit one file, and nothing but their hooks keeps them apart."))
         work = folder / "work"
-        work.mkdir()
-        codex, claude = (HookSession(one, work, store, _PROJECT, folder / "home") for one in ("codex", "claude"))
+        (work / ".git").mkdir(parents=True)  # as in a repository, paths begin here
+        codex, claude = (HookSession(one, work, where, folder / "home") for one in ("codex", "claude"))
         apart = _play(keep_apart(codex, claude, busiest_file(history)), say)
         say(_step(8, "The builder fails at something new; the reviewer is warned before it fails the same way."))
         lesson = _play(learn(builder, reviewer, folder), say)
@@ -142,11 +157,11 @@ def guide(repository: Path | None, here: Path, commits: int, keep: Path | None, 
     return result
 
 
-def _start(name: str, store: Path, say: Say) -> ToolClient:
-    arguments = ["mcp", "--db", str(store), "--project", _PROJECT, "--agent", name, "--toolsets", "all"]
+def _start(name: str, named: Sequence[str], where: Mapping[str, str], say: Say) -> ToolClient:
+    arguments = ["mcp", *named, "--agent", name, "--toolsets", "all"]
     say(f"   {_who(name)}$ satchel {' '.join(arguments)}")
     ours = {key: value for key, value in os.environ.items() if not key.startswith("SATCHEL_")}
-    return ToolClient([sys.executable, "-m", "satchel", *arguments], ours, name)
+    return ToolClient([sys.executable, "-m", "satchel", *arguments], {**ours, **where}, name)
 
 
 def _write(agent: ToolClient, notes: Sequence[Note], say: Say) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -31,12 +32,11 @@ class HookSession:
     Args:
         client: ``claude`` or ``codex``.
         folder: the project that the agent works in.
-        store: the store's file.
-        project: the project's name in it.
+        where: the environment variables that name the store, or lead to its server.
         home: a folder for what is kept of hooks.
     """
 
-    def __init__(self, client: str, folder: Path, store: Path, project: str, home: Path) -> None:
+    def __init__(self, client: str, folder: Path, where: Mapping[str, str], home: Path) -> None:
         known = client_named(client)
         if known is None or known.id_variable is None:
             raise SatchelError(f"sessions of {client!r} have no id that their commands see")
@@ -47,12 +47,11 @@ class HookSession:
         ours = {name: value for name, value in os.environ.items() if not name.startswith("SATCHEL_")}
         self._environ = {name: value for name, value in ours.items() if name not in _OF_CLIENTS} | {
             known.id_variable: self._id,
-            "SATCHEL_DB": str(store),
-            "SATCHEL_PROJECT": project,
             "SATCHEL_HOOKS_DEADLINE_MS": _MILLISECONDS,
             "HOME": str(home),
             "XDG_STATE_HOME": str(home / "state"),
             "XDG_CONFIG_HOME": str(home / "config"),
+            **where,
         }
 
     def begin(self) -> None:

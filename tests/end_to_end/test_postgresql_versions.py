@@ -1,4 +1,4 @@
-"""Debian's PostgreSQL holds stores as that of the tests does, also where its clusters order texts as people do."""
+"""Other versions of PostgreSQL hold stores as that of the tests does, also where texts are ordered as people do."""
 
 from __future__ import annotations
 
@@ -102,21 +102,24 @@ def walked(satchel: Satchel) -> list[object]:
     ]
 
 
-def test_the_engine_keeps_its_contract(cluster: Cluster) -> None:
+def keep_the_contract(**environ: str) -> None:
+    """Run the tests of an engine in a process of their own, on another PostgreSQL."""
     command = [sys.executable, "-m", "pytest", "tests/store/test_engine_contract.py", "-n", "0", "-k", "postgresql"]
     done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=os.environ | {postgres_cluster.RUNNING: cluster.url},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
+        command, cwd=ROOT, env=os.environ | environ, capture_output=True, text=True, check=False, timeout=120
     )
     passed = re.search(r"(\d+) passed", done.stdout)
     assert done.returncode == 0, done.stdout[-4_000:]
     assert passed is not None
     assert int(passed[1]) > 20
+
+
+def test_the_engine_keeps_its_contract_on_debians(cluster: Cluster) -> None:
+    keep_the_contract(**{postgres_cluster.RUNNING: cluster.url})
+
+
+def test_the_engine_keeps_its_contract_on_the_older_one_that_comes_with_that_of_the_tests() -> None:
+    keep_the_contract(PGSERVER_POSTGRES_VERSION="16")
 
 
 def test_agents_are_answered_as_by_a_file(cluster: Cluster, tmp_path: Path) -> None:

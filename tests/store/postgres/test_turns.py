@@ -1,0 +1,314 @@
+"""Turns at a project: who waits writes in one transaction with others, and each keeps or loses what is its own."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cutting_proxy import FIN
+from postgres_proxy import BEFORE, CutHere, Message, PostgresProxy
+from satchel.base.errors import Busy, Interrupted, NotKept
+from satchel.store.postgres import group
+from satchel.store.postgres.engine import PostgresEngine
+from satchel.store.postgres.group import Batch, Turns
+from satchel.store.transaction import Transaction
+from store.postgres.notes import note, notes, write_note
+from store.postgres.places import Place
+from store.postgres.waiting import Body, queue, writes
+
+
+@pytest.fixture
+def engine(place: Place, monkeypatch: pytest.MonkeyPatch) -> PostgresEngine:
+    """An engine on a project of its own; a slow machine ends no shared transaction early."""
+    monkeypatch.setattr(group, "LONGEST_SECONDS", 60.0)
+    return place.engine().of_project(place.new_project())
+
+
+def _transactions(place: Place, engine: PostgresEngine) -> int:
+    """Return how many there were since the one that made the project."""
+    found: int = place.ask("SELECT writes FROM projects WHERE name = %(name)s", name=engine.project)[0][0]
+    return found - 1
+
+
+def _fails(_: Transaction) -> None:
+    raise ValueError("a fault of the body")
+
+
+def _fails_in_the_database(transaction: Transaction) -> None:
+    transaction.run("UPDATE projects SET name = NULL")
+
+
+def test_writes_that_wait_share_a_transaction_in_the_order_of_coming(place: Place, engine: PostgresEngine) -> None:
+    texts = [f"note {number}" for number in range(9)]
+    with queue(engine, 9) as waiting:
+        for text in texts:
+            waiting.add(writes(engine, text))
+    assert [write.result() for write in waiting.writes] == [None] * 9
+    assert notes(engine) == texts
+    assert _transactions(place, engine) == 1
+    assert engine.commits == 9
+
+
+@pytest.mark.parametrize(("most", "longest", "transactions"), [(3, 60.0, 3), (60, 0.0, 7)])
+def test_a_shared_transaction_takes_so_many_and_so_long(
+    place: Place,
+    engine: PostgresEngine,
+    monkeypatch: pytest.MonkeyPatch,
+    most: int,
+    longest: float,
+    transactions: int,
+) -> None:
+    monkeypatch.setattr(group, "MOST_TOGETHER", most)
+    monkeypatch.setattr(group, "LONGEST_SECONDS", longest)
+    with queue(engine, 7) as waiting:
+        for number in range(7):
+            waiting.add(writes(engine, str(number)))
+    assert notes(engine) == [str(number) for number in range(7)]
+    assert _transactions(place, engine) == transactions
+
+
+KINDS = ("writes", "fails", "fails after writing", "fails in the database", "fails in a part", "remembers", "reads")
+_NAMES = itertools.count()
+
+
+@settings(max_examples=25)
+@given(st.lists(st.sampled_from(KINDS), min_size=1, max_size=7))
+def test_each_member_keeps_or_loses_its_own_and_sees_no_memory_of_what_was_lost(
+    shared_place: Place, kinds: list[str]
+) -> None:
+    engine = shared_place.engine().of_project(shared_place.new_project())
+    project = engine.project or ""
+    wrong: list[object] = []
+
+    def in_a_part(transaction: Transaction, text: str, number: int) -> None:
+        with transaction.savepoint():
+            note(transaction, project, text)
+            transaction.memo[number] = text
+            _fails(transaction)
+
+    def body(number: int, kind: str) -> Body:
+        text = f"{number} {kind}"
+
+        def run(transaction: Transaction) -> None:
+            remembered = [key for key in transaction.memo if isinstance(key, int)]
+            seen = {
+                name
+                for (name,) in transaction.all(
+                    "SELECT t.name FROM tags t JOIN projects p ON p.id = t.project_id WHERE p.name = :name",
+                    {"name": project},
+                )
+            }
+            wrong.extend(transaction.memo[key] for key in remembered if transaction.memo[key] not in seen)
+            match kind:
+                case "fails":
+                    _fails(transaction)
+                case "fails after writing":
+                    note(transaction, project, text)
+                    transaction.memo[number] = text
+                    _fails(transaction)
+                case "fails in the database":
+                    note(transaction, project, text)
+                    transaction.memo[number] = text
+                    _fails_in_the_database(transaction)
+                case "fails in a part":
+                    note(transaction, project, text)
+                    with pytest.raises(ValueError, match="a fault"):
+                        in_a_part(transaction, f"{text} part", number)
+                case "reads":
+                    pass
+                case _:
+                    note(transaction, project, text)
+                    if kind == "remembers":
+                        transaction.memo[number] = text
+
+        return run
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(group, "LONGEST_SECONDS", 60.0)
+        with queue(engine, len(kinds)) as waiting:
+            for number, kind in enumerate(kinds):
+                waiting.add(body(number, kind))
+    failed = {number for number, write in enumerate(waiting.writes) if write.exception() is not None}
+    assert failed == {number for number, kind in enumerate(kinds) if kind in KINDS[1:4]}
+    assert notes(engine) == [
+        f"{number} {kind}" for number, kind in enumerate(kinds) if kind in {"writes", "fails in a part", "remembers"}
+    ]
+    assert wrong == []
+    engine.close()
+
+
+def test_a_member_that_has_sent_nothing_yet_fails_alone(place: Place, engine: PostgresEngine) -> None:
+    with queue(engine, 3) as waiting:
+        waiting.add(writes(engine, "first"))
+        waiting.add(_fails)
+        waiting.add(writes(engine, "last"))
+    assert notes(engine) == ["first", "last"]
+    assert _transactions(place, engine) == 1
+
+
+def test_a_part_that_fails_before_it_was_sent_leaves_what_waits_before_it(engine: PostgresEngine) -> None:
+    def write_both() -> None:
+        with engine.write() as transaction:
+            note(transaction, engine.project or "", "whole")
+            with pytest.raises(ValueError, match="a fault"), transaction.savepoint():
+                _fails(transaction)
+
+    write_both()
+    assert notes(engine) == ["whole"]
+
+
+def test_who_waits_for_too_long_is_told_and_the_others_write_on(engine: PostgresEngine) -> None:
+    with queue(engine, 3) as waiting:
+        waiting.add(writes(engine, "first"))
+        waiting.add(writes(engine, "never"), wait_ms=1)
+        with pytest.raises(Busy, match="Nothing was written"):
+            waiting.writes[1].result()
+        waiting.add(writes(engine, "last"))
+    assert notes(engine) == ["first", "last"]
+
+
+def test_a_signal_ends_the_wait_and_the_others_write_on(engine: PostgresEngine) -> None:
+    def interrupt() -> None:
+        waiting.wait_for(1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with queue(engine, 2) as waiting:
+        waiting.add(writes(engine, "first"))
+        sender = threading.Thread(target=interrupt)
+        sender.start()
+        with pytest.raises(KeyboardInterrupt), engine.write(60_000):
+            pytest.fail("the block was entered")
+        sender.join()
+        waiting.add(writes(engine, "last"))
+    assert notes(engine) == ["first", "last"]
+
+
+def test_a_signal_in_the_moment_when_the_turn_comes_loses_nothing_of_the_others(
+    engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            waiting.release()
+            super().wait(timeout)
+            raise KeyboardInterrupt
+
+    def wait_interrupted() -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr("satchel.store.postgres.group.threading.Event", Interrupted)
+            turn: Any = group._Waiting()
+        monkeypatch.setattr(group, "_Waiting", lambda: turn)
+        with engine.write(60_000):
+            pytest.fail("the block was entered")
+
+    with queue(engine, 2) as waiting:
+        waiting.add(writes(engine, "first"))
+        with pytest.raises(KeyboardInterrupt):
+            wait_interrupted()
+    assert waiting.writes[0].result() is None
+    assert notes(engine) == ["first"]
+    monkeypatch.undo()
+    write_note(engine, "after")
+
+
+def test_a_turn_goes_to_who_came_first() -> None:
+    turns: Turns[str] = Turns()
+    given_up: list[Batch[str] | None] = []
+    assert turns.take(0, given_up.append) is None
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(turns.take, 60, given_up.append)
+        while turns.awaited < 1:
+            pass
+        second = pool.submit(turns.take, 60, given_up.append)
+        while turns.awaited < 2:
+            pass
+        batch = Batch("work")
+        batch.members = 1
+        assert turns.pass_on(batch)
+        assert first.result() is batch
+        assert not second.done()
+        assert turns.pass_on(batch)
+        assert second.result() is batch
+    assert given_up == []
+    assert not turns.pass_on(batch)  # nobody waits: it is to be committed
+
+
+def test_a_commit_whose_answer_is_lost_is_asked_about_for_all_its_members(
+    place: Place, proxy: PostgresProxy, proxied: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group, "LONGEST_SECONDS", 60.0)
+    engine = place.engine(proxied).of_project(place.new_project())
+
+    def decide(message: Message) -> CutHere | None:
+        is_it = message.is_answer and message.kind == b"C" and b"COMMIT" in message.body
+        return CutHere(BEFORE, FIN) if is_it and not proxy.cuts else None
+
+    with queue(engine, 3) as waiting:
+        for number in range(3):
+            waiting.add(writes(engine, str(number)))
+        proxy.decide = decide
+    assert [write.result() for write in waiting.writes] == [None] * 3
+    assert proxy.cuts == 1
+    assert notes(engine) == ["0", "1", "2"]
+
+
+def test_members_whose_transaction_is_lost_before_the_commit_are_told_that_nothing_was_kept(
+    place: Place, engine: PostgresEngine
+) -> None:
+    def ends_the_session(transaction: Transaction) -> None:
+        row = transaction.one("SELECT pg_backend_pid()")
+        assert row is not None
+        note(transaction, engine.project or "", "lost")
+        place.ask("SELECT pg_terminate_backend(%(pid)s, 60000)", pid=row[0])
+
+    with queue(engine, 4) as waiting:
+        waiting.add(writes(engine, "first"))
+        waiting.add(writes(engine, "second"))
+        waiting.add(ends_the_session)
+        waiting.add(writes(engine, "kept"))
+    for write in waiting.writes[:2]:
+        with pytest.raises(NotKept, match="Nothing was written"):
+            write.result()
+    assert waiting.writes[2].exception() is not None
+    assert notes(engine) == ["kept"]
+
+
+def test_who_asks_for_a_transaction_of_its_own_gets_one(place: Place, engine: PostgresEngine) -> None:
+    def alone() -> None:
+        with engine.alone():
+            write_note(engine, "alone")
+
+    with queue(engine, 3) as waiting, ThreadPoolExecutor(1) as other:
+        waiting.add(writes(engine, "first"))
+        asked = other.submit(alone)
+        waiting.wait_for(1)
+        waiting.add(writes(engine, "last"))
+        waiting.release()
+        asked.result()
+    assert notes(engine) == ["first", "alone", "last"]
+    assert _transactions(place, engine) == 3
+
+
+def test_an_interrupt_ends_one_member_and_no_other(engine: PostgresEngine) -> None:
+    interrupters: list[Callable[[], None]] = []
+
+    def interrupted(transaction: Transaction) -> None:
+        interrupters.append(engine.interrupter())
+        note(transaction, engine.project or "", "lost")
+        interrupters[0]()
+        transaction.one("SELECT 1")
+
+    with queue(engine, 3) as waiting:
+        waiting.add(writes(engine, "first"))
+        waiting.add(interrupted)
+        waiting.add(writes(engine, "last"))
+    assert isinstance(waiting.writes[1].exception(), Interrupted)
+    assert notes(engine) == ["first", "last"]
