@@ -158,8 +158,24 @@ def template_in_memory() -> bytes:
 
 
 @pytest.fixture
+def in_postgresql(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Stores that are opened lie in PostgreSQL, where that is asked for."""
+    if not request.config.getoption("--postgresql"):
+        yield
+        return
+    import on_postgresql
+
+    with on_postgresql.instead_of_files():
+        yield
+
+
+@pytest.fixture
 def from_template(
-    template: bytes, template_in_memory: bytes, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    template: bytes,
+    template_in_memory: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    in_postgresql: None,
 ) -> None:
     """Stores that the test makes are copies of a template with a uid and a time of their own.
 
@@ -225,19 +241,7 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def in_postgresql(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Stores that are opened lie in PostgreSQL, where that is asked for."""
-    if not request.config.getoption("--postgresql"):
-        yield
-        return
-    import on_postgresql
-
-    with on_postgresql.instead_of_files():
-        yield
-
-
-@pytest.fixture
-def open_in(clock: ManualClock, from_template: None, in_postgresql: None) -> Iterator[Callable[..., Satchel]]:
+def open_in(clock: ManualClock, from_template: None) -> Iterator[Callable[..., Satchel]]:
     """Open a Satchel in a folder with any options of open_satchel; all are closed after the test.
 
     Without other options the environment is empty and the clock is the one of the test. Stores are not synced to the
