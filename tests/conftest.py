@@ -159,6 +159,18 @@ def template_in_memory() -> bytes:
         return connection.serialize("main")
 
 
+@pytest.fixture
+def in_postgresql(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Stores that are opened lie in PostgreSQL, where that is asked for."""
+    if not request.config.getoption("--postgresql"):
+        yield
+        return
+    import on_postgresql
+
+    with on_postgresql.instead_of_files():
+        yield
+
+
 def copy_stores(patch: pytest.MonkeyPatch, template: bytes, template_in_memory: bytes) -> None:
     """Have stores that this process makes be copies of a template, with a uid and a time of their own."""
     one_at_a_time = threading.Lock()
@@ -220,7 +232,11 @@ def copied_stores(template: bytes, template_in_memory: bytes, request: pytest.Fi
 
 @pytest.fixture
 def from_template(
-    template: bytes, template_in_memory: bytes, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    template: bytes,
+    template_in_memory: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    in_postgresql: None,
 ) -> None:
     """Stores that the test makes are copies of a template, also in the tests of the engine.
 
@@ -247,19 +263,7 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def in_postgresql(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Stores that are opened lie in PostgreSQL, where that is asked for."""
-    if not request.config.getoption("--postgresql"):
-        yield
-        return
-    import on_postgresql
-
-    with on_postgresql.instead_of_files():
-        yield
-
-
-@pytest.fixture
-def open_in(clock: ManualClock, from_template: None, in_postgresql: None) -> Iterator[Callable[..., Satchel]]:
+def open_in(clock: ManualClock, from_template: None) -> Iterator[Callable[..., Satchel]]:
     """Open a Satchel in a folder with any options of open_satchel; all are closed after the test.
 
     Without other options the environment is empty and the clock is the one of the test. Stores are not synced to the
