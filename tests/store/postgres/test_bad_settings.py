@@ -114,10 +114,10 @@ def test_what_cannot_be_reached_is_named(place: Place, change: str, error: str) 
 def test_a_column_that_compares_otherwise_is_found(own_place: Place) -> None:
     own_place.new_project()
     own_place.close()
-    own_place.do("ALTER TABLE tags ALTER COLUMN name TYPE text COLLATE ucs_basic")
+    own_place.do("ALTER TABLE tags ADD COLUMN theirs text COLLATE ucs_basic")
     refusal = _refusal(own_place.engine(), writes=False)
     assert isinstance(refusal, StoreDamaged)
-    assert "tags.name" in refusal.problem
+    assert "tags.theirs" in refusal.problem
 
 
 def test_the_tables_of_another_program_are_left_alone(own_place: Place) -> None:
