@@ -16,6 +16,8 @@ from weakref import WeakKeyDictionary
 import psycopg
 from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.generators import fetch_many
+from psycopg.pq import TransactionStatus as Status
 
 from satchel.base.clock import Clock
 from satchel.base.errors import Busy, InvalidInput, Refused, SatchelError
@@ -34,7 +36,6 @@ MOST_CONNECTIONS = 20
 _IDLE_SECONDS = 300
 _CONNECT_SECONDS = 10
 _UNUSED_SECONDS = 300.0
-_IDLE = psycopg.pq.TransactionStatus.IDLE
 _OLDEST_VERSION = 14
 MARK_BYTES = 8
 MARKS_BYTES = 16 * MARK_BYTES
@@ -224,28 +225,35 @@ class Database:
 
     def _idle_one(self) -> Connection[Row] | None:
         """Take the connection that was used last and is still open; close those that nobody has used for long."""
-        found = None
         with self._idle_lock:
-            while self._idle and found is None:
-                _, one = self._idle.pop()
-                if _is_alive(one):
-                    found = one
-                else:
-                    one.close()
             while self._idle and time.monotonic() - self._idle[0][0] > _UNUSED_SECONDS:
                 self._idle.popleft()[1].close()
-        return found
+        with suppress(IndexError):
+            while True:
+                _, one = self._idle.pop()
+                if _is_alive(one):
+                    return one
+                one.close()
+        return None
 
     def give_back(self, connection: Connection[Row], *, is_broken: bool = False) -> None:
-        """Take a connection back, after rolling back what is open; one that was lost is closed."""
-        if not (is_broken or connection.closed or connection.info.transaction_status == _IDLE):
+        """Take a connection back and roll back what is open; one that was lost is closed.
+
+        What has read does not wait for the answer, which saves a sixth of a page: who borrows it next does.
+        """
+        if not (is_broken or connection.closed):
             with suppress(psycopg.Error):
-                # not execute(): psycopg would go on to take for prepared what stood behind a failed statement
-                connection.rollback()
+                if connection.info.transaction_status == Status.INTRANS:
+                    connection.pgconn.send_query(b"ROLLBACK")
+                    connection.pgconn.flush()
+                else:
+                    # not execute(): psycopg would go on to take for prepared what stood behind a failed statement
+                    connection.rollback()
         free = self._lent.pop(connection)
+        is_sound = not is_broken and connection.info.transaction_status in {Status.IDLE, Status.ACTIVE}
         with self._idle_lock:
             # one that was lent before a close() is of a store that may be another by now
-            if free is self._free and not is_broken and connection.info.transaction_status == _IDLE:
+            if is_sound and free is self._free:
                 self._idle.append((time.monotonic(), connection))
             else:
                 connection.close()
@@ -351,6 +359,10 @@ def _is_alive(connection: Connection[Row]) -> bool:
     if connection.closed:
         return False
     try:
+        if connection.info.transaction_status == Status.ACTIVE:  # the answer to the last ROLLBACK is still to be read
+            connection.wait(fetch_many(connection.pgconn))
+        if connection.pgconn.transaction_status != Status.IDLE:
+            return False
         if _is_readable(connection):
             connection.pgconn.consume_input()
             return connection.pgconn.status == psycopg.pq.ConnStatus.OK and not _is_readable(connection)

@@ -145,8 +145,6 @@ class PostgresEngine:
                 yield transaction
             if forked != forks.generation:
                 raise forks.refusal()
-            if transaction.has_begun:
-                connection.execute("COMMIT")
         except psycopg.Error as error:
             self._raise(error, transaction)
         finally:
