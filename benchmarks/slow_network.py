@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import suppress
 
 
 async def _carry(source: asyncio.StreamReader, target: asyncio.StreamWriter, delay: float) -> None:
@@ -20,7 +21,8 @@ async def _carry(source: asyncio.StreamReader, target: asyncio.StreamWriter, del
 async def _serve(path: str, delay: float) -> None:
     async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from_server, to_server = await asyncio.open_unix_connection(path)
-        await asyncio.gather(_carry(reader, to_server, delay), _carry(from_server, writer, delay))
+        with suppress(ConnectionError):
+            await asyncio.gather(_carry(reader, to_server, delay), _carry(from_server, writer, delay))
 
     server = await asyncio.start_server(connect, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
