@@ -124,7 +124,6 @@ def test_a_body_that_stands_still_for_too_long_loses_its_lock(
             note(transaction, engine.project or "", "lost")
             row = transaction.one("SELECT pg_backend_pid()")
             assert row is not None
-            transaction.one("SELECT 1")  # after several at once psycopg says one thing more, and the server waits on
             while place.ask("SELECT 1 FROM pg_stat_activity WHERE pid = %(pid)s", pid=row[0]):
                 pass
 

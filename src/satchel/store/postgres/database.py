@@ -37,6 +37,7 @@ _IDLE_SECONDS = 300
 _CONNECT_SECONDS = 10
 _UNUSED_SECONDS = 300.0
 _OLDEST_VERSION = 14
+_LIMITS_TRANSACTIONS = 17
 MARK_BYTES = 8
 MARKS_BYTES = 16 * MARK_BYTES
 """How much is kept of the marks of the last transactions, the newest first."""
@@ -156,11 +157,13 @@ class Database:
         """The role that owns the store, for people."""
         return self.address.role or self.address.user or "the role that logs in"
 
-    def settings(self, wait_ms: int | None = None) -> Statement:
+    def settings(self, wait_ms: int | None = None, server: Server | None = None) -> Statement:
         """Return the statement that sets what holds for one transaction; PgBouncer passes it to no other.
 
         Args:
             wait_ms: how long to wait for a lock; None leaves the server's own measure.
+            server: where what holds a lock is to end although the server may not see that it is idle: psycopg says one
+                thing more after several statements at once, and the server then waits for as long as it takes.
         """
         hurried = not self.running.is_unhurried(threading.get_ident())
         values = {
@@ -175,6 +178,8 @@ class Database:
             values["lock_timeout"] = str(max(1, wait_ms))
             if self.durability != "full":
                 values["synchronous_commit"] = "off"
+        if server is not None and server.version >= _LIMITS_TRANSACTIONS and hurried:
+            values["transaction_timeout"] = values["idle_in_transaction_session_timeout"]
         set_each = ", ".join(f"set_config('{name}', %({name})s, true)" for name in values)
         return f"SELECT {set_each}", values
 
