@@ -12,9 +12,11 @@ import psycopg
 import pytest
 
 from satchel import Satchel, open_satchel
-from satchel.base.errors import Conflict, Interrupted, InvalidInput, NotFound, StoreNewer
+from satchel.base.errors import Conflict, Interrupted, InvalidInput, NotFound, Refused, StoreNewer
 from satchel.store import backups, migrations
 from satchel.store.opening import Access
+from satchel.store.postgres.address import parse
+from satchel.store.postgres.engine import PostgresEngine
 from satchel.store.sqlite import SqliteEngine
 from store.filled import contents, failed, fill
 from store.postgres.places import Place, new_place
@@ -69,8 +71,11 @@ def test_a_backup_is_a_store_file_in_the_state_folder_with_all_that_was_kept_and
 def test_a_backup_holds_one_snapshot_whatever_is_written_meanwhile(
     satchel: Satchel, open_at: Open, tmp_path: Path
 ) -> None:
+    def write(_done: int, _total: int) -> None:
+        satchel.entries.write("discovery", "meanwhile")
+
     before = contents(satchel)
-    made = satchel.housekeeping.backup(tmp_path / "b.db", lambda *_: satchel.entries.write("decision", "meanwhile"))
+    made = satchel.housekeeping.backup(tmp_path / "b.db", write)
     assert contents(open_at(made.file)) == before
     assert len(contents(satchel)) > len(before)
 
@@ -194,6 +199,21 @@ def test_a_reader_elsewhere_that_keeps_what_was_deleted_is_reported(satchel: Sat
         reader.execute("SELECT 1 FROM pg_class")
         assert not satchel.housekeeping.compact().wal_emptied
     assert satchel.housekeeping.compact().wal_emptied
+
+
+def test_a_role_that_does_not_own_the_tables_is_told_that_it_does_not_rewrite_them(own_place: Place) -> None:
+    with own_place.engine().write():
+        pass
+    role = f"{own_place.schema}_server"
+    own_place.do(f"CREATE ROLE {role}; GRANT USAGE ON SCHEMA {own_place.schema} TO {role}")
+    own_place.do(f"GRANT SELECT, UPDATE ON ALL TABLES IN SCHEMA {own_place.schema} TO {role}")
+    with (
+        closing(PostgresEngine(parse(own_place.url, own_place.schema, role))) as engine,
+        pytest.raises(Refused) as said,
+    ):
+        engine.upkeep.reclaim()
+    assert "only the role that owns the tables" in said.value.problem
+    own_place.do(f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
 def test_a_copy_for_a_preview_holds_everything_and_goes_again(satchel: Satchel) -> None:

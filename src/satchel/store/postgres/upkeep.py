@@ -15,7 +15,7 @@ import apsw
 import psycopg
 from psycopg import Connection
 
-from satchel.base.errors import Conflict, InvalidInput, NotFound, ReadOnly, SatchelError
+from satchel.base.errors import Conflict, InvalidInput, NotFound, ReadOnly, Refused, SatchelError
 from satchel.base.folders import state_folder
 from satchel.store import backups, migrations, unfinished
 from satchel.store.backups import Backup, Progress
@@ -53,6 +53,9 @@ _READERS = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
         AND backend_xmin IS NOT NULL
+"""
+_OTHERS_TABLES = f"""
+    SELECT count(*) FROM pg_class WHERE {_IN_SCHEMA} AND relkind = 'r' AND NOT pg_has_role(relowner, 'USAGE')
 """
 _LINE = """
     SELECT current_setting('server_version'), current_user, inet_server_addr() IS NOT NULL,
@@ -117,10 +120,18 @@ class PostgresUpkeep:
 
         A plain VACUUM leaves the bytes of a row that was the last on its page in that page, as was measured. It is what
         is done where the lock of a table is not to be had in time.
+
+        Raises:
+            Refused: the tables are another role's.
         """
         database, before = self._engine.database, self.size()
         if self._engine.read_only:
             raise ReadOnly(f"{self._location} was opened for reading only", "Open it without --read-only to compact it")
+        if self._rows(_OTHERS_TABLES) != [(0,)]:
+            raise Refused(
+                f"only the role that owns the tables of {self._location} may rewrite them",
+                "Deleted content stays in their files until that one runs `satchel compact`",
+            )
         is_whole = True
         with database.connect() as connection:
             try:
