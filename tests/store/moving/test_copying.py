@@ -313,13 +313,12 @@ def test_a_row_that_points_to_nothing_is_named_and_the_target_is_no_store(
 def test_a_connection_that_is_lost_in_the_middle_leaves_a_move_to_go_on_with(
     source: SqliteEngine, open_schema: OpenSchema
 ) -> None:
-    schema = open_schema()
+    schema = open_schema(more="&application_name=to_be_cut")
 
     def cut(done: int, _total: int) -> None:
         if done > 60:
             postgres_cluster.run(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE application_name = 'satchel' AND pid <> pg_backend_pid()"
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'to_be_cut'"
             )
 
     with pytest.raises(SatchelError, match="cannot be reached"):

@@ -11,6 +11,7 @@ import apsw
 import psycopg
 import pytest
 
+import postgres_cluster
 from satchel import Satchel, open_satchel
 from satchel.base.errors import Conflict, Interrupted, InvalidInput, NotFound, Refused, StoreNewer
 from satchel.store import backups, migrations
@@ -45,6 +46,15 @@ def satchel(open_at: Open, own_place: Place) -> Satchel:
     one = open_at(own_place)
     fill(one, 3)
     return one
+
+
+@pytest.fixture
+def own_database(open_at: Open) -> Iterator[Place]:
+    """A place in a database of its own: what others read in the same one keeps deleted rows there too."""
+    name = f"upkeep_{os.getpid()}"
+    postgres_cluster.run(f"CREATE DATABASE {name}")
+    yield Place(postgres_cluster.url().replace("/postgres?", f"/{name}?"))
+    postgres_cluster.run(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
@@ -173,15 +183,18 @@ def test_doctor_says_what_the_server_may_lose_and_keeps_of_what_is_deleted(satch
     assert own_place.schema in found["place"].detail
 
 
-def test_what_is_forgotten_is_in_no_table_and_where_it_may_be_still_is_said(satchel: Satchel, own_place: Place) -> None:
+def test_what_is_forgotten_is_in_no_table_and_where_it_may_be_still_is_said(open_at: Open, own_database: Place) -> None:
+    satchel = open_at(own_database)
     token = "zqxjkvbwtoken"
     leaked = satchel.entries.write("discovery", f"the key is {token}")
     made = satchel.housekeeping.backup()
 
     def holding() -> list[str]:
         """Return the files of the database's tables and indexes that hold the token."""
-        own_place.do("CHECKPOINT")
-        [(folder, first)] = own_place.ask("SELECT current_setting('data_directory'), pg_relation_filepath('pg_class')")
+        own_database.do("CHECKPOINT")
+        [(folder, first)] = own_database.ask(
+            "SELECT current_setting('data_directory'), pg_relation_filepath('pg_class')"
+        )
         database = Path(folder, first).parent
         return [path.name for path in database.iterdir() if token.encode() in path.read_bytes()]
 
@@ -193,8 +206,10 @@ def test_what_is_forgotten_is_in_no_table_and_where_it_may_be_still_is_said(satc
     assert failed(satchel) == []
 
 
-def test_a_reader_elsewhere_that_keeps_what_was_deleted_is_reported(satchel: Satchel, own_place: Place) -> None:
-    with psycopg.connect(own_place.url) as reader:
+def test_a_reader_elsewhere_that_keeps_what_was_deleted_is_reported(open_at: Open, own_database: Place) -> None:
+    satchel = open_at(own_database)
+    fill(satchel, 3)
+    with psycopg.connect(own_database.url) as reader:
         reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         reader.execute("SELECT 1 FROM pg_class")
         assert not satchel.housekeeping.compact().wal_emptied
