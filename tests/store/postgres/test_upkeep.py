@@ -30,9 +30,9 @@ def open_at(tmp_path: Path) -> Iterator[Open]:
     """Open Satchels on stores in schemas or files; all are closed afterwards."""
     opened: list[Satchel] = []
 
-    def open_one(at: Place | Path) -> Satchel:
+    def open_one(at: Place | Path, **settings: object) -> Satchel:
         db = at.address if isinstance(at, Place) else at
-        opened.append(open_satchel(db, "p", cwd=tmp_path, environ={}))
+        opened.append(open_satchel(db, "p", cwd=tmp_path, environ={}, settings=settings))
         return opened[-1]
 
     yield open_one
@@ -212,7 +212,8 @@ def test_a_reader_elsewhere_that_keeps_what_was_deleted_is_reported(open_at: Ope
     with psycopg.connect(own_database.url) as reader:
         reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         reader.execute("SELECT 1 FROM pg_class")
-        assert not satchel.housekeeping.compact().wal_emptied
+        hurried = open_at(own_database, **{"store.lock_wait_ms": 50})
+        assert not hurried.housekeeping.compact().wal_emptied
     assert satchel.housekeeping.compact().wal_emptied
 
 
