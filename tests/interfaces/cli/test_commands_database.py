@@ -36,7 +36,8 @@ def _every(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str
             yield " ".join((*path, name)), command
 
 
-COMMANDS = {name: command for name, command in _every(satchel_command) if name != "mcp"}
+COMMANDS = {name: command for name, command in _every(satchel_command) if name not in {"mcp", "tour"}}
+"""All that take --db, but for the server of a client, and the tour, which has a store of its own."""
 
 
 def _line(name: str) -> list[str]:
@@ -110,6 +111,12 @@ def test_without_the_extra_a_database_needs_it(cli: Cli, monkeypatch: MonkeyPatc
     monkeypatch.setitem(sys.modules, "satchel.store.postgres.engine", None)
     status, _, err = cli("read", "--db", NOBODYS)
     assert (status, 'pip install "satchel[postgres]"' in err) == (13, True)
+
+
+def test_a_tour_of_a_database_that_cannot_be_reached_shows_no_password(cli: Cli) -> None:
+    status, out, err = cli("tour", "--db", NOBODYS)
+    assert (status, "cannot be reached" in err) == (19, True)
+    assert "canary" not in out + err
 
 
 def test_setup_refuses_a_database(cli: Cli, monkeypatch: MonkeyPatch) -> None:
