@@ -69,6 +69,7 @@ def test_no_command_on_a_database_shows_its_password(cli: Cli, folder: Path, own
     address = _with_password(own_schema)
     shown = {name: cli(*_line(name), "--db", address) for name in ["init", *COMMANDS]}
     assert [name for name, (*_, err) in shown.items() if "[internal]" in err] == []
+    assert [(name, err) for name, (*_, err) in shown.items() if "[internal]" in err] == []
     assert {name for name, (status, *_) in shown.items() if status == 0} >= {"init", "write", "read", "stats", "who"}
     shown |= {f"{name} --json": cli(*_line(name), "--json", "--db", address) for name in ("stats", "config", "doctor")}
     everything = json.dumps(shown) + _left_behind(folder)
