@@ -223,13 +223,13 @@ class PostgresEngine:
     def watch(self) -> Iterator[Callable[[], bool]]:
         """Hand out a function that says whether anyone has committed since it was last called; at first it says so."""
         seen: list[object] = []
+        of_project = "" if self.project is None else "WHERE name = :name"
 
         def is_changed() -> bool:
-            with self.read() as transaction:
-                sql = "SELECT sum(writes) FROM projects"
-                row = transaction.one(
-                    sql if self.project is None else f"{sql} WHERE name = :name", {"name": self.project}
-                )
+            row = None
+            if self.exists():
+                with self.read() as transaction:
+                    row = transaction.one(f"SELECT sum(writes) FROM projects {of_project}", {"name": self.project})
             before, seen[:] = seen[:], [row]
             return before != seen
 
