@@ -30,12 +30,13 @@ from satchel.store.turnstile import Turnstile
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that runs tests of tools and commands over a server."""
+    """Add the options that run tests over a server, or with their stores in PostgreSQL."""
     parser.addoption("--over-server", action="store_true", help="call tools and commands over HTTP")
+    parser.addoption("--postgresql", action="store_true", help="open stores in PostgreSQL")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take in the option, and choose where the processes of this run find PostgreSQL."""
+    """Take in the options, and choose where the processes of this run find PostgreSQL."""
     over_server.is_asked_for = config.getoption("--over-server")
     if not hasattr(config, "workerinput"):
         postgres_cluster.begin()
@@ -59,12 +60,20 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what does not work over a server, each with its reason."""
+    """Leave out what does not work over a server, or in PostgreSQL, each with its reason."""
     if config.getoption("--over-server"):
-        for item in items:
-            reason = over_server.left_out(item.nodeid)
-            if reason is not None:
-                item.add_marker(pytest.mark.skip(reason=reason))
+        _leave_out(items, over_server.left_out)
+    if config.getoption("--postgresql"):
+        import on_postgresql  # psycopg takes 0.1 s to load
+
+        _leave_out(items, on_postgresql.left_out)
+
+
+def _leave_out(items: list[pytest.Item], why: Callable[[str], str | None]) -> None:
+    for item in items:
+        reason = why(item.nodeid)
+        if reason is not None:
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 class ManualClock:
@@ -216,7 +225,19 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def open_in(clock: ManualClock, from_template: None) -> Iterator[Callable[..., Satchel]]:
+def in_postgresql(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Stores that are opened lie in PostgreSQL, where that is asked for."""
+    if not request.config.getoption("--postgresql"):
+        yield
+        return
+    import on_postgresql
+
+    with on_postgresql.instead_of_files():
+        yield
+
+
+@pytest.fixture
+def open_in(clock: ManualClock, from_template: None, in_postgresql: None) -> Iterator[Callable[..., Satchel]]:
     """Open a Satchel in a folder with any options of open_satchel; all are closed after the test.
 
     Without other options the environment is empty and the clock is the one of the test. Stores are not synced to the

@@ -147,9 +147,7 @@ class TestLimit:
         assert state.files == {"huge.py": file("huge.py", huge)}
 
 
-def test_the_limit_is_the_stores_and_not_each_projects(
-    satchel: Satchel, open_in: Callable[..., Satchel], project: Path
-) -> None:
+def test_the_limit_is_each_projects(satchel: Satchel, open_in: Callable[..., Satchel], project: Path) -> None:
     most = 3 * len(blobs.compress(noise(0)))
     one, other = (
         Conversations(open_in(project, project=name).workplace, max_blob_bytes=most) for name in ("one", "other")
@@ -157,4 +155,4 @@ def test_the_limit_is_the_stores_and_not_each_projects(
     for number, each in enumerate((one, one, other, other)):
         text = noise(number)
         take_turn(each, file(f"{number}.py", text), contents=(text,))
-    assert sum(row[4] for row in stored(satchel)["blobs"]) <= most
+    assert len(stored(satchel)["blobs"]) == 4

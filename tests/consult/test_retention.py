@@ -16,7 +16,7 @@ from satchel.consult.conversation_records import ConversationKey
 from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationState
 from satchel.consult.sweeping import VectorStores
-from satchel.keep import expiry, past_conversations
+from satchel.keep import expiry, past_conversations, projects
 from satchel.store.sqlite_transaction import SqliteTransaction
 from satchel.store.transaction import Parameters, Row
 
@@ -35,7 +35,9 @@ def conversations(satchel: Satchel) -> Conversations:
 
 def sweep(satchel: Satchel, now: int) -> int:
     with satchel.workplace.engine.write() as transaction:
-        return expiry.sweep(transaction, now)
+        project = projects.find(transaction, satchel.workplace)
+        assert project is not None
+        return expiry.sweep(transaction, project.id, now)
 
 
 def rows(satchel: Satchel) -> dict[str, int]:
@@ -182,13 +184,15 @@ class TestSweeping:
         assert sweep(satchel, clock.now + LIFE) == past_conversations.MOST
         assert sessions(conversations) == names[-1:]
 
-    def test_every_project_of_the_store_is_swept(
+    def test_the_project_that_is_written_to_is_swept_and_no_other(
         self, open_in: Callable[..., Satchel], project: Path, clock: ManualClock
     ) -> None:
         one, other = open_in(project, project="one"), open_in(project, project="other")
         for each in (one, other):
             take_turn(Conversations(each.workplace), known("a.py"), contents=("text",))
-        assert sweep(one, clock.now + LIFE) == 2
+        assert sweep(one, clock.now + LIFE) == 1
+        assert rows(one)["conversations"] == rows(one)["blobs"] == 1
+        assert sweep(other, clock.now + LIFE) == 1
         assert rows(one) == NOTHING
 
     def test_conversations_that_go_on_are_not_looked_at(
@@ -205,7 +209,7 @@ class TestSweeping:
 
         monkeypatch.setattr(SqliteTransaction, "all", explained)
         sweep(satchel, clock.now)
-        assert plans == [["SEARCH conversations USING INDEX conversations_expiry (expires_at<?)"]]
+        assert plans == [["SEARCH conversations USING INDEX conversations_expiry (project_id=? AND expires_at<?)"]]
 
     def test_a_message_that_is_sent_sweeps_as_well(
         self, conversations: Conversations, satchel: Satchel, clock: ManualClock

@@ -56,7 +56,7 @@ def test_events_come_after_a_number_by_kind_and_as_many_as_asked(satchel: Satche
 def test_what_was_swept_is_known_by_its_number(satchel: Satchel, clock: ManualClock) -> None:
     def swept() -> int:
         with satchel.workplace.engine.read() as transaction:
-            return event_log.swept_until(transaction)
+            return event_log.swept_until(transaction, 1)
 
     satchel.entries.write("discovery", "one")
     assert swept() == 0

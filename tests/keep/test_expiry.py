@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel import Satchel
-from satchel.keep import expiry
+from satchel.keep import expiry, projects
 
 if TYPE_CHECKING:
     from conftest import ManualClock
+    from satchel.store.transaction import Transaction
 
 HOUR = 3_600_000
 WEEK = 168 * HOUR
@@ -22,15 +23,21 @@ def rows(satchel: Satchel, table: str) -> int:
     return int(row[0])
 
 
+def number(transaction: Transaction, satchel: Satchel) -> int:
+    project = projects.find(transaction, satchel.workplace)
+    assert project is not None
+    return project.id
+
+
 def sweep(satchel: Satchel, now: int, most: int = expiry.MOST) -> int:
     with satchel.workplace.engine.write() as transaction:
-        return expiry.sweep(transaction, now, most=most)
+        return expiry.sweep(transaction, number(transaction, satchel), now, most=most)
 
 
 def sweep_now_and_then(satchel: Satchel, now: int) -> int:
     engine = satchel.workplace.engine
     with engine.write() as transaction:
-        return expiry.sweep_now_and_then(engine, transaction, now)
+        return expiry.sweep_now_and_then(engine, transaction, number(transaction, satchel), now)
 
 
 def send(satchel: Satchel, count: int = 1) -> int:
@@ -86,9 +93,14 @@ def test_a_sweep_takes_what_expired_first_and_no_more_than_it_may(satchel: Satch
     assert [message.id for message in satchel.messages.inbox(agent="Ann")] == [3]
 
 
-def test_every_project_of_the_store_is_swept(open_in: Callable[..., Satchel], project: Path) -> None:
-    expires = send(open_in(project, project="one"))
-    assert sweep(open_in(project, project="other"), expires) == 1
+def test_another_project_of_the_store_keeps_what_has_expired(open_in: Callable[..., Satchel], project: Path) -> None:
+    one, other = open_in(project, project="one"), open_in(project, project="other")
+    for each in (one, other):
+        each.files.claim(["a.py"], minutes=5, agent="Bob")
+        expires = send(each)
+    assert sweep(one, expires) == 2
+    assert (rows(one, "agent_messages"), rows(one, "file_claims")) == (1, 1)
+    assert sweep(other, expires) == 2
 
 
 class TestNowAndThen:
@@ -118,6 +130,15 @@ class TestNowAndThen:
         expires = send(first)
         sweep_now_and_then(first, expires - 1)
         assert sweep_now_and_then(open_in(project), expires) == 1
+
+    def test_every_project_has_a_minute_of_its_own(self, open_in: Callable[..., Satchel], project: Path) -> None:
+        satchel = open_in(project)
+        expires = send(satchel)
+        engine = satchel.workplace.engine
+        with engine.write() as transaction:
+            own = number(transaction, satchel)
+            assert expiry.sweep_now_and_then(engine, transaction, own + 1, expires) == 0
+            assert expiry.sweep_now_and_then(engine, transaction, own, expires) == 1
 
     def test_sending_sweeps_and_reading_does_not(self, satchel: Satchel, clock: ManualClock) -> None:
         send(satchel)

@@ -73,4 +73,5 @@ def test_nothing_but_the_search_index_and_older_rows_is_left_out() -> None:
         "CREATE VIRTUAL TABLE documents_fts",
         "INSERT INTO documents_fts (documents_fts,",
         "INSERT INTO delivery_days (day,",
+        "UPDATE projects SET events_swept",
     ]

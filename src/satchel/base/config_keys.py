@@ -359,7 +359,7 @@ KEYS: tuple[Key, ...] = (
         "consult.blob_mib",
         int,
         64,
-        "MiB of compressed contents that all conversations of a store may keep to make diffs from. 0 keeps none: a "
+        "MiB of compressed contents that all conversations of a project may keep to make diffs from. 0 keeps none: a "
         "changed file goes whole.",
         minimum=0,
         maximum=65_536,

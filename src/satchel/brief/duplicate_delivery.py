@@ -13,7 +13,7 @@ from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 from satchel.keep.deliveries import windows_of
 from satchel.keep.entries.records import ERROR, LEAST_CHARS, MAX_CHARS, DuplicateDelivery, Prepared, Writer
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 NEARLY = 90
 """From this likeness on, in percent of their words (Dice), a text is pointed to what it resembles."""
@@ -22,18 +22,18 @@ MAX_DELIVERED = 200
 """So many deliveries to an agent are compared, the newest."""
 
 _CONTENTS: dict[Kind, str] = {
-    Kind.ENTRY: "SELECT id, substr(content, 1, :most) FROM context WHERE {these}",
+    Kind.ENTRY: "SELECT id, substr(content, 1, {most}) FROM context WHERE {these}",
     Kind.DECISION: """
-        SELECT id, substr(value_text, 1, :most) FROM decisions WHERE {these} AND value_text IS NOT NULL
-        UNION ALL SELECT id, substr(rationale, 1, :most) FROM decisions WHERE {these} AND rationale IS NOT NULL
+        SELECT id, substr(value_text, 1, {most}) FROM decisions WHERE {these} AND value_text IS NOT NULL
+        UNION ALL SELECT id, substr(rationale, 1, {most}) FROM decisions WHERE {these} AND rationale IS NOT NULL
     """,
-    Kind.CONSTRAINT: "SELECT id, substr(text, 1, :most) FROM constraints WHERE {these}",
-    Kind.MESSAGE: "SELECT id, substr(message, 1, :most) FROM agent_messages WHERE {these}",
+    Kind.CONSTRAINT: "SELECT id, substr(text, 1, {most}) FROM constraints WHERE {these}",
+    Kind.MESSAGE: "SELECT id, substr(message, 1, {most}) FROM agent_messages WHERE {these}",
     Kind.ERROR_PATTERN: """
-        SELECT pattern_id, substr(solution, 1, :most) FROM error_solutions
-        WHERE project_id = :project AND pattern_id IN ({numbers})
+        SELECT pattern_id, substr(solution, 1, {most}) FROM error_solutions
+        WHERE project_id = :project AND pattern_id IN {numbers}
     """,
-    Kind.STRATEGY: "SELECT id, substr(insight, 1, :most) FROM strategies WHERE {these}",
+    Kind.STRATEGY: "SELECT id, substr(insight, 1, {most}) FROM strategies WHERE {these}",
 }
 """Of each kind that a briefing delivers, the numbers and texts of items."""
 
@@ -84,9 +84,11 @@ def _delivered(transaction: Transaction, writer: Writer) -> list[_Told]:
             items.setdefault(_KINDS[number], []).append(item)
     told: list[_Told] = []
     for kind, numbers in items.items():
-        listed = ", ".join(map(str, numbers))
-        sql = _CONTENTS[kind].format(these=f"project_id = :project AND id IN ({listed})", numbers=listed)
-        for item, text in transaction.all(sql, {"project": writer.project_id, "most": MAX_CHARS + 1}):
+        these = set_of(numbers)
+        sql = _CONTENTS[kind].format(
+            these=f"project_id = :project AND id IN {these}", numbers=these, most=MAX_CHARS + 1
+        )
+        for item, text in transaction.all(sql, {"project": writer.project_id}):
             told.append(_Told(kind, item, text, _said(text)))
     return sorted(told, key=lambda one: (one.kind.number, one.item))
 

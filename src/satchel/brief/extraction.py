@@ -196,7 +196,7 @@ def _load(transaction: Transaction, run: int, part: _Part | None = None) -> tupl
     else:
         arms = (
             f"SELECT * FROM (SELECT {columns} FROM context WHERE project_id = {of_project} AND {scope} "
-            f"AND run_id = :run ORDER BY created_at DESC, id DESC LIMIT {_MOST_READ})"
+            f"AND run_id = :run ORDER BY created_at DESC, id DESC LIMIT {_MOST_READ}) AS newest"
             for scope in _scopes(part)
         )
         source = " UNION ALL ".join(arms)
@@ -204,7 +204,7 @@ def _load(transaction: Transaction, run: int, part: _Part | None = None) -> tupl
     rows = transaction.all(
         f"""
         WITH r AS (SELECT project_id FROM runs WHERE id = :run)
-        SELECT id, type, content, task_id, loop_id, superseded_by IS NULL FROM ({source})
+        SELECT id, type, content, task_id, loop_id, superseded_by IS NULL FROM ({source}) AS entries
         WHERE type IN ({", ".join(map(str, _READERS))}) ORDER BY created_at, id
         """,
         values,

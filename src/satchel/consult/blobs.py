@@ -105,8 +105,8 @@ def read(transaction: Transaction, project_id: int, digest: bytes) -> str | None
     return None if row is None else unpack(Packed(digest, row[0]))
 
 
-def trim(transaction: Transaction, max_bytes: int) -> int:
-    """Remove what is too much in a whole store: what no conversation needs, then the least recently used.
+def trim(transaction: Transaction, project_id: int, max_bytes: int) -> int:
+    """Remove what is too much in a project: what no conversation needs, then the least recently used.
 
     Args:
         max_bytes: of compressed contents. Where they are more, nine tenths of it are left, so that not every turn
@@ -115,12 +115,14 @@ def trim(transaction: Transaction, max_bytes: int) -> int:
     Returns:
         How many were removed.
     """
-    if _total(transaction) <= max_bytes:
+    if _total(transaction, project_id) <= max_bytes:
         return 0
-    removed = remove_contents(transaction)
-    excess = _total(transaction) - max_bytes * _FILLED_TENTHS // 10
+    removed = remove_contents(transaction, project_id)
+    excess = _total(transaction, project_id) - max_bytes * _FILLED_TENTHS // 10
     leaving: list[int] = []
-    for number, size in transaction.all("SELECT id, size FROM blobs ORDER BY last_used, id"):
+    for number, size in transaction.all(
+        "SELECT id, size FROM blobs WHERE project_id = :project ORDER BY last_used, id", {"project": project_id}
+    ):
         if excess <= 0:
             break
         leaving.append(number)
@@ -129,7 +131,9 @@ def trim(transaction: Transaction, max_bytes: int) -> int:
     return removed + len(leaving)
 
 
-def _total(transaction: Transaction) -> int:
-    row = transaction.one("SELECT COALESCE(sum(size), 0) FROM blobs")
+def _total(transaction: Transaction, project_id: int) -> int:
+    row = transaction.one(
+        "SELECT COALESCE(sum(size), 0) FROM blobs WHERE project_id = :project", {"project": project_id}
+    )
     assert row is not None
     return int(row[0])

@@ -79,7 +79,7 @@ class Conversations:
             number = int(row[0]) if row else _begin(transaction, project, key, now)
             lease = leases.grant(transaction, number, holder, now, lease_ms)
             leases.remove_unbegun(transaction, project.id, now)
-            expiry.sweep_now_and_then(work.engine, transaction, now)
+            expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
         # apart from the lease that protects it: nobody else waits while the files are read
         with work.engine.read() as transaction:
             if not leases.is_held(transaction, number, lease):
@@ -164,7 +164,7 @@ class Conversations:
                 f"""
                 UPDATE conversations
                 SET turns = :turn, held_tokens = :held, has_overflowed = :overflowed, provider_ref = :ref,
-                    thread_start = CASE WHEN :starts_over THEN :turn ELSE thread_start END,
+                    thread_start = CASE WHEN :starts_over = 1 THEN :turn ELSE thread_start END,
                     sent_tokens = sent_tokens + :sent, resent_tokens = resent_tokens + :resent,
                     answer_tokens = answer_tokens + :answered, updated_at = :now, expires_at = :expires, seq = :seq,
                     {leases.END}
@@ -175,7 +175,7 @@ class Conversations:
                     "held": after.held_tokens,
                     "overflowed": int(after.has_overflowed),
                     "ref": after.provider_ref,
-                    "starts_over": result.starts_over,
+                    "starts_over": int(result.starts_over),
                     "sent": plan.tokens,
                     "resent": plan.resent_tokens,
                     "answered": result.answer_tokens,
@@ -192,7 +192,7 @@ class Conversations:
             conversation_tables.write_files(transaction, conversation.id, changed)
             blobs.keep(transaction, conversation.project_id, contents, now)
             blobs.touch(transaction, conversation.project_id, conversation.id, now)
-            blobs.trim(transaction, self._max_blob_bytes)
+            blobs.trim(transaction, conversation.project_id, self._max_blob_bytes)
         hidden = (f"a secret was redacted in what is stored of the prompt ({kind})" for kind in prompt.found)
         return Committed(after, (*dict.fromkeys(hidden), *(f"stored answer: {note}" for note in answer.notes)))
 

@@ -15,7 +15,7 @@ from satchel.find.query import Query, word_counts
 from satchel.find.scoring import K1
 from satchel.find.search import Scope
 from satchel.find.words import WORD
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 MOST_WORDS = 48
 """So many words of a text are looked for: two thirds from its begin, one from its end."""
@@ -168,8 +168,8 @@ def about(transaction: Transaction, text: str, scope: Scope, most: int) -> list[
 def _items(transaction: Transaction, found: Sequence[tuple[float, int, list[_Word]]]) -> list[Met]:
     if not found:
         return []
-    documents = ", ".join(str(document) for _, document, _ in found)
-    rows = transaction.all(f"SELECT id, kind, item_id FROM documents WHERE id IN ({documents})")
+    documents = set_of(document for _, document, _ in found)
+    rows = transaction.all(f"SELECT id, kind, item_id FROM documents WHERE id IN {documents}")
     kinds = {kind.number: kind for kind in Kind}
     items = {document: (kinds[kind], item) for document, kind, item in rows}
     return [

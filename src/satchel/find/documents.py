@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from satchel.base.records import dataclass
 from satchel.find.index import index_of
 from satchel.find.kind import Kind
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 LIVE = 1
 SUPERSEDED = 2
@@ -183,9 +183,7 @@ class Source:
 
     def texts(self, transaction: Transaction, numbers: Iterable[int]) -> dict[int, str]:
         """Return what can be searched of items, by their numbers; those that are gone are left out."""
-        rows = transaction.all(
-            f"SELECT id, {self._texts} FROM {self._table} WHERE id IN ({', '.join(map(str, numbers))})"
-        )
+        rows = transaction.all(f"SELECT id, {self._texts} FROM {self._table} WHERE id IN {set_of(numbers)}")
         return {number: self._searchable(*texts) for number, *texts in rows}
 
     def load(self, transaction: Transaction, after: int, most: int) -> list[Document]:

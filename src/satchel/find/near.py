@@ -13,7 +13,7 @@ from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.find.kind import Kind
 from satchel.find.likeness import MIN_WORDS, words_of
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 THRESHOLD = 60
 """From so many percent of shared words on a text is pointed to another."""
@@ -102,6 +102,6 @@ def by_search(
     hits = search.rank(transaction, Query(terms), scope, small=_SMALL, candidates=_CANDIDATES).hits[:_FIRST]
     if not hits:
         return ()
-    listed = ", ".join(str(hit.document) for hit in hits)
-    items = [row[0] for row in transaction.all(f"SELECT item_id FROM documents WHERE id IN ({listed})")]
+    documents = set_of(hit.document for hit in hits)
+    items = [row[0] for row in transaction.all(f"SELECT item_id FROM documents WHERE id IN {documents}")]
     return judged(text, read(transaction, items).items(), share_of_shorter)

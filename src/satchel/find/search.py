@@ -16,7 +16,7 @@ from satchel.find.kind import Kind
 from satchel.find.query import MAX_TERMS, Query
 from satchel.find.scoring import Surroundings
 from satchel.find.words import WORD
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import NO_LIMIT, Row, Transaction, set_of
 
 SMALL = 8_000
 """A scope of so many documents is scored whole."""
@@ -240,8 +240,9 @@ def newest(transaction: Transaction, scope: Scope, offset: int, limit: int) -> t
     where, values = _held(scope)
     rows = transaction.all(
         f"""
-        SELECT id FROM (SELECT d.id, d.created_at FROM documents d WHERE {where} ORDER BY d.id DESC LIMIT -1)
-        ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
+        SELECT id FROM (
+            SELECT d.id, d.created_at FROM documents d WHERE {where} ORDER BY d.id DESC LIMIT {NO_LIMIT}
+        ) AS found ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
         """,
         {**values, "limit": limit, "offset": offset},
     )
@@ -364,7 +365,7 @@ def _expired(transaction: Transaction, scope: Scope, found: Sequence[int]) -> fr
     """Return which of some documents have expired and were not swept away yet."""
     if not found:
         return frozenset()
-    some = f" AND id IN ({', '.join(map(str, found))})" if len(found) <= _FEW_FOUND else ""
+    some = f" AND id IN {set_of(found)}" if len(found) <= _FEW_FOUND else ""
     rows = transaction.all(
         f"SELECT id FROM documents WHERE expires_at <= :now AND project_id = :project{some}",
         {"now": scope.now, "project": scope.project_id},
@@ -386,19 +387,18 @@ def _surroundings(
     transaction: Transaction, documents: Sequence[int], scope: Scope
 ) -> tuple[list[Surroundings], dict[int, Row]]:
     """Return the places of documents, and the rows of those and their neighbours that pass the filters too."""
-    listed = ", ".join(map(str, documents))
     near = ", ".join(
         f"""(SELECT n.id FROM documents n WHERE n.run_id = d.run_id AND n.segment IS NOT DISTINCT FROM d.segment
              AND n.id {sign} d.id ORDER BY n.id {direction} LIMIT 1 OFFSET {distance - 1})"""
         for sign, direction in (("<", "DESC"), (">", "ASC"))
         for distance in (1, 2)
     )
-    found = transaction.all(f"SELECT {_PLACE}, {near} FROM documents d WHERE d.id IN ({listed})")
+    found = transaction.all(f"SELECT {_PLACE}, {near} FROM documents d WHERE d.id IN {set_of(documents)}")
     rows: dict[int, Row] = {row[0]: row for row in found}
     wanted = {number for row in found for number in row[5:] if number is not None} - rows.keys()
     if wanted:
         condition, values = filters(scope)
-        parts = [f"d.id IN ({', '.join(map(str, wanted))})"] + ([condition] if condition else [])
+        parts = [f"d.id IN {set_of(wanted)}"] + ([condition] if condition else [])
         if scope.kinds:
             # the plus keeps the planner from the index by kind, which would read the whole spine
             parts.append(f"+d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})")

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from satchel.base.records import NamedTuple, dataclass
 from satchel.find.kind import Kind
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import NO_LIMIT, Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ class _Source(NamedTuple):
     name: str = "NULL"
 
 
+_NOBODY = "CAST(NULL AS BIGINT)"
 _OF_KINDS = {
     Kind.ENTRY: ("x.agent_id", "x.created_at"),
     Kind.DECISION: ("x.agent_id", "x.updated_at"),
@@ -45,13 +46,13 @@ _OF_KINDS = {
     Kind.MESSAGE: ("x.from_agent_id", "x.created_at"),
     Kind.FILE_CHANGE: ("x.agent_id", "x.created_at"),
     Kind.PACKAGE: ("x.producer_id", "x.updated_at"),
-    Kind.ERROR_PATTERN: ("NULL", "x.last_seen"),
+    Kind.ERROR_PATTERN: (_NOBODY, "x.last_seen"),
     Kind.STRATEGY: ("x.agent_id", "x.last_seen"),
 }
 _SOURCES = {
     **{kind.name.lower(): _Source(kind.table, *columns, kind.letter) for kind, columns in _OF_KINDS.items()},
     "claim": _Source("file_claims", "x.agent_id", "x.created_at"),
-    "run": _Source("runs", "NULL", "COALESCE(x.ended_at, x.created_at)", name="x.run_id"),
+    "run": _Source("runs", _NOBODY, "COALESCE(x.ended_at, x.created_at)", name="x.run_id"),
 }
 KINDS = tuple(_SOURCES)
 """The kinds whose changes are listed."""
@@ -70,7 +71,7 @@ def after(
     rows = _read(transaction, _union(kinds), values)
     if len(rows) > limit:
         rows = [row for row in rows if row.seq != rows[-1].seq] or _read(
-            transaction, _union(kinds, until=True), {**values, "until": rows[-1].seq, "limit": -1}
+            transaction, _union(kinds, until=True), {**values, "until": rows[-1].seq, "limit": NO_LIMIT}
         )
     return rows
 
@@ -83,7 +84,7 @@ def count_after(
     if not union:
         return 0
     row = transaction.one(
-        f"SELECT count(*) FROM (SELECT 1 FROM ({union}) LIMIT :limit)",
+        f"SELECT count(*) FROM (SELECT 1 FROM ({union}) AS every LIMIT :limit) AS counted",
         {"project": project_id, "seq": seq, "limit": limit},
     )
     return 0 if row is None else int(row[0])
@@ -118,8 +119,8 @@ def _union(kinds: Collection[str] | None, *, until: bool = False) -> str:
             # their index by seq has the receiver before it, and nothing has an index by seq alone
             rows = (
                 f"SELECT {columns} FROM agents t CROSS JOIN {source.table} x "
-                f"ON {where} AND x.to_agent_id = t.id WHERE t.project_id = :project "
+                f"WHERE t.project_id = :project AND {where} AND x.to_agent_id = t.id "
                 f"UNION ALL {rows} AND x.to_agent_id IS NULL"
             )
-        parts.append(f"SELECT * FROM ({rows} ORDER BY seq LIMIT :limit)")
+        parts.append(f"SELECT * FROM ({rows} ORDER BY seq LIMIT :limit) AS of_kind")
     return " UNION ALL ".join(parts)

@@ -14,7 +14,7 @@ from satchel.base.records import NamedTuple, dataclass
 from satchel.base.secret_names import is_secret_path
 from satchel.base.text import quoted_line
 from satchel.find.kind import Kind
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 _STANDINGS = {CLEAN: "committed", DIRTY: "dirty", UNTRACKED: "untracked"}
 
@@ -183,7 +183,7 @@ def load(transaction: Transaction, entries: Collection[int]) -> dict[int, Place]
         SELECT t.entry_id, c.file, c.line, c.last_line, t.digest, t.size, t.places, t.standing, t.blob, t.branch,
             t.commit_id
         FROM citations t JOIN context c ON c.id = t.entry_id
-        WHERE t.entry_id IN ({", ".join(map(str, entries))})
+        WHERE t.entry_id IN {set_of(entries)}
         """
     )
     found = {
@@ -214,7 +214,7 @@ class Sinking:
         rows = self._transaction.all(
             f"""
             SELECT d.id, t.entry_id FROM documents d JOIN citations t ON t.entry_id = d.item_id
-            WHERE d.id IN ({", ".join(map(str, documents[:_MAX_FILES]))}) AND +d.kind = {Kind.ENTRY.number}
+            WHERE d.id IN {set_of(documents[:_MAX_FILES])} AND +d.kind = {Kind.ENTRY.number}
             """
         )
         entries = {entry: document for document, entry in rows}

@@ -119,8 +119,9 @@ def deliver(
         """
         INSERT INTO delivery_days (day, project_id, moment, agent_id, deliveries, items, tokens)
         VALUES (:day, :project, :moment, :agent, 1, :items, :tokens)
-        ON CONFLICT (day, project_id, moment, agent_id) DO UPDATE SET deliveries = deliveries + 1,
-            items = items + excluded.items, tokens = tokens + excluded.tokens
+        ON CONFLICT (day, project_id, moment, agent_id) DO UPDATE SET
+            deliveries = delivery_days.deliveries + 1, items = delivery_days.items + excluded.items,
+            tokens = delivery_days.tokens + excluded.tokens
         """,
         {
             "day": now // DAY_MS,
@@ -142,10 +143,13 @@ def deliver(
     )
 
 
-def sweep(transaction: Transaction, now: int) -> None:
-    """Remove what was counted of days that are older than events are kept."""
+def sweep(transaction: Transaction, project_id: int, now: int) -> None:
+    """Remove what was counted in a project of days that are older than events are kept."""
     before = now // DAY_MS - events.KEPT_DAYS
-    transaction.run("DELETE FROM delivery_days WHERE day < :before", {"before": before})
+    transaction.run(
+        "DELETE FROM delivery_days WHERE day < :before AND project_id = :project",
+        {"before": before, "project": project_id},
+    )
 
 
 def record(

@@ -74,7 +74,7 @@ def count_after(
 ) -> int:
     """Count what :func:`after` returns, without reading it."""
     row = transaction.one(
-        f"SELECT count(*) FROM (SELECT 1 FROM events e WHERE {_chosen(kinds)} LIMIT :limit)",
+        f"SELECT count(*) FROM (SELECT 1 FROM events e WHERE {_chosen(kinds)} LIMIT :limit) AS counted",
         {"project": project_id, "seq": seq, "limit": limit},
     )
     return 0 if row is None else int(row[0])
@@ -88,11 +88,9 @@ def last(transaction: Transaction, project_id: int) -> int:
     return 0 if row is None else int(row[0])
 
 
-def swept_until(transaction: Transaction) -> int:
-    """Return the number up to which the store's events may have been swept; those after it are all there."""
-    row = transaction.one("SELECT seq - 1 FROM events ORDER BY seq LIMIT 1") or transaction.one(
-        "SELECT seq FROM sqlite_sequence WHERE name = 'events'"
-    )
+def swept_until(transaction: Transaction, project_id: int) -> int:
+    """Return the number up to which events of a project may have been swept; those after it are all there."""
+    row = transaction.one("SELECT events_swept FROM projects WHERE id = :project", {"project": project_id})
     return 0 if row is None else int(row[0])
 
 

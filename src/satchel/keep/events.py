@@ -72,14 +72,26 @@ def record(
     )
 
 
-def sweep(transaction: Transaction, now: int, most: int) -> int:
-    """Remove events that are older than :data:`KEPT_DAYS`, and return how many those were.
+def sweep(transaction: Transaction, project_id: int, now: int, most: int) -> int:
+    """Remove events of a project that are older than :data:`KEPT_DAYS`, and return how many those were.
 
     Args:
         most: how many to remove at most.
     """
-    return transaction.execute(
-        "DELETE FROM events WHERE seq IN "
-        "(SELECT seq FROM events WHERE created_at <= :before ORDER BY created_at LIMIT :most)",
-        {"before": now - KEPT_DAYS * DAY_MS, "most": most},
+    removed = transaction.all(
+        """
+        DELETE FROM events WHERE seq IN (
+            SELECT seq FROM (
+                SELECT seq, created_at FROM events WHERE project_id = :project ORDER BY seq LIMIT :most
+            ) AS first WHERE created_at <= :before
+        ) RETURNING seq
+        """,
+        {"project": project_id, "before": now - KEPT_DAYS * DAY_MS, "most": most},
     )
+    if removed:
+        # so that who has read less learns that something was missed
+        transaction.run(
+            "UPDATE projects SET events_swept = :swept WHERE id = :project",
+            {"project": project_id, "swept": max(seq for (seq,) in removed)},
+        )
+    return len(removed)

@@ -10,10 +10,10 @@ from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, events, past_conversations
 from satchel.store.engine import Engine
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 PAUSE_MS = 60_000
-"""A store is swept at most once in so long, by each process that writes to it."""
+"""A project is swept at most once in so long, by each process that writes to it."""
 
 BACKLOG_PAUSE_MS = 1_000
 """The same after a sweep that left something over."""
@@ -25,29 +25,31 @@ REFUSAL_MS = DAY_MS
 """After so long nobody is told any more that what it was refused is free."""
 
 _EXPIRING = (Kind.MESSAGE, Kind.FILE_CHANGE, Kind.ERROR_PATTERN)
-_due: WeakKeyDictionary[Engine, tuple[int, int]] = WeakKeyDictionary()
+_due: WeakKeyDictionary[Engine, dict[int, tuple[int, int]]] = WeakKeyDictionary()
 
 
-def sweep_now_and_then(engine: Engine, transaction: Transaction, now: int) -> int:
-    """Sweep, unless this process did so a moment ago.
+def sweep_now_and_then(engine: Engine, transaction: Transaction, project_id: int, now: int) -> int:
+    """Sweep a project, unless this process did so a moment ago.
 
     Args:
         engine: the store that the transaction writes to.
+        project_id: the project that it writes to: another's rows belong to whoever writes there.
         now: the time in milliseconds UTC; a clock that was put back does not delay the next sweep.
 
     Returns:
         How much was removed.
     """
-    last, pause = _due.get(engine, (0, 0))
+    due = _due.setdefault(engine, {})
+    last, pause = due.get(project_id, (0, 0))
     if last <= now < last + pause:
         return 0
-    removed = sweep(transaction, now)
-    _due[engine] = now, PAUSE_MS if removed < MOST else BACKLOG_PAUSE_MS
+    removed = sweep(transaction, project_id, now)
+    due[project_id] = now, PAUSE_MS if removed < MOST else BACKLOG_PAUSE_MS
     return removed
 
 
-def sweep(transaction: Transaction, now: int, *, most: int = MOST) -> int:
-    """Remove messages, file changes, error patterns, claims, refusals and conversations that have expired.
+def sweep(transaction: Transaction, project_id: int, now: int, *, most: int = MOST) -> int:
+    """Remove messages, file changes, error patterns, claims, refusals and conversations of a project that have expired.
 
     Args:
         now: the time in milliseconds UTC; what expires at that very moment is gone.
@@ -56,28 +58,32 @@ def sweep(transaction: Transaction, now: int, *, most: int = MOST) -> int:
     Returns:
         How much was removed.
     """
+    values = {"project": project_id, "now": now}
     kinds = ", ".join(str(kind.number) for kind in _EXPIRING)
     expired = transaction.all(
-        f"SELECT kind, item_id FROM documents WHERE expires_at <= :now AND +kind IN ({kinds}) "
-        "ORDER BY expires_at LIMIT :most",
-        {"now": now, "most": most},
+        "SELECT kind, item_id FROM documents "
+        f"WHERE project_id = :project AND expires_at <= :now AND +kind IN ({kinds}) ORDER BY expires_at LIMIT :most",
+        {**values, "most": most},
     )
     for kind in _EXPIRING:
         items = [item for number, item in expired if number == kind.number]
         if items:
-            transaction.run(f"DELETE FROM {kind.table} WHERE id IN ({', '.join(map(str, items))})")
+            transaction.run(f"DELETE FROM {kind.table} WHERE id IN {set_of(items)}")
             documents.remove(transaction, kind, items)
     claims = transaction.all(
-        "SELECT id FROM file_claims WHERE expires_at <= :now ORDER BY expires_at LIMIT :most",
-        {"now": now, "most": most},
+        "SELECT id FROM file_claims WHERE project_id = :project AND expires_at <= :now ORDER BY expires_at LIMIT :most",
+        {**values, "most": most},
     )
     if claims:
         end_claims(transaction, [row[0] for row in claims], events.EXPIRY, now)
-    transaction.run("DELETE FROM claim_waiters WHERE expires_at <= :now", {"now": now})
-    transaction.run("DELETE FROM claim_refusals WHERE created_at <= :before", {"before": now - REFUSAL_MS})
-    old = events.sweep(transaction, now, most)
-    deliveries.sweep(transaction, now)
-    return len(expired) + len(claims) + old + past_conversations.sweep(transaction, now)
+    transaction.run("DELETE FROM claim_waiters WHERE project_id = :project AND expires_at <= :now", values)
+    transaction.run(
+        "DELETE FROM claim_refusals WHERE project_id = :project AND created_at <= :before",
+        {"project": project_id, "before": now - REFUSAL_MS},
+    )
+    old = events.sweep(transaction, project_id, now, most)
+    deliveries.sweep(transaction, project_id, now)
+    return len(expired) + len(claims) + old + past_conversations.sweep(transaction, project_id, now)
 
 
 def end_claims(transaction: Transaction, numbers: Sequence[int], kind: int, now: int, *, by: str | None = None) -> None:
@@ -93,7 +99,7 @@ def end_claims(transaction: Transaction, numbers: Sequence[int], kind: int, now:
         return
     rows = transaction.all(
         "SELECT project_id, session_id, agent_id, path, worktree FROM file_claims "
-        f"WHERE id IN ({', '.join(map(str, numbers))}) ORDER BY id"
+        f"WHERE id IN {set_of(numbers)} ORDER BY id"
     )
     for project, session, agent, path, worktree in rows:
         details = {"path": path} | ({"worktree": worktree} if worktree else {}) | ({"by": by} if by else {})

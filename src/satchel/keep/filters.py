@@ -13,6 +13,7 @@ from satchel.find.kind import Kind
 from satchel.keep import names
 from satchel.keep.listing import Filter, View
 from satchel.keep.projects import Workplace
+from satchel.store.transaction import set_of
 
 Check = Callable[[Any, Workplace], Any]
 Seen = Callable[[View, str, Sequence[object]], str]
@@ -90,11 +91,11 @@ def author(column: str, field: str = "author", said_as: str = "", seen: Seen | N
         numbers = find_authors(view.transaction, view.workplace, project, name, me=view.me)
         also = seen(view, "agent_id", numbers) if seen is not None and numbers else ""
         if also:
-            view.where(f"({column} IN ({', '.join(map(str, numbers))}) OR {also})")
+            view.where(f"({column} IN {set_of(numbers)} OR {also})")
         elif len(numbers) == 1:
             view.where(f"{column} = {{}}", numbers[0], agent_id=numbers[0])
         elif numbers:
-            view.where(f"{column} IN ({', '.join(map(str, numbers))})")
+            view.where(f"{column} IN {set_of(numbers)}")
         else:
             view.is_empty = True
             if fold(name) != ME:
@@ -144,8 +145,7 @@ def types(column: str, kind: Kind, what: str, example: str, number: Callable[[ob
 
     def apply(view: View, numbers: tuple[int, ...]) -> None:
         # numbers from our own table, so they may stand in the text
-        listed = ", ".join(map(str, numbers))
-        view.where(f"{column} IN ({listed})", types=tuple((kind, one) for one in numbers))
+        view.where(f"{column} IN ({', '.join(map(str, numbers))})", types=tuple((kind, one) for one in numbers))
 
     return Filter("types", check, apply)
 
@@ -194,8 +194,8 @@ def several(field: str, of_item: str, link: str, *, may_need_all: bool = False) 
         view.is_empty = was_empty or not numbers or (needs_all and len(numbers) < len(wanted))
         if numbers:
             every = f" GROUP BY {item} HAVING count(*) = {len(numbers)}" if needs_all else ""
-            listed = ", ".join(map(str, sorted(numbers)))
-            view.where(f"{of_item} IN (SELECT {item} FROM {links} WHERE {name_of} IN ({listed}){every})")
+            of_these = f"{name_of} IN {set_of(sorted(numbers))}{every}"
+            view.where(f"{of_item} IN (SELECT {item} FROM {links} WHERE {of_these})")
 
     return Filter(field, check, apply)
 

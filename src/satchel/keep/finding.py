@@ -25,7 +25,7 @@ from satchel.keep.listing import hidden_note
 from satchel.keep.paths import check_place, inside, is_folder, meant_note
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import ME, UNKNOWN, find_authors
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Transaction, set_of
 
 JOINT = " | "
 """What stands between the parts of an item in its snippet."""
@@ -371,7 +371,7 @@ def _results(
         f"""
         SELECT d.id, d.kind, d.item_id, d.type, a.name, r.run_id, d.task_id, d.loop_id, d.file, d.status, d.created_at
         FROM documents d LEFT JOIN agents a ON a.id = d.agent_id LEFT JOIN runs r ON r.id = d.run_id
-        WHERE d.id IN ({", ".join(str(hit.document) for hit in page)})
+        WHERE d.id IN {set_of(hit.document for hit in page)}
         """
     )
     by_document = {row[0]: row for row in rows}

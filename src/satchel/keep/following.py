@@ -91,9 +91,9 @@ def read_kinds(text: str) -> frozenset[str]:
 
 def now(transaction: Transaction, project: Project | None) -> Cursor:
     """Return the cursor after which nothing has followed yet."""
-    swept = event_log.swept_until(transaction)
     if project is None:
-        return Cursor(0, swept)
+        return START
+    swept = event_log.swept_until(transaction, project.id)
     return Cursor(project.seq, max(swept, event_log.last(transaction, project.id)))
 
 
@@ -112,10 +112,10 @@ def missed_too_much(
     transaction: Transaction, project: Project | None, cursor: Cursor, kinds: Collection[str] | None = None
 ) -> bool:
     """Whether what follows a cursor cannot be told: events after it may be swept, or it is more than 5,000."""
-    if cursor.events < event_log.swept_until(transaction):
-        return True
     if project is None:
         return False
+    if cursor.events < event_log.swept_until(transaction, project.id):
+        return True
     most = MOST_MISSED + 1
     changed = change_log.count_after(transaction, project.id, cursor.changes, most, kinds)
     return changed + event_log.count_after(transaction, project.id, cursor.events, most, kinds) > MOST_MISSED

@@ -22,7 +22,7 @@ from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.packages import updates as package_writing
 from satchel.keep.patterns import updates as pattern_writing
 from satchel.keep.strategies import updates as strategy_writing
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def read_ref(ref: str) -> tuple[Kind, int]:
 
 def texts_of(transaction: Transaction, documents: Sequence[int]) -> dict[int, str]:
     """Return what can be searched of documents, by their numbers; those that are gone are left out."""
-    rows = transaction.all(f"SELECT id, kind, item_id FROM documents WHERE id IN ({', '.join(map(str, documents))})")
+    rows = transaction.all(f"SELECT id, kind, item_id FROM documents WHERE id IN {set_of(documents)}")
     texts: dict[int, str] = {}
     for kind, thing in KINDS.items():
         items = {item: document for document, number, item in rows if number == kind.number}

@@ -18,7 +18,7 @@ from satchel.keep import projects, runs
 from satchel.keep.common_filters import COMMON
 from satchel.keep.listing import Asked, Item, Listing, View, hidden_note
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 PageT = TypeVar("PageT", bound=KeptPage[Any])
 
@@ -178,7 +178,7 @@ def _list(view: View, listing: Listing[Item]) -> tuple[tuple[Item, ...], int]:
 
 def _texts_of(listing: Listing[Item], transaction: Transaction, documents_of: Sequence[int]) -> dict[int, str]:
     """Return what can be searched of documents of the kind that is listed, by their numbers."""
-    rows = transaction.all(f"SELECT item_id, id FROM documents WHERE id IN ({_numbers(documents_of)})")
+    rows = transaction.all(f"SELECT item_id, id FROM documents WHERE id IN {set_of(documents_of)}")
     numbers: dict[int, int] = dict(rows)
     return {numbers[item]: text for item, text in listing.texts(transaction, list(numbers)).items()}
 
@@ -215,11 +215,11 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
         shown = _ordered(transaction, listing, hits, order)
     shown = shown[asked.offset : asked.offset + asked.limit]
     items: dict[int, int] = dict(
-        transaction.all(f"SELECT d.id, d.item_id FROM documents d WHERE d.id IN ({_numbers(shown)})")
+        transaction.all(f"SELECT d.id, d.item_id FROM documents d WHERE d.id IN {set_of(shown)}")
     )
     view.scores = {items[document]: hits[document] for document in shown if document in items}
     if listing.finish is not None:
-        of_hits = f"SELECT item_id FROM documents WHERE id IN ({_numbers(hits)})"
+        of_hits = f"SELECT item_id FROM documents WHERE id IN {set_of(hits)}"
         listing.finish(view, f"{alias}.id IN ({of_hits})")
     found = _load(view, listing, list(view.scores))
     if len(found) + transaction.left_out < len(shown):
@@ -230,7 +230,7 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
 def _ordered(transaction: Transaction, listing: Listing[Any], hits: Iterable[int], order: str) -> list[int]:
     rows = transaction.all(
         f"SELECT d.id FROM documents d LEFT JOIN {listing.table} ON {listing.alias}.id = d.item_id "
-        f"WHERE d.id IN ({_numbers(hits)}) ORDER BY {order}"
+        f"WHERE d.id IN {set_of(hits)} ORDER BY {order}"
     )
     return [row[0] for row in rows]
 
@@ -239,12 +239,7 @@ def _load(view: View, listing: Listing[Item], wanted: Sequence[int]) -> tuple[It
     if not wanted:
         return ()
     rows = view.transaction.all(
-        f"SELECT {listing.columns} FROM {listing.source} WHERE {listing.alias}.id IN ({_numbers(wanted)})", view.values
+        f"SELECT {listing.columns} FROM {listing.source} WHERE {listing.alias}.id IN {set_of(wanted)}", view.values
     )
     by_number = {row[0]: row for row in rows}
     return listing.make(view, [by_number[number] for number in wanted if number in by_number])
-
-
-def _numbers(numbers: Iterable[int]) -> str:
-    """Return numbers of our own as a list in SQL."""
-    return ", ".join(map(str, numbers))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from satchel.base.records import dataclass
+from satchel.store.transaction import set_of
 
 OF_LOOPS = "type IN (2, 5, 6)"
 """Errors, verdicts and scratchpads: the condition of the indexes context_loops and context_session, in these words."""
@@ -91,7 +92,7 @@ class LoopScope:
             place = "{0}loop_id IS NULL AND {0}task_id IS NULL"
             ways = [f"{own} AND {'' if self.session is None else '{0}session_id = :session AND '}{place}"]
         if self.before:
-            sessions = ", ".join(map(str, self.before))
+            sessions = set_of(self.before)
             indexed = f" AND {{0}}{OF_LOOPS}" if table == "context" else ""
-            ways.append(f"{{0}}session_id IN ({sessions}){indexed} AND {place}")
+            ways.append(f"{{0}}session_id IN {sessions}{indexed} AND {place}")
         return ways

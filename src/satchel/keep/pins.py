@@ -16,7 +16,7 @@ from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, is_by_person
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 _STRUCTURED = ", ".join(str(ENTRY_TYPES.index(name) + 1) for name in STRUCTURED_TYPES)
 
@@ -145,9 +145,9 @@ def of_project(transaction: Transaction, project_id: int) -> dict[int, frozenset
     rows = transaction.all("SELECT kind, item_id FROM pins WHERE project_id = :project", {"project": project_id})
     found: dict[int, frozenset[int]] = {}
     for kind, holds in _HOLDS.items() if rows else ():
-        numbers = ", ".join(str(item) for number, item in rows if number == kind.number)
+        numbers = set_of(item for number, item in rows if number == kind.number)
         held = transaction.all(
-            f"SELECT i.id FROM {kind.table} i WHERE i.id IN ({numbers}) AND +i.project_id = :project AND {holds}",
+            f"SELECT i.id FROM {kind.table} i WHERE i.id IN {numbers} AND +i.project_id = :project AND {holds}",
             {"project": project_id},
         )
         if held:

@@ -350,7 +350,7 @@ def latest_ended(transaction: Transaction, project_id: int) -> Run | None:
     """Return the run of a project that ended last, or None where none has."""
     row = transaction.one(
         f"SELECT {_COLUMNS} FROM runs WHERE project_id = :project AND status <> 1 "
-        "ORDER BY ended_at DESC, id DESC LIMIT 1",
+        "ORDER BY ended_at DESC NULLS LAST, id DESC LIMIT 1",
         {"project": project_id},
     )
     return None if row is None else _run(row)

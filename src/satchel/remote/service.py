@@ -117,6 +117,7 @@ class _Engine:
 
     clock = staticmethod(system_clock)
     has_daily_backups = False
+    faults: type[Exception] = Unavailable
 
     folder = None
 

@@ -47,7 +47,7 @@ POSTGRESQL: Final = Dialect(
         ("COALESCE(d.value_text, d.value_number)", "COALESCE(d.value_text, d.value_number::text)"),
     ),
     # the full-text index of SQLite; and events of before there were stores on PostgreSQL
-    without=("documents_fts", "json_extract(details"),
+    without=("documents_fts", "json_extract(details", "sqlite_sequence"),
 )
 
 

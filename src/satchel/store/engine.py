@@ -91,6 +91,10 @@ class Engine(Protocol):
         """What keeps the store in order."""
 
     @property
+    def faults(self) -> type[Exception]:
+        """What the database raises where it has no words of ours: a fault in a statement, or in a row."""
+
+    @property
     def has_daily_backups(self) -> bool:
         """Whether the store is backed up daily by itself."""
 

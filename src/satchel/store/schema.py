@@ -177,6 +177,27 @@ KEPT_CALLS = (
     "CREATE INDEX kept_calls_kept_at ON kept_calls (kept_at)",
 )
 
+_EXPIRY = (
+    # a sweep touches the project alone that is written to, whose writers take turns. events_swept: the number up to
+    # which its events may be gone, for who follows them
+    "ALTER TABLE projects ADD COLUMN events_swept BIGINT NOT NULL DEFAULT 0",
+    """
+    UPDATE projects SET events_swept = COALESCE(
+        (SELECT min(seq) - 1 FROM events), (SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0
+    )
+    """,
+    "DROP INDEX documents_expiring",
+    "CREATE INDEX documents_expiring ON documents (project_id, expires_at) WHERE expires_at IS NOT NULL",
+    "DROP INDEX file_claims_expiring",
+    "CREATE INDEX file_claims_expiring ON file_claims (project_id, expires_at)",
+    "DROP INDEX conversations_expiry",
+    "CREATE INDEX conversations_expiry ON conversations (project_id, expires_at, id)",
+    "DROP INDEX events_time",
+    "CREATE INDEX events_order ON events (project_id, seq)",
+    "DROP INDEX blobs_used",
+    "CREATE INDEX blobs_used ON blobs (project_id, last_used, id, size)",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("the base: projects, runs, agents, context, search", _BASE),
     Migration(
@@ -206,6 +227,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("what persons have pinned", PINS, 12, 22),
     # a program of before would not count what it delivers
     Migration("what was put into windows day by day, and what has helped", MEMORY, 12, 24),
+    # a program of before would sweep events and not say so
+    Migration("what expires is found in its project", _EXPIRY, 12, 25),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -59,6 +59,8 @@ class SqliteEngine:
         commits: how many transactions of this engine were kept.
     """
 
+    faults: type[Exception] = apsw.Error
+
     def __init__(
         self,
         access: Access,

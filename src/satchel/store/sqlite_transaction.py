@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from threading import get_ident
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ import apsw
 from satchel.base.errors import Interrupted
 from satchel.store import forks, readable
 from satchel.store.running import DEADLINE_SECONDS, Running, Tracked, timed_out
-from satchel.store.transaction import Parameters, Row
+from satchel.store.transaction import Parameters, Row, RuleBroken
 
 # about 2 ms of work between two looks; measured, searching and writing take as long as without
 _STEPS_BETWEEN_LOOKS = 100_000
@@ -118,6 +119,32 @@ class SqliteTransaction:
             raise
         self.left_out += left_out
         return rows
+
+    def reserve(self, table: str, count: int) -> Sequence[int]:
+        """Return the numbers, in order, that as many new rows of a table are inserted with next."""
+        row = self.one("SELECT seq FROM sqlite_sequence WHERE name = :table", {"table": table})
+        first = (row[0] if row else 0) + 1
+        return range(first, first + count)
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """Roll back what the block did, and nothing else, where it fails; the memo is emptied then.
+
+        Raises:
+            RuleBroken: what was written is against a rule of its table.
+        """
+        self.run("SAVEPOINT part")
+        try:
+            yield
+        except BaseException as error:
+            self.forget()
+            # an error of the disk has rolled back everything
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK TO part; RELEASE part")
+            if isinstance(error, apsw.ConstraintError):
+                raise RuleBroken(str(error)) from error
+            raise
+        self.run("RELEASE part")
 
     def _check(self) -> None:
         self.started = 0.0

@@ -3,10 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Protocol
 
 Row = tuple[Any, ...]
 Parameters = Mapping[str, Any]
+
+
+NO_LIMIT = 2**62
+"""What LIMIT gets where there is none: SQLite alone takes -1, PostgreSQL alone takes NULL."""
+
+LIST_MARK = "/*list*/"
+"""Stands at the beginning of each list of :func:`set_of`."""
+
+
+def set_of(values: Iterable[int | bytes]) -> str:
+    """Return numbers or uids as what stands behind IN; there may be none.
+
+    They stand in the text: SQLite plans by how many there are. An engine that prepares statements on a server takes
+    them out by :data:`LIST_MARK`, as one parameter: else each list would be another statement.
+    """
+    texts = (str(one) if isinstance(one, int) else f"x'{one.hex()}'" for one in values)
+    return f"({LIST_MARK}{', '.join(texts)})"
+
+
+class RuleBroken(Exception):
+    """What was written in a savepoint is against a rule of its table; the savepoint was rolled back."""
 
 
 class Transaction(Protocol):
@@ -52,3 +74,13 @@ class Transaction(Protocol):
 
     def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
         """Run one statement and return its rows, but for those with text that is none; see :attr:`left_out`."""
+
+    def reserve(self, table: str, count: int) -> Sequence[int]:
+        """Return the numbers, in order, that as many new rows of a table are inserted with next."""
+
+    def savepoint(self) -> AbstractContextManager[None]:
+        """Roll back what the block did, and nothing else, where it fails; the memo is emptied then.
+
+        Raises:
+            RuleBroken: what was written is against a rule of its table.
+        """

@@ -133,9 +133,9 @@ def test_the_sum_over_days_is_that_of_what_was_recorded(
 def test_what_was_counted_goes_with_the_events(session: Session, clock: ManualClock) -> None:
     session.begin()
     with session.satchel.workplace.engine.write() as transaction:
-        deliveries.sweep(transaction, clock.now + 89 * DAY_MS)
+        deliveries.sweep(transaction, 1, clock.now + 89 * DAY_MS)
         assert transaction.one("SELECT count(*) FROM delivery_days") == (1,)
-        deliveries.sweep(transaction, clock.now + 91 * DAY_MS)
+        deliveries.sweep(transaction, 1, clock.now + 91 * DAY_MS)
         assert transaction.one("SELECT count(*) FROM delivery_days") == (0,)
 
 

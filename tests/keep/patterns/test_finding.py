@@ -293,7 +293,7 @@ class TestExpiry:
         satchel.patterns.report("E", "stays", solution="dog", ttl_days=2)
         now = clock.advance(DAY)
         with satchel.workplace.engine.write() as transaction:
-            assert expiry.sweep(transaction, now) == 1
+            assert expiry.sweep(transaction, 1, now) == 1
             counts = [
                 transaction.all(f"SELECT count(*) FROM {table}")
                 for table in ("error_patterns", "error_solutions", "documents", "documents_fts")
@@ -307,7 +307,7 @@ class TestExpiry:
         satchel.patterns.report("E", "cat")
         now = clock.advance(DAY - 1)
         with satchel.workplace.engine.write() as transaction:
-            assert expiry.sweep(transaction, now) == 0
+            assert expiry.sweep(transaction, 1, now) == 0
         assert satchel.finding.search("cat").total == 1
 
     def test_reporting_sweeps(self, satchel: Satchel, clock: ManualClock) -> None:

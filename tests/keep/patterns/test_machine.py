@@ -192,7 +192,7 @@ class Lessons(RuleBasedStateMachine):
     @rule()
     def sweep(self) -> None:
         with self.projects[0].workplace.engine.write() as transaction:
-            expiry.sweep(transaction, self.now)
+            expiry.sweep(transaction, 1, self.now)
             kept = transaction.all("SELECT count(*) FROM error_patterns")
         assert kept == [(len(self.alive(0)) + len(self.alive(1)),)]
 

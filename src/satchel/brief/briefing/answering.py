@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from satchel.base.errors import Interrupted
 from satchel.base.records import replace
 from satchel.brief.briefing import run
-from satchel.brief.briefing.sources import Asked, listed
+from satchel.brief.briefing.sources import Asked
 from satchel.find import search
 from satchel.find.kind import Kind
 from satchel.find.query import Query, parse
 from satchel.find.search import SMALL, Scope
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
     from satchel.brief.briefing.collecting import Deadline
@@ -77,7 +77,7 @@ def _find(asked: Asked, query: Query, small: int, candidates: int) -> Relevance:
     items = {
         document: (kind, item)
         for document, kind, item in transaction.all(
-            f"SELECT id, kind, item_id FROM documents WHERE id IN ({listed(documents)})"
+            f"SELECT id, kind, item_id FROM documents WHERE id IN {set_of(documents)}"
         )
     }
     for document in documents:

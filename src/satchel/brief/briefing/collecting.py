@@ -10,7 +10,7 @@ from satchel.base.errors import Interrupted
 from satchel.base.records import dataclass, field, replace
 from satchel.brief import attempts, loop_history
 from satchel.brief.briefing import citing, left_off, own, packages, rules, run
-from satchel.brief.briefing.sources import Asked, Gathered, Source, gather, gather_found, listed, with_pins
+from satchel.brief.briefing.sources import Asked, Gathered, Source, gather, gather_found, with_pins
 from satchel.brief.loop_history import Attempt
 from satchel.keep import deliveries, pins, projects, runs
 from satchel.keep.deliveries import window_of
@@ -22,7 +22,7 @@ from satchel.keep.sessions.actors import reading
 from satchel.keep.sessions.joining import sessions_before
 from satchel.keep.sessions.team import OtherAtWork, claimed_paths, others_at_work
 from satchel.keep.shared.presence import waiting_note
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
     from satchel.brief.briefing.answering import Relevance
@@ -267,5 +267,5 @@ def _others(asked: Asked, tried: Sequence[Attempt]) -> tuple[str, ...]:
     """Return the names of those who made attempts, but for the agent itself, by the alphabet."""
     authors = {one.place.author for one in tried} - {asked.agent}
     numbers = [author for author in authors if author is not None]
-    rows = asked.transaction.all(f"SELECT name FROM agents WHERE id IN ({listed(numbers)}) ORDER BY name")
+    rows = asked.transaction.all(f"SELECT name FROM agents WHERE id IN {set_of(numbers)} ORDER BY name")
     return (*(row[0] for row in rows), *((run.UNNAMED,) if None in authors else ()))

@@ -9,7 +9,7 @@ from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 _LOOKED_AT = 10
 """So many sessions are looked at, those seen last first."""
@@ -53,8 +53,8 @@ def _of_task(transaction: Transaction, values: dict[str, object], now: int) -> i
     )
     if not rows:
         return None
-    listed = ", ".join(str(session) for _, session in rows)
-    over = {one.state.id for one in joining.load(transaction, f"s.id IN ({listed})", {}) if joining.is_gone(one, now)}
+    found = joining.load(transaction, f"s.id IN {set_of(session for _, session in rows)}", {})
+    over = {one.state.id for one in found if joining.is_gone(one, now)}
     return next((number for number, session in rows if session in over), None)
 
 

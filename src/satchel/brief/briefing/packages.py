@@ -9,13 +9,13 @@ from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.briefing.ranking import HIGH, MEDIUM, base_score_sql
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.brief.briefing.shortening import shortened
-from satchel.brief.briefing.sources import ANY_PRIORITY, Asked, Source, listed, loading, readable
+from satchel.brief.briefing.sources import ANY_PRIORITY, Asked, Source, loading, readable
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, ARMS, IS_MINE, UNREAD
 from satchel.keep.packages.records import TYPES
 from satchel.keep.patterns.records import KNOWN, TENTATIVE, solutions_of
-from satchel.store.transaction import Row
+from satchel.store.transaction import Row, set_of
 
 STALE_DAYS = 30
 """A package that was not touched for so long ranks as low, unless it is critical."""
@@ -30,8 +30,8 @@ _PACKAGE_PRIORITY = f"CASE WHEN c.priority < {CRITICAL} AND {_IS_STALE} THEN 1 E
 
 def packages(asked: Asked) -> Source:
     """Return the live packages of the project: those for this role or any, and every critical one."""
-    pinned = listed(asked.pinned.get(Kind.PACKAGE.number, ()))
-    is_eligible = f"(c.priority = {CRITICAL} OR c.id IN ({pinned}) OR NOT EXISTS ({_CONSUMERS}) OR {_IS_FOR_ROLE})"
+    pinned = set_of(asked.pinned.get(Kind.PACKAGE.number, ()))
+    is_eligible = f"(c.priority = {CRITICAL} OR c.id IN {pinned} OR NOT EXISTS ({_CONSUMERS}) OR {_IS_FOR_ROLE})"
     of_task = "c.task_id = :task AND c.run_id = :run" if asked.is_run_chosen else "c.task_id = :task"
     rank = base_score_sql(_PACKAGE_PRIORITY, of_task, _IS_FOR_ROLE, "c.updated_at")
     return Source(
@@ -128,7 +128,7 @@ def _load_patterns(asked: Asked, numbers: Sequence[int], notes: list[str]) -> li
     rows = asked.transaction.all(
         f"""
         SELECT c.id, c.seq, c.error_type, c.message, c.lang, c.last_seen, {_WAS_MET}
-        FROM error_patterns c WHERE c.id IN ({listed(numbers)})
+        FROM error_patterns c WHERE c.id IN {set_of(numbers)}
         """,
         asked.values,
     )

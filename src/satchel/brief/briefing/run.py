@@ -10,7 +10,7 @@ from satchel.base.errors import InvalidInput
 from satchel.brief.briefing.packages import by, is_task, joined, other_run, other_task
 from satchel.brief.briefing.ranking import HIGH, MEDIUM
 from satchel.brief.briefing.records import Candidate
-from satchel.brief.briefing.sources import Asked, Source, listed, loading
+from satchel.brief.briefing.sources import Asked, Source, loading
 from satchel.find.kind import Kind
 from satchel.keep.entries import labels, structured
 from satchel.keep.entries.records import (
@@ -22,7 +22,7 @@ from satchel.keep.entries.records import (
     STRUCTURED_TYPES,
 )
 from satchel.keep.loop_scope import OF_LOOPS
-from satchel.store.transaction import Row
+from satchel.store.transaction import Row, set_of
 
 _NOTES = tuple(
     number
@@ -41,7 +41,7 @@ def entries(asked: Asked) -> Source:
 
     What the query finds counts whatever type it is of; what other sections offer is not counted again.
     """
-    where = f"{_LIVE} AND c.type IN ({listed(_NOTES)})"
+    where = f"{_LIVE} AND c.type IN ({', '.join(map(str, _NOTES))})"
     elsewhere = [source.where for source in (attempts(asked), reviews(asked)) if source.where]
     # not just NOT: without a loop or task that would be null, and nothing would be found
     found = "".join(f" AND ({other}) IS NOT TRUE" for other in elsewhere)
@@ -106,7 +106,7 @@ def newest_scratchpads(asked: Asked, found: Collection[int]) -> dict[int, int]:
     """
     rows = asked.transaction.all(
         f"""
-        SELECT c.id, ({newest}) FROM context c WHERE c.id IN ({listed(found)}) AND c.type = {SCRATCHPAD}
+        SELECT c.id, ({newest}) FROM context c WHERE c.id IN {set_of(found)} AND c.type = {SCRATCHPAD}
             AND (c.task_id IS NOT NULL OR c.loop_id IS NOT NULL)
         """
     )

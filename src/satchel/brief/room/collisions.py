@@ -9,7 +9,7 @@ from satchel.base.records import NamedTuple
 from satchel.brief.room.records import Collision, Collisions, Touch
 from satchel.keep.files.places import Place
 from satchel.keep.sessions import joining
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 RECENT_MS = 3_600_000
 """An edit may collide for so long."""
@@ -118,7 +118,7 @@ def _sessions(transaction: Transaction, holds: list[_Hold]) -> tuple[set[int], d
     numbers = {one.session for one in holds if one.session is not None}
     if not numbers:
         return set(), {}
-    found = joining.load(transaction, f"s.id IN ({', '.join(map(str, numbers))})", {})
+    found = joining.load(transaction, f"s.id IN {set_of(numbers)}", {})
     ended = {one.state.id for one in found if one.ended_at is not None}
     return ended, {one.state.id: one.state.uid.hex() for one in found}
 

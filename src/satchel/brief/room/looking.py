@@ -59,6 +59,6 @@ def begin(transaction: Transaction, project_id: int, person: str, now: int) -> L
     return Look(transaction, project_id, person, number, everybody, now)
 
 
-def decided(value: str | float) -> str:
-    """Return what was decided as text; the table has numbers as floats."""
-    return value if isinstance(value, str) else str(value_of(None, value))
+def decided(text: str | None, number: float | None) -> str:
+    """Return what was decided as text, of the columns for texts and numbers; the table has numbers as floats."""
+    return str(value_of(text, number))

@@ -26,6 +26,7 @@ from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.names import is_persons
 from satchel.keep.sessions.presence import live_sessions
 from satchel.keep.shared.known import BOTH, WHYS
+from satchel.store.transaction import set_of
 
 MOST = 50
 """So many are shown."""
@@ -39,7 +40,7 @@ RECENT_DAYS = 7
 _LOW, _MEDIUM, _HIGH, _CRITICAL = PRIORITIES
 _REQUEST = MESSAGE_TYPES.index("request") + 1
 _DRAFT = STATUSES.index("draft") + 1
-_RUN = f"iif(r.status = 1 AND r.run_id <> '{MAIN_RUN}', r.run_id, NULL)"
+_RUN = f"CASE WHEN r.status = 1 AND r.run_id <> '{MAIN_RUN}' THEN r.run_id END"
 """The name of a run that can be ended."""
 
 
@@ -108,7 +109,7 @@ def _agents(look: Look) -> list[Need]:
             ORDER BY n.created_at DESC, n.id DESC LIMIT 1
         )
         LEFT JOIN agents a ON a.id = c.agent_id JOIN runs r ON r.id = c.run_id
-        WHERE s.id IN ({", ".join(map(str, live))})
+        WHERE s.id IN {set_of(live)}
         """
     )
     found = []
@@ -145,7 +146,7 @@ def _messages(look: Look) -> list[Need]:
     rows = look.rows(
         f"""
         SELECT m.id, m.type, m.priority, m.message, a.name, m.created_at
-        FROM ({" UNION ALL ".join(f"SELECT * FROM ({arm})" for arm in arms)}) m
+        FROM ({" UNION ALL ".join(f"SELECT * FROM ({arm}) AS arm" for arm in arms)}) m
         LEFT JOIN agents a ON a.id = m.from_agent_id ORDER BY m.created_at DESC, m.id DESC LIMIT {LOOKED_AT}
         """
     )
@@ -164,8 +165,7 @@ def _overtaken(look: Look) -> list[Need]:
     floor = marks(look)["decision"].seq
     rows = look.rows(
         f"""
-        SELECT x.id, x.key, COALESCE(h.value_text, h.value_number), COALESCE(x.value_text, x.value_number),
-            a.name, b.name, x.updated_at
+        SELECT x.id, x.key, h.value_text, h.value_number, x.value_text, x.value_number, a.name, b.name, x.updated_at
         FROM (
             SELECT * FROM decisions WHERE project_id = :project AND updated_at > :after
             ORDER BY updated_at DESC LIMIT {LOOKED_AT}
@@ -173,18 +173,19 @@ def _overtaken(look: Look) -> list[Need]:
         JOIN agents b ON b.id = h.agent_id
         LEFT JOIN agents a ON a.id = x.agent_id
         LEFT JOIN seen s ON s.person_id = :me AND s.kind = {Kind.DECISION.number} AND s.item_id = x.id
-        WHERE x.seq > max(:floor, COALESCE(s.seq, 0)) AND x.agent_id IS DISTINCT FROM h.agent_id
+        WHERE x.seq > :floor AND x.seq > COALESCE(s.seq, 0) AND x.agent_id IS DISTINCT FROM h.agent_id
             AND x.agent_id IS DISTINCT FROM :me AND x.status <> {_DRAFT}
         """,
         floor=floor,
         after=look.now - RECENT_DAYS * DAY_MS,
     )
     found = []
-    for number, key, before, value, agent, former, updated in rows:
+    for number, key, *values, agent, former, updated in rows:
+        before, value = values[:2], values[2:]
         if is_persons(agent) and not is_persons(former):
             continue
         text = shortened(
-            f"{key}: {former} had {shortened(decided(before), LINE_CHARS // 3)}, now {decided(value)}", LINE_CHARS
+            f"{key}: {former} had {shortened(decided(*before), LINE_CHARS // 3)}, now {decided(*value)}", LINE_CHARS
         )
         severity = _HIGH if is_persons(former) else _MEDIUM
         actions = ("decide", "see")
@@ -196,7 +197,7 @@ def _drafts(look: Look) -> list[Need]:
     """Return the decisions that are drafts of others."""
     rows = look.rows(
         f"""
-        SELECT x.id, x.key, COALESCE(x.value_text, x.value_number), a.name, x.updated_at
+        SELECT x.id, x.key, x.value_text, x.value_number, a.name, x.updated_at
         FROM decisions x LEFT JOIN agents a ON a.id = x.agent_id
         WHERE x.project_id = :project AND x.status = {_DRAFT} AND x.agent_id IS DISTINCT FROM :me
         ORDER BY x.created_at DESC, x.id DESC LIMIT {LOOKED_AT}
@@ -206,14 +207,14 @@ def _drafts(look: Look) -> list[Need]:
         Need(
             "draft",
             _LOW,
-            shortened(f"{key}: {decided(value)}", LINE_CHARS),
+            shortened(f"{key}: {decided(*value)}", LINE_CHARS),
             Kind.DECISION.ref(number),
             None,
             agent,
             updated,
             ("accept", "reject"),
         )
-        for number, key, value, agent, updated in rows
+        for number, key, *value, agent, updated in rows
     ]
 
 
@@ -270,7 +271,7 @@ def _errors(look: Look) -> list[Need]:
             AND NOT EXISTS (SELECT 1 FROM error_solutions y WHERE y.pattern_id = x.id AND y.state <> 3)
             AND EXISTS (
                 SELECT 1 FROM error_reports f WHERE f.id = (
-                    SELECT id FROM error_reports WHERE pattern_id = x.id ORDER BY run_id, agent_id LIMIT 1
+                    SELECT id FROM error_reports WHERE pattern_id = x.id ORDER BY run_id, agent_id NULLS FIRST LIMIT 1
                 ) AND (
                     EXISTS (
                         SELECT 1 FROM error_reports r WHERE r.pattern_id = x.id AND r.run_id = f.run_id

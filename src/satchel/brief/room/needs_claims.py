@@ -11,6 +11,7 @@ from satchel.keep.files.claims import Held
 from satchel.keep.files.places import Place
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.records import Actor
+from satchel.store.transaction import set_of
 
 
 class _Wish(NamedTuple):
@@ -95,6 +96,6 @@ def _sessions(look: Look, numbers: set[int]) -> tuple[set[int], dict[int, str]]:
     """Return which of some sessions are over, and the uids of all."""
     if not numbers:
         return set(), {}
-    found = joining.load(look.transaction, f"s.id IN ({', '.join(map(str, numbers))})", {})
+    found = joining.load(look.transaction, f"s.id IN {set_of(numbers)}", {})
     over = {one.state.id for one in found if joining.is_gone(one, look.now)}
     return over, {one.state.id: one.state.uid.hex() for one in found}

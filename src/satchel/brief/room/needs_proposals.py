@@ -20,6 +20,7 @@ from satchel.keep.entries.records import REVIEW_VERDICT
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
 from satchel.keep.strategies import updates
+from satchel.store.transaction import set_of
 
 _DAYS = 7
 _LOOKED_AT = 200
@@ -128,7 +129,7 @@ def _live(look: Look, sessions: set[int]) -> set[int]:
     """Return which of some sessions are not over."""
     if not sessions:
         return set()
-    found = joining.load(look.transaction, f"s.id IN ({', '.join(map(str, sessions))})", {})
+    found = joining.load(look.transaction, f"s.id IN {set_of(sessions)}", {})
     return {one.state.id for one in found if not joining.is_gone(one, look.now)}
 
 

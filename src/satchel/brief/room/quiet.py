@@ -143,7 +143,7 @@ def _events(look: Look) -> Iterator[int]:
         f"""
         SELECT kind, details, created_at FROM (
             SELECT * FROM events WHERE project_id = :project ORDER BY seq DESC LIMIT {_EVENTS}
-        ) WHERE kind IN ({", ".join(map(str, kinds))}) AND details IS NOT NULL ORDER BY seq
+        ) AS newest WHERE kind IN ({", ".join(map(str, kinds))}) AND details IS NOT NULL ORDER BY seq
         """
     )
     refused: list[Place] = []

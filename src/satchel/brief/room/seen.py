@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from satchel.base.errors import InvalidInput, NotFound, unknown_name
 from satchel.base.records import NamedTuple
@@ -40,7 +40,7 @@ _SEE = """
     INSERT INTO seen (project_id, person_id, kind, item_id, seq, created_at)
     VALUES (:project, :person, :kind, :item, :seq, :now)
     ON CONFLICT (person_id, kind, item_id) DO UPDATE SET
-        created_at = iif(excluded.seq > seq, excluded.created_at, created_at), seq = max(seq, excluded.seq)
+        created_at = excluded.created_at, seq = excluded.seq WHERE excluded.seq > seen.seq
 """
 
 
@@ -112,7 +112,7 @@ def mark(look: Look, refs: Sequence[str], up_to: int) -> None:
         if thing.item == 0:
             kinds = [thing.kind] if thing.kind else [*OF_CHANGES.values()]
             look.transaction.run(
-                f"DELETE FROM seen WHERE person_id = :me AND seq <= :seq AND kind IN ({_listed(kinds)})"
+                f"DELETE FROM seen WHERE person_id = :me AND seq <= :seq AND kind IN ({', '.join(map(str, kinds))})"
                 + (" AND item_id <> 0" if thing.kind else ""),
                 {"me": look.number, "seq": up_to},
             )
@@ -178,7 +178,3 @@ def _found(ref: str, number: int | None) -> int:
     if number is None:
         raise NotFound(f"there is no {ref[:80]} in this project", "Give what the answer calls ref")
     return number
-
-
-def _listed(numbers: Iterable[int]) -> str:
-    return ", ".join(map(str, numbers))

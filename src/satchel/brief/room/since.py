@@ -28,7 +28,7 @@ _OLDER = f"""
     SELECT count(*) FROM (
         SELECT 1 FROM {{table}} WHERE project_id = :project AND seq > :floor
         ORDER BY seq DESC LIMIT {_MOST_OLDER} OFFSET {_LOOKED_AT}
-    )
+    ) AS older
 """
 """Counts the changes that are not looked at, for they are older."""
 
@@ -100,15 +100,15 @@ _DECISIONS = _unseen(
     Kind.DECISION.number,
     "decisions",
     """
-    x.id, x.key, COALESCE(x.value_text, x.value_number), x.status, x.version, l.name, x.rationale, a.name, x.created_at,
+    x.id, x.key, x.value_text, x.value_number, x.status, x.version, l.name, x.rationale, a.name, x.created_at,
     x.updated_at, x.seq, COALESCE(s.seq, 0), COALESCE(s.seen_at, 0),
-    h.revision, COALESCE(h.value_text, h.value_number), h.status, h.version, k.name, h.rationale
+    h.revision, h.value_text, h.value_number, h.status, h.version, k.name, h.rationale
     """,
     where=_NOT_OWN,
     joins="""
         LEFT JOIN decision_history h ON h.decision_id = x.id AND h.revision = (
             SELECT min(n.revision) FROM decision_history n
-            WHERE n.decision_id = x.id AND n.seq >= max(:floor, COALESCE(s.seq, 0))
+            WHERE n.decision_id = x.id AND n.seq >= :floor AND n.seq >= COALESCE(s.seq, 0)
         )
         LEFT JOIN layers l ON l.id = x.layer_id LEFT JOIN layers k ON k.id = h.layer_id
         LEFT JOIN agents a ON a.id = x.agent_id
@@ -120,10 +120,10 @@ _FIELDS = ("value", "status", "version", "layer", "rationale")
 def _decisions(rows: Sequence[Row], mark: Mark) -> list[Changed]:
     found = []
     for row in rows:
-        number, key, *now = row[:7]
-        agent, created, updated, seq, item_seq, item_at, revision, *before = row[7:]
-        value, status, *_ = now
-        value = decided(value)
+        number, key, *now = row[:8]
+        agent, created, updated, seq, item_seq, item_at, revision, *before = row[8:]
+        now[:2], before[:2] = [now[:2]], [before[:2]]
+        value, status = decided(*now[0]), now[1]
         seen_at = max(mark, Mark(item_seq, item_at)).seen_at
         # of its first state it is only known when that was written
         is_new = revision is None or not seen_at or (revision == 1 and created > seen_at)
@@ -138,7 +138,7 @@ def _decisions(rows: Sequence[Row], mark: Mark) -> list[Changed]:
                 agent,
                 updated,
                 seq,
-                before=None if is_new else _cut(decided(before[0])),
+                before=None if is_new else _cut(decided(*before[0])),
                 after=_cut(value),
                 fields=fields,
             )

@@ -6,7 +6,7 @@ from satchel.base.clock import DAY_MS
 from satchel.brief.room.records import SessionDay, Span, Where
 from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.sessions.team import MOST, find_team
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 QUARTER_MS = 15 * 60_000
 """So fine is the timeline: a day has 96 of them."""
@@ -63,19 +63,19 @@ def _hops(sessions: list[int]) -> str:
 
     def first(table: str, where: str, session: str, at: str, until: str = "") -> str:
         return (
-            f"SELECT min(t.created_at) FROM {table} t "
+            f"SELECT min(t.created_at) AS at FROM {table} t "
             f"WHERE t.session_id = {session}{where} AND t.created_at >= {at}{until}"
         )
 
     def following(session: str, at: str) -> str:
         until = f" AND t.created_at < {at} + {QUARTER_MS}"
         here = (f"({first(table, where, session, at, until)})" for table, where in _SOURCES.items())
-        later = (f"COALESCE(({first(table, where, session, at)}), :now + 1)" for table, where in _SOURCES.items())
-        return f"COALESCE({', '.join(here)}, min({', '.join(later)}))"
+        later = (f"{first(table, where, session, at)}" for table, where in _SOURCES.items())
+        return f"COALESCE({', '.join(here)}, (SELECT min(at) FROM ({' UNION ALL '.join(later)}) AS later), :now + 1)"
 
     return f"""
         WITH RECURSIVE hops (session, at) AS (
-            SELECT s.id, {following("s.id", ":began")} FROM sessions s WHERE s.id IN ({", ".join(map(str, sessions))})
+            SELECT s.id, {following("s.id", ":began")} FROM sessions s WHERE s.id IN {set_of(sessions)}
             UNION ALL
             SELECT h.session, {following("h.session", f"(h.at / {QUARTER_MS} + 1) * {QUARTER_MS}")}
             FROM hops h WHERE h.at <= :now

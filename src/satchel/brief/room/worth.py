@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from satchel.base.clock import DAY_MS, iso
@@ -15,7 +16,7 @@ from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.files.records import CHANGES
 from satchel.keep.kinds import KIND_OF, KINDS
 from satchel.keep.patterns.records import SOLUTION_LETTER
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 MOST_SHOWN = 20
 _MOST_NAMED = 5
@@ -80,11 +81,13 @@ def uses(transaction: Transaction, project_id: int) -> Uses:
     ]
     rows = transaction.all(
         f"""
-        SELECT kind, item_id, count(*), sum(window_id IN ({_listed(good)})), min(created_at), max(created_at) FROM (
+        SELECT kind, item_id, count(*),
+            sum(CASE WHEN window_id IN {set_of(good)} THEN 1 ELSE 0 END), min(created_at), max(created_at)
+        FROM (
             SELECT window_id, kind, item_id, created_at FROM deliveries
-            WHERE window_id IN ({_listed(row[0] for row in windows)}) AND kind > 0 ORDER BY window_id DESC
+            WHERE window_id IN {set_of(row[0] for row in windows)} AND kind > 0 ORDER BY window_id DESC
             LIMIT {_DELIVERIES}
-        ) GROUP BY 1, 2
+        ) AS newest GROUP BY 1, 2
         """
     )
     found = {(kind, item): Use(*use) for kind, item, *use in rows}
@@ -93,21 +96,32 @@ def uses(transaction: Transaction, project_id: int) -> Uses:
     return Uses(found, f"The newest {many:,} windows, since {began}" if many > 1 else f"One window, of {began}")
 
 
+def _says(content: str, field: str) -> bool:
+    """Whether an entry that holds an object of JSON says that something is so."""
+    try:
+        said = json.loads(content)
+    except (ValueError, RecursionError):  # a row written by other means
+        return False
+    return isinstance(said, dict) and said.get(field) is True
+
+
 def _successes(transaction: Transaction, project_id: int, since: int) -> dict[tuple[int, int], list[int]]:
     """Return when sessions, and agents without one, were done or passed a review, by the numbers of both, one 0."""
     found: dict[tuple[int, int], list[int]] = {}
     for kind, field in ((SCRATCHPAD, "done"), (REVIEW_VERDICT, "passed")):
         rows = transaction.all(
             f"""
-            SELECT session_id, agent_id, created_at FROM (
+            SELECT session_id, agent_id, created_at, content FROM (
                 SELECT session_id, agent_id, created_at, content FROM context
                 WHERE project_id = :project AND type = {kind} AND created_at >= :since
                 ORDER BY created_at DESC, id DESC LIMIT {_PADS}
-            ) WHERE CASE WHEN json_valid(content) THEN json_extract(content, '$.{field}') END = 1
+            ) AS newest WHERE content LIKE '%"{field}"%true%'
             """,
             {"project": project_id, "since": since - DAY_MS},
         )
-        for session, agent, at in rows:
+        for session, agent, at, content in rows:
+            if not _says(content, field):
+                continue
             found.setdefault((session or 0, 0 if session else agent or 0), []).append(at)
     return found
 
@@ -164,9 +178,9 @@ def helped(transaction: Transaction, project_id: int, looked: Uses) -> Worths:
     counted = transaction.one(
         f"""
         SELECT (SELECT count(*) FROM (
-                SELECT DISTINCT item_kind, item_id FROM corrections WHERE {is_confirmed} LIMIT {_COUNTED}))
-            + (SELECT count(*) FROM (SELECT 1 FROM error_solutions WHERE {has_helped} LIMIT {_COUNTED}))
-            + (SELECT count(*) FROM (SELECT 1 FROM strategies WHERE {is_helpful} LIMIT {_COUNTED}))
+                SELECT DISTINCT item_kind, item_id FROM corrections WHERE {is_confirmed} LIMIT {_COUNTED}) AS confirmed)
+            + (SELECT count(*) FROM (SELECT 1 FROM error_solutions WHERE {has_helped} LIMIT {_COUNTED}) AS helped)
+            + (SELECT count(*) FROM (SELECT 1 FROM strategies WHERE {is_helpful} LIMIT {_COUNTED}) AS helpful)
         """,
         values,
     )
@@ -204,12 +218,12 @@ def sighted(transaction: Transaction, project_id: int) -> Worths:
         {"project": project_id},
     )
     names: dict[int, list[str]] = {}
-    listed = _listed(number for number, _ in rows)
+    these = set_of(number for number, _ in rows)
     for number, name in transaction.all(
         f"""
-        SELECT c.id, a.name FROM context c JOIN agents a ON a.id = c.agent_id WHERE c.id IN ({listed})
+        SELECT c.id, a.name FROM context c JOIN agents a ON a.id = c.agent_id WHERE c.id IN {these}
         UNION ALL
-        SELECT s.entry_id, a.name FROM sightings s JOIN agents a ON a.id = s.agent_id WHERE s.entry_id IN ({listed})
+        SELECT s.entry_id, a.name FROM sightings s JOIN agents a ON a.id = s.agent_id WHERE s.entry_id IN {these}
         """
     ):
         names.setdefault(number, []).append(name)
@@ -269,7 +283,7 @@ def _counts(item: Item) -> bool:
 def _live(transaction: Transaction, items: Iterable[Item]) -> set[Item]:
     """Return those of some items that hold."""
     return _among(
-        transaction, items, "SELECT item_id FROM documents WHERE kind = {kind} AND item_id IN ({items}) AND status = 1"
+        transaction, items, "SELECT item_id FROM documents WHERE kind = {kind} AND item_id IN {items} AND status = 1"
     )
 
 
@@ -278,9 +292,9 @@ _CONFIRMED = f"""
     WHERE item_kind = {{kind}} AND item_id IN ({{items}}) AND action = {CONFIRMED} AND undone_at IS NULL
 """
 _PROVEN_BY = {
-    Kind.ENTRY: "SELECT id FROM context WHERE id IN ({items}) AND seen IS NOT NULL",
-    Kind.STRATEGY: "SELECT id FROM strategies WHERE id IN ({items}) AND helped > 0",
-    Kind.ERROR_PATTERN: "SELECT pattern_id FROM error_solutions WHERE pattern_id IN ({items}) AND confirmed > 0",
+    Kind.ENTRY: "SELECT id FROM context WHERE id IN {items} AND seen IS NOT NULL",
+    Kind.STRATEGY: "SELECT id FROM strategies WHERE id IN {items} AND helped > 0",
+    Kind.ERROR_PATTERN: "SELECT pattern_id FROM error_solutions WHERE pattern_id IN {items} AND confirmed > 0",
 }
 
 
@@ -300,7 +314,7 @@ def _among(transaction: Transaction, items: Iterable[Item], statement: str) -> s
     return {
         (kind, number)
         for kind, numbers in of_kind.items()
-        for (number,) in transaction.all(statement.format(kind=kind, items=_listed(numbers)))
+        for (number,) in transaction.all(statement.format(kind=kind, items=set_of(numbers)))
     }
 
 
@@ -337,7 +351,3 @@ def _times(number: int, noun: str = "") -> str:
     if noun:
         return f"{number:,} {noun}{'s' * (number != 1)}"
     return "once" if number == 1 else "twice" if number == 2 else f"{number:,} times"
-
-
-def _listed(numbers: Iterable[int]) -> str:
-    return ", ".join(map(str, numbers))

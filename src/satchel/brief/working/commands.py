@@ -124,8 +124,9 @@ def fail(
             VALUES (:session, :command, :pattern, :solution, :now)
             ON CONFLICT (session_id, command) DO UPDATE SET
                 pattern_id = excluded.pattern_id, created_at = excluded.created_at, acted_at = NULL,
-                solution_id = CASE WHEN pattern_id = excluded.pattern_id AND acted_at IS NULL
-                    THEN COALESCE(excluded.solution_id, solution_id) ELSE excluded.solution_id END
+                solution_id = CASE
+                    WHEN failed_commands.pattern_id = excluded.pattern_id AND failed_commands.acted_at IS NULL
+                    THEN COALESCE(excluded.solution_id, failed_commands.solution_id) ELSE excluded.solution_id END
             """,
             {
                 "session": scene.actor.session,

@@ -14,7 +14,7 @@ from satchel.find.search import SUNK, Scope
 from satchel.find.words import WORD
 from satchel.keep import deliveries
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 _MOST_FOUND = 12
 _MOST_SHOWN = 2
@@ -81,8 +81,8 @@ class _Found(NamedTuple):
 
     @property
     def listed(self) -> str:
-        """Their numbers for an IN list."""
-        return ", ".join(map(str, self.met))
+        """Their numbers, for IN."""
+        return set_of(self.met)
 
 
 def find(
@@ -144,7 +144,7 @@ def _are_alike(text: str, other: str) -> bool:
 
 def _notes(found: _Found) -> list[Item]:
     rows = found.transaction.all(
-        f"SELECT {notes.COLUMNS} FROM {notes.SOURCE} WHERE c.id IN ({found.listed}) AND c.superseded_by IS NULL"
+        f"SELECT {notes.COLUMNS} FROM {notes.SOURCE} WHERE c.id IN {found.listed} AND c.superseded_by IS NULL"
     )
     some = [notes.Note(*row) for row in rows]
     standing = notes.standing(found.transaction, found.files_root, some, found.is_over)
@@ -164,7 +164,7 @@ def _decisions(found: _Found) -> list[Item]:
     rows = found.transaction.all(
         f"""
         SELECT id, seq, key, value_text, value_number, rationale FROM decisions
-        WHERE id IN ({found.listed}) AND status = {STATUSES.index("active") + 1}
+        WHERE id IN {found.listed} AND status = {STATUSES.index("active") + 1}
         """
     )
     return [
@@ -179,7 +179,7 @@ def _decisions(found: _Found) -> list[Item]:
 
 
 def _constraints(found: _Found) -> list[Item]:
-    rows = found.transaction.all(f"SELECT id, seq, text FROM constraints WHERE id IN ({found.listed}) AND active = 1")
+    rows = found.transaction.all(f"SELECT id, seq, text FROM constraints WHERE id IN {found.listed} AND active = 1")
     return [Item(found.met[number], seq, f"{Kind.CONSTRAINT.ref(number)} rule", text) for number, seq, text in rows]
 
 
@@ -189,7 +189,7 @@ def _errors(found: _Found) -> list[Item]:
     rows = found.transaction.all(
         f"""
         SELECT id, seq, project_id, error_type, message FROM error_patterns
-        WHERE id IN ({found.listed}) AND expires_at > :now
+        WHERE id IN {found.listed} AND expires_at > :now
         """,
         {"now": found.now},
     )
@@ -206,7 +206,7 @@ def _strategies(found: _Found) -> list[Item]:
     rows = found.transaction.all(
         f"""
         SELECT id, seq, topic, insight FROM strategies
-        WHERE id IN ({found.listed}) AND superseded_by IS NULL AND helped >= not_helped
+        WHERE id IN {found.listed} AND superseded_by IS NULL AND helped >= not_helped
         """
     )
     return [

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import anyio
-import apsw
 from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -182,7 +181,7 @@ class _Stream(Response):
                 await self._tell(send)
             except SatchelError as error:
                 await self._say(send, _lines("failed", _problem(error)))
-            except (apsw.Error, OSError) as error:
+            except (self._listener.workplace.engine.faults, OSError) as error:
                 _log.exception("reading for a listener failed")
                 failed = SatchelError(f"reading the store failed: {error}", "Read anew, then listen again")
                 await self._say(send, _lines("failed", _problem(failed)))

@@ -17,7 +17,7 @@ from satchel.keep.constraints.records import ACTIVE, COLUMNS, INACTIVE, SOURCE, 
 from satchel.keep.corrections import log
 from satchel.keep.projects import Workplace, next_seq
 from satchel.keep.texts import check_content
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +113,7 @@ def notes_on_similar(transaction: Transaction, project_id: int, text: str, old: 
 
 
 def _active_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    return dict(
-        transaction.all(f"SELECT id, text FROM constraints WHERE active = 1 AND id IN ({', '.join(map(str, numbers))})")
-    )
+    return dict(transaction.all(f"SELECT id, text FROM constraints WHERE active = 1 AND id IN {set_of(numbers)}"))
 
 
 def check_replaceable(transaction: Transaction, project_id: int, number: int, by: log.Corrector) -> None:
@@ -195,7 +193,7 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
 
 def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
     """Return what can be searched of constraints, by their numbers; those that are gone are left out."""
-    rows = transaction.all(f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.id IN ({', '.join(map(str, numbers))})")
+    rows = transaction.all(f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.id IN {set_of(numbers)}")
     tags = tags_of(transaction, [row[0] for row in rows])
     return {row[0]: _searchable(row[4], row[3], row[6], tags.get(row[0], ())) for row in rows}
 
@@ -232,7 +230,7 @@ def tags_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, tuple
     rows = transaction.all(
         f"""
         SELECT j.constraint_id, n.name FROM constraint_tags j JOIN tags n ON n.id = j.tag_id
-        WHERE j.constraint_id IN ({", ".join(map(str, numbers))}) ORDER BY n.folded
+        WHERE j.constraint_id IN {set_of(numbers)} ORDER BY n.folded
         """
     )
     found: dict[int, list[str]] = {}

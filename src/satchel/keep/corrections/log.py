@@ -12,7 +12,7 @@ from satchel.base.vocabulary import HUMAN
 from satchel.find.kind import Kind
 from satchel.keep.names import is_persons
 from satchel.keep.projects import next_seq
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 SUPERSEDED, RETRACTED, CONFIRMED = 1, 2, 3
 """What a correction did, as the table numbers it."""
@@ -70,9 +70,10 @@ def record(
     if heir is not None:
         transaction.run(
             """
-            INSERT OR IGNORE INTO pins (project_id, kind, item_id, agent_id, created_at)
+            INSERT INTO pins (project_id, kind, item_id, agent_id, created_at)
             SELECT project_id, kind, :heir, agent_id, created_at FROM pins
             WHERE project_id = :project AND kind = :kind AND item_id = :item
+            ON CONFLICT DO NOTHING
             """,
             {"heir": heir, "project": project_id, "kind": item[0].number, "item": item[1]},
         )
@@ -129,8 +130,8 @@ def take_back(transaction: Transaction, project_id: int, number: int, now: int) 
 def forget(transaction: Transaction, kind: Kind, numbers: Sequence[int]) -> None:
     """Remove what was recorded of items that are removed."""
     if numbers:
-        these = ", ".join(map(str, numbers))
-        where = f"item_kind = {kind.number} AND (item_id IN ({these}) OR heir_id IN ({these}))"
+        these = set_of(numbers)
+        where = f"item_kind = {kind.number} AND (item_id IN {these} OR heir_id IN {these})"
         transaction.run(f"DELETE FROM corrections WHERE {where}")
 
 

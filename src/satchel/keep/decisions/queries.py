@@ -19,7 +19,7 @@ from satchel.keep.decisions.state import COLUMNS, SOURCE, currents, status_numbe
 from satchel.keep.decisions.updates import decision
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Transaction, set_of
 
 
 class DecisionFilters(ListFilters, total=False):
@@ -121,7 +121,7 @@ def _with_all(view: View, tags: Sequence[int], status: int | None) -> tuple[Sequ
         view.transaction.all(
             f"""
             SELECT name_id, sum(decisions) FROM decision_counts
-            WHERE project_id = :project AND dimension = 2 AND name_id IN ({", ".join(map(str, tags))}) GROUP BY name_id
+            WHERE project_id = :project AND dimension = 2 AND name_id IN {set_of(tags)} GROUP BY name_id
             """,
             view.values,
         )

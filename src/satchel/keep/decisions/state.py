@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from satchel.base.errors import unknown_name
 from satchel.base.records import dataclass
 from satchel.keep.decisions.records import DEFAULT_VERSION, STATUSES, Value
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Transaction, set_of
 
 ACTIVE, DEPRECATED, DRAFT = 1, 2, 3
 
@@ -131,7 +131,7 @@ def _names(
         return {}
     rows = transaction.all(
         f"SELECT j.decision_id, n.id, n.name FROM {junction} j JOIN {table} n ON n.id = j.{column} "
-        f"WHERE j.decision_id IN ({', '.join(map(str, numbers))})"
+        f"WHERE j.decision_id IN {set_of(numbers)}"
     )
     found: dict[int, list[Named]] = {}
     for decision, number, name in rows:

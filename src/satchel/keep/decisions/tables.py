@@ -12,7 +12,7 @@ from satchel.find.kind import Kind
 from satchel.keep.decisions.records import Value
 from satchel.keep.decisions.state import COLUMNS, SOURCE, Current, Named, State, currents
 from satchel.keep.projects import next_seq
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 _PROJECT, _LAYER, _TAG, _SCOPE = 0, 1, 2, 3
 """The dimensions of ``decision_counts``."""
@@ -153,7 +153,7 @@ def withdraw(transaction: Transaction, project_id: int, numbers: Sequence[int]) 
 
 def _load(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> dict[int, Current]:
     rows = transaction.all(
-        f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.project_id = :project AND c.id IN ({', '.join(map(str, numbers))})",
+        f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.project_id = :project AND c.id IN {set_of(numbers)}",
         {"project": project_id},
     )
     return currents(transaction, rows)
@@ -161,7 +161,7 @@ def _load(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> 
 
 def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
     """Return what can be searched of decisions, by their numbers; those that are gone are left out."""
-    rows = transaction.all(f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.id IN ({', '.join(map(str, numbers))})")
+    rows = transaction.all(f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.id IN {set_of(numbers)}")
     return {number: _searchable(current) for number, current in currents(transaction, rows).items()}
 
 

@@ -29,7 +29,7 @@ from satchel.keep.decisions.state import ACTIVE, DEPRECATED, DRAFT, Current, Nam
 from satchel.keep.names import check_identifier, check_names, ensure_layer, ensure_name
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, named_secret
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 _MAX_SIMILAR = 5
 
@@ -293,7 +293,7 @@ def _values_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, st
     return dict(
         transaction.all(
             "SELECT id, value_text FROM decisions "
-            f"WHERE value_text IS NOT NULL AND status <> {DEPRECATED} AND id IN ({', '.join(map(str, numbers))})"
+            f"WHERE value_text IS NOT NULL AND status <> {DEPRECATED} AND id IN {set_of(numbers)}"
         )
     )
 

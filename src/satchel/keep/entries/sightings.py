@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from satchel.base.records import replace
 from satchel.find.kind import Kind
 from satchel.keep.entries.records import COMPARED_TYPES, ERROR, Entry, Prepared, Writer
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 _LEAST_WORDS = 3
 """A text of fewer words, such as ``done``, says too little to be the same thing twice."""
@@ -134,7 +134,7 @@ def with_names(transaction: Transaction, entries: Iterable[Entry]) -> tuple[Entr
     rows = transaction.all(
         f"""
         SELECT s.entry_id, a.name FROM sightings s JOIN agents a ON a.id = s.agent_id
-        WHERE s.entry_id IN ({", ".join(map(str, often))}) ORDER BY s.id
+        WHERE s.entry_id IN {set_of(often)} ORDER BY s.id
         """
     )
     names = {entry.id: [entry.agent] if entry.agent else [] for entry in entries}

@@ -13,7 +13,7 @@ from satchel.find.kind import Kind
 from satchel.keep import names, paths
 from satchel.keep.files.records import CHANGES, FileChange
 from satchel.keep.projects import next_seq
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Transaction, set_of
 
 COLUMNS = """
     c.id, c.uid, c.seq, f.path, c.change, a.name, c.worktree, l.name, c.description, c.created_at, c.expires_at
@@ -213,7 +213,7 @@ def last_recorded(transaction: Transaction, project_id: int, file: str, worktree
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
     """Remove changes with their documents."""
     transaction.run(
-        f"DELETE FROM file_changes WHERE project_id = :project AND id IN ({', '.join(map(str, numbers))})",
+        f"DELETE FROM file_changes WHERE project_id = :project AND id IN {set_of(numbers)}",
         {"project": project_id},
     )
     documents.remove(transaction, Kind.FILE_CHANGE, numbers)
@@ -227,7 +227,7 @@ DOCUMENTS = documents.Source(
     Kind.FILE_CHANGE,
     "path, description",
     _searchable,
-    joined="JOIN (SELECT id AS file_id, path FROM files) USING (file_id)",
+    joined="JOIN (SELECT id AS file_id, path FROM files) AS paths USING (file_id)",
     type="change",
     agent_id="agent_id",
     file="path",

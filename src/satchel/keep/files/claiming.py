@@ -65,7 +65,7 @@ def attempt(transaction: Transaction, work: Workplace, ask: Ask, waiter: int | N
         from satchel.keep.files import refusals
 
         refusals.end(transaction, project.id, actor, spelled, now)
-    expiry.sweep_now_and_then(work.engine, transaction, now)
+    expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
     return replace(claimed, claimed_at=now)
 
 

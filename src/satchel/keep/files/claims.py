@@ -17,7 +17,7 @@ from satchel.keep.files.presence import is_anything_claimed
 from satchel.keep.files.records import Claim, Claimed
 from satchel.keep.projects import Project, next_seq
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Transaction, set_of
 
 _COLUMNS = """
     c.id, c.uid, c.seq, c.path, c.is_key, c.exclusive, c.automatic, a.name, c.worktree, c.reason, c.created_at,
@@ -279,14 +279,15 @@ def grant(
             numbers.append(renewed.claim.id)
             transaction.run(
                 """
-                UPDATE file_claims SET seq = :seq, exclusive = :exclusive, automatic = min(automatic, :automatic),
-                    expires_at = CASE WHEN :automatic THEN max(expires_at, :expires_at) ELSE :expires_at END,
+                UPDATE file_claims SET seq = :seq, exclusive = :exclusive, automatic = automatic * :automatic,
+                    expires_at = CASE WHEN :automatic = 1 AND expires_at > :expires_at THEN expires_at
+                        ELSE :expires_at END,
                     reason = COALESCE(:reason, reason), session_id = COALESCE(:session_id, session_id)
                 WHERE id = :id
                 """,
                 {**values, "seq": seq, "id": renewed.claim.id},
             )
-    rows = transaction.all(f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.id IN ({', '.join(map(str, numbers))})")
+    rows = transaction.all(f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.id IN {set_of(numbers)}")
     kept = {row[0]: _claim(row) for row in rows}
     elsewhere = tuple(held.claim for held in seen.elsewhere)
     return Claimed(
@@ -326,7 +327,8 @@ def _take_into_session(
         transaction.run("DELETE FROM file_claims WHERE id = :id", {"id": held.claim.id})
         transaction.run(
             """
-            UPDATE file_claims SET exclusive = max(exclusive, :exclusive), expires_at = max(expires_at, :expires_at)
+            UPDATE file_claims SET exclusive = CASE WHEN :exclusive = 1 THEN 1 ELSE exclusive END,
+                expires_at = CASE WHEN expires_at > :expires_at THEN expires_at ELSE :expires_at END
             WHERE id = :id
             """,
             {"exclusive": int(held.claim.exclusive), "expires_at": held.claim.expires_at, "id": stays.claim.id},
@@ -340,8 +342,7 @@ def _of_ended_sessions(transaction: Transaction, claims: Sequence[Held], now: in
         return []
     from satchel.keep.sessions import joining
 
-    listed = ", ".join(map(str, sessions))
-    found = joining.load(transaction, f"s.id IN ({listed})", {})
+    found = joining.load(transaction, f"s.id IN {set_of(sessions)}", {})
     over = sessions - {one.state.id for one in found if not joining.is_gone(one, now)}
     return [held for held in claims if held.session in over]
 
@@ -399,7 +400,7 @@ def listed(
     where, values = ("c.project_id = :project AND c.expires_at > :now", {}) if place is None else _overlap([place])
     values |= {"project": project.id, "now": now, "limit": limit, "offset": offset}
     if holders is not None:
-        where += f" AND c.agent_id IN ({', '.join(map(str, holders))})"
+        where += f" AND c.agent_id IN {set_of(holders)}"
     total = transaction.one(f"SELECT count(*) FROM file_claims c WHERE {where}", values)
     rows = transaction.all(
         f"SELECT {_COLUMNS} FROM {_JOINED} WHERE {where} "

@@ -11,7 +11,7 @@ from satchel.keep.files import claims, waiters
 from satchel.keep.files.places import Place
 from satchel.keep.files.records import Wish
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 
 class Refusal(NamedTuple):
@@ -90,11 +90,10 @@ def of_held(transaction: Transaction, project_id: int, actor: Actor, now: int) -
 
 def tell(transaction: Transaction, numbers: Sequence[int], now: int) -> set[int]:
     """Record that their holder was told of refusals, and return the numbers of those of which it was not before."""
-    listed = ", ".join(map(str, numbers))
     return {
         row[0]
         for row in transaction.all(
-            f"UPDATE claim_refusals SET told_at = :now WHERE id IN ({listed}) AND told_at IS NULL RETURNING id",
+            f"UPDATE claim_refusals SET told_at = :now WHERE id IN {set_of(numbers)} AND told_at IS NULL RETURNING id",
             {"now": now},
         )
     }
@@ -102,8 +101,8 @@ def tell(transaction: Transaction, numbers: Sequence[int], now: int) -> set[int]
 
 def forget(transaction: Transaction, numbers: Sequence[int]) -> set[int]:
     """Remove refusals, and return the numbers of those that were still there."""
-    listed = ", ".join(map(str, numbers))
-    return {row[0] for row in transaction.all(f"DELETE FROM claim_refusals WHERE id IN ({listed}) RETURNING id")}
+    rows = transaction.all(f"DELETE FROM claim_refusals WHERE id IN {set_of(numbers)} RETURNING id")
+    return {row[0] for row in rows}
 
 
 def end(transaction: Transaction, project_id: int, actor: Actor, places: Iterable[Place], now: int) -> None:

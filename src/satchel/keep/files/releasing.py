@@ -33,13 +33,17 @@ def release(
     Raises:
         Conflict: the claim has ended since, or was renewed.
     """
+    try:
+        uid = bytes.fromhex(session)
+    except ValueError:
+        uid = b""
     rows = transaction.all(
         """
         SELECT c.id, a.name, a.id, c.expires_at, c.automatic FROM file_claims c
         JOIN agents a ON a.id = c.agent_id JOIN sessions s ON s.id = c.session_id
-        WHERE c.project_id = :project AND hex(s.uid) = upper(:session) AND c.path = :path AND c.expires_at > :now
+        WHERE c.project_id = :project AND s.uid = :session AND c.path = :path AND c.expires_at > :now
         """,
-        {"project": project_id, "session": session, "path": path, "now": now},
+        {"project": project_id, "session": uid, "path": path, "now": now},
     )
     if not rows:
         raise Conflict(f"the claim on {path} has ended meanwhile", "Nothing was changed, and nothing is to be done")

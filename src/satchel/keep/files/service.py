@@ -101,7 +101,7 @@ class Files(Service):
             known = None if layer is None else names.ensure_layer(transaction, work, project.id, layer, now)
             described = None if text is None else text.text
             made = self._insert(transaction, project.id, actor, place, change, described, known)
-            expiry.sweep_now_and_then(work.engine, transaction, now)
+            expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
         return made if text is None else replace(made, notes=text.notes)
 
     def check_commit(self, names: Sequence[str], *, denies: bool) -> CommitCheck:

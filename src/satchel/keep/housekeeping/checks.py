@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import apsw
-
 from satchel.base.errors import SatchelError, StoreDamaged, StoreForeign, StoreMissing, Untrusted
 from satchel.base.records import dataclass
 from satchel.find.index import is_about_index
@@ -213,7 +211,7 @@ def _guarded(name: str, examination: Callable[[Engine], Check], engine: Engine) 
         return _beyond_repair(name, error.problem, engine)
     except SatchelError as error:
         return Check(name, "failed", f"{error.problem}; {error.remedy}")
-    except (LookupError, TypeError, ValueError, AssertionError, apsw.Error) as error:
+    except (LookupError, TypeError, ValueError, AssertionError, engine.faults) as error:
         # a value that no column of ours can hold: the row was changed below all rules
         return _beyond_repair(name, f"the rows are not as Satchel writes them ({one_line(error)})", engine)
 

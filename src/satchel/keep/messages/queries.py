@@ -27,7 +27,7 @@ from satchel.keep.messages.visibility import (
 )
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import find_authors
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Transaction, set_of
 
 
 class MessageFilters(ListFilters, total=False):
@@ -158,7 +158,7 @@ def _arms(view: View) -> tuple[Sequence[int], int] | None:
     # no more columns than the indexes hold
     columns = "id, seq" if asked.after_seq is not None else "id, created_at"
     limited = " UNION ALL ".join(
-        f"SELECT * FROM (SELECT {columns} FROM agent_messages m WHERE {arm} ORDER BY {order} LIMIT {top})"
+        f"SELECT * FROM (SELECT {columns} FROM agent_messages m WHERE {arm} ORDER BY {order} LIMIT {top}) AS arm"
         for arm, top in zip(arms, tops, strict=True)
     )
     rows = view.transaction.all(
@@ -259,12 +259,12 @@ def _with_fates(
     """
     if not messages:
         return ()
-    numbers = ", ".join(str(one.id) for one in messages)
+    numbers = set_of(one.id for one in messages)
     by_reader = "" if reader is None else "AND from_agent_id = :me"
     rows = transaction.all(
         f"""
         WITH sent AS (
-            SELECT id, to_agent_id FROM agent_messages WHERE id IN ({numbers}) {by_reader}
+            SELECT id, to_agent_id FROM agent_messages WHERE id IN {numbers} {by_reader}
         ), known AS (
             SELECT r.message_id AS id, r.agent_id FROM message_reads r JOIN sent ON sent.id = r.message_id
             UNION
@@ -274,7 +274,7 @@ def _with_fates(
         SELECT known.id, a.name, NULL FROM known JOIN agents a ON a.id = known.agent_id
         UNION ALL
         SELECT reply_to, NULL, max(id) FROM agent_messages
-        WHERE reply_to IN ({numbers}) AND +expires_at > :now GROUP BY reply_to
+        WHERE reply_to IN {numbers} AND +expires_at > :now GROUP BY reply_to
         """,
         {"project": project_id, "me": reader, "now": now},
     )

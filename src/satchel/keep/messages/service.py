@@ -20,7 +20,7 @@ from satchel.keep.messages.visibility import Reader
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import acting_named, agents_of_client, is_unnamed, reader_name, silent_sessions
 from satchel.keep.texts import check_content
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
     from satchel.keep.messages.queries import MessageFilters
@@ -98,7 +98,7 @@ class Messages(Service):
             stored = updates.insert(transaction, project.id, draft, now, work.retention)
             notes = (*content.notes, *payload_notes, *told)
             kept = queries.load(transaction, Reader(project.id, sender_id, now), stored.id)
-            expiry.sweep_now_and_then(work.engine, transaction, now)
+            expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
         return replace(kept, notes=tuple(dict.fromkeys(notes)))
 
     def inbox(
@@ -190,7 +190,7 @@ class Messages(Service):
                 updates.mark(transaction, number, unread, now)
             foreign = visibility.foreign(transaction, reader, numbers) if numbers else set()
             left = visibility.count(transaction, reader).unread
-            expiry.sweep_now_and_then(work.engine, transaction, now)
+            expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
         return _sorted_out(name, numbers or sorted(seen), seen, foreign, left)
 
     def mark_unread(self, refs: Sequence[str | int], *, agent: str | None = None) -> tuple[str, ...]:
@@ -214,7 +214,7 @@ class Messages(Service):
             reader = None if project is None or name is None else names.find_agent(transaction, project.id, name)
             rows = transaction.all(
                 "DELETE FROM message_reads "
-                f"WHERE agent_id = :reader AND message_id IN ({', '.join(map(str, numbers))}) RETURNING message_id",
+                f"WHERE agent_id = :reader AND message_id IN {set_of(numbers)} RETURNING message_id",
                 {"reader": reader},
             )
         return tuple(Kind.MESSAGE.ref(number) for (number,) in sorted(rows))

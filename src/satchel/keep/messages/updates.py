@@ -16,7 +16,7 @@ from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.projects import next_seq
 from satchel.keep.texts import check_json, check_size, json_texts, map_texts, parse_json, storable_json, to_json
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +248,7 @@ DOCUMENTS = documents.Source(
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
     """Remove messages with their documents and all reads of them; replies to them stay."""
-    listed = ", ".join(map(str, numbers))
     transaction.run(
-        f"DELETE FROM agent_messages WHERE project_id = :project AND id IN ({listed})", {"project": project_id}
+        f"DELETE FROM agent_messages WHERE project_id = :project AND id IN {set_of(numbers)}", {"project": project_id}
     )
     documents.remove(transaction, Kind.MESSAGE, numbers)

@@ -11,7 +11,7 @@ from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.keep.messages import presence
 from satchel.keep.messages.presence import PERSONS
 from satchel.keep.names import is_persons
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
     from satchel.keep.messages.updates import Unread
@@ -110,14 +110,14 @@ def unread_by_sender(
     newest = " UNION ALL ".join(
         f"""
         SELECT * FROM (SELECT m.from_agent_id AS sender, m.priority FROM agent_messages m
-        WHERE {arm} AND {ALIVE} AND {UNREAD} AND NOT {seen} ORDER BY m.created_at DESC, m.id DESC LIMIT {most})
+        WHERE {arm} AND {ALIVE} AND {UNREAD} AND NOT {seen} ORDER BY m.created_at DESC, m.id DESC LIMIT {most}) AS arm
         """
         for arm in ARMS
     )
     return transaction.all(
         f"""
         SELECT (SELECT name FROM agents WHERE id = sender), count(*), count(*) FILTER (WHERE priority = {_CRITICAL})
-        FROM ({newest}) GROUP BY sender ORDER BY 2 DESC, 1
+        FROM ({newest}) AS newest GROUP BY sender ORDER BY 2 DESC, 1 NULLS FIRST
         """,
         {**reader.values, **values},
     )
@@ -135,13 +135,14 @@ def newest_unseen(
     either = " UNION ALL ".join(
         f"""
         SELECT * FROM (SELECT m.id, m.seq, m.from_agent_id AS sender, m.message, m.created_at FROM agent_messages m
-        WHERE {arm} AND {ALIVE} AND {UNREAD} AND NOT {seen} ORDER BY m.created_at DESC, m.id DESC LIMIT {most})
+        WHERE {arm} AND {ALIVE} AND {UNREAD} AND NOT {seen} ORDER BY m.created_at DESC, m.id DESC LIMIT {most}) AS arm
         """
         for arm in ARMS
     )
     return transaction.all(
         f"""
-        SELECT id, seq, (SELECT name FROM agents WHERE agents.id = sender), message FROM ({either})
+        SELECT id, seq, (SELECT name FROM agents WHERE agents.id = sender), message
+        FROM ({either}) AS newest
         ORDER BY created_at DESC, id DESC LIMIT {most}
         """,
         {**reader.values, **values},
@@ -169,9 +170,9 @@ def find_unread(transaction: Transaction, reader: Reader, numbers: Sequence[int]
             reader.values,
         )
     else:
-        listed = ", ".join(map(str, numbers))
         rows = transaction.all(
-            f"SELECT {columns} FROM agent_messages m WHERE m.id IN ({listed}) AND {IS_MINE} AND {ALIVE} AND {NOT_GONE}",
+            f"SELECT {columns} FROM agent_messages m "
+            f"WHERE m.id IN {set_of(numbers)} AND {IS_MINE} AND {ALIVE} AND {NOT_GONE}",
             reader.values,
         )
     return {
@@ -185,8 +186,8 @@ def foreign(transaction: Transaction, reader: Reader, numbers: Sequence[int]) ->
     rows = transaction.all(
         f"""
         SELECT m.id FROM agent_messages m
-        WHERE m.id IN ({", ".join(map(str, numbers))}) AND m.project_id = :project AND m.expires_at > :now
-            AND NOT COALESCE({_TO_ME}, 0)
+        WHERE m.id IN {set_of(numbers)} AND m.project_id = :project AND m.expires_at > :now
+            AND NOT COALESCE({_TO_ME}, FALSE)
         """,
         reader.values,
     )

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-import apsw
-
 from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass, replace
 from satchel.base.text import fold
@@ -24,6 +22,7 @@ from satchel.keep.moving.states import Judgement, Source, State
 from satchel.keep.moving.verdicts import Outcome, Verdict
 from satchel.keep.projects import next_seq
 from satchel.keep.texts import storable_json
+from satchel.store.transaction import RuleBroken, set_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,24 +109,25 @@ class Batch:
         table, project = self._kind.table, self._reading.project
         if not incoming:
             return {}
-        listed = ", ".join(f"x'{one.uid.hex()}'" for one in incoming)
         # the plus keeps SQLite from going through all of the project: of a million notes that took 0.3 s
         found: dict[bytes, int] = dict(
             self._transaction.all(
-                f"SELECT uid, id FROM {table} WHERE uid IN ({listed}) AND +project_id = :project", {"project": project}
+                f"SELECT uid, id FROM {table} "
+                f"WHERE uid IN {set_of(one.uid for one in incoming)} AND +project_id = :project",
+                {"project": project},
             )
         )
         if self._kind.expires and self._drop_expired(found.values()):
             return self._find(incoming)
         if self._kind.key is None:
             return found
-        keys = json.dumps([one.key for one in incoming])
+        keys = {f"key{place}": one.key for place, one in enumerate(incoming)}
         column = self._kind.key[0]
         by_key: dict[object, int] = dict(
             self._transaction.all(
                 f"SELECT {column}, id FROM {table} "
-                f"WHERE project_id = :project AND {column} IN (SELECT value FROM json_each(:keys))",
-                {"project": project, "keys": keys},
+                f"WHERE project_id = :project AND {column} IN ({', '.join(f':{name}' for name in keys)})",
+                {"project": project, **keys},
             )
         )
         if self._kind.expires and self._drop_expired(by_key.values()):
@@ -137,7 +137,7 @@ class Batch:
     def _drop_expired(self, numbers: Iterable[int]) -> bool:
         """Remove what is here no more but for its row, so that it comes anew; whether there was any."""
         rows = self._transaction.all(
-            f"SELECT id FROM {self._kind.table} WHERE id IN ({', '.join(map(str, numbers))}) AND expires_at <= :now",
+            f"SELECT id FROM {self._kind.table} WHERE id IN {set_of(numbers)} AND expires_at <= :now",
             {"now": self._reading.now},
         )
         if rows and self._kind.documents is not None:
@@ -222,29 +222,22 @@ class Batch:
 
     def _kept_whole(self, write: Callable[[], None]) -> bool:
         """Write something wholly or not at all; whether the tables' rules allow it."""
-        transaction = self._transaction
         verdicts, seen = len(self._verdicts), len(self._seen)
-        transaction.run("SAVEPOINT taking")
         try:
-            write()
-        except apsw.ConstraintError:
-            transaction.run("ROLLBACK TO taking")
-            transaction.forget()
+            with self._transaction.savepoint():
+                write()
+        except RuleBroken:
             self._reading.forget()
             del self._verdicts[verdicts:], self._seen[seen:]
             return False
-        finally:
-            transaction.run("RELEASE taking")
         return True
 
     def _write(self, new: Sequence[_New], notes: Sequence[tuple[str, ...]]) -> None:
         kind, transaction, project = self._kind, self._transaction, self._reading.project
-        row = transaction.one("SELECT seq FROM sqlite_sequence WHERE name = :table", {"table": kind.table})
-        first = (row[0] if row else 0) + 1
         is_found = kind.documents is not None
         has_seq = kind.table not in _WITHOUT_SEQ
         seq = next_seq(transaction, project, len(new), documents=len(new) if is_found else 0)
-        numbers = range(first, first + len(new))
+        numbers = transaction.reserve(kind.table, len(new))
         rows = []
         unresolved = []
         for place, (number, (one, columns, _, links, _)) in enumerate(zip(numbers, new, strict=True)):
@@ -261,8 +254,10 @@ class Batch:
         if kind.enter is not None:
             kind.enter(transaction, project, numbers)
         if kind.documents is not None:
-            for document in KINDS[kind.documents].load(transaction, first - 1, len(new)):
-                documents.add(transaction, document, is_counted=True)
+            load, written = KINDS[kind.documents].load, set(numbers)
+            for document in load(transaction, numbers[0] - 1, numbers[-1] - numbers[0] + 1):
+                if document.item_id in written:
+                    documents.add(transaction, document, is_counted=True)
         if kind.name in _REMEMBERED:
             transaction.forget()
         self._remember_new(new, numbers)
@@ -297,8 +292,9 @@ class Batch:
         """Keep links to what is not here, and link what waits for the new items."""
         kind, transaction, project = self._kind, self._transaction, self._reading.project
         transaction.many(
-            "INSERT OR REPLACE INTO unresolved_links (project_id, kind, item_id, field, target) "
-            "VALUES (:project, :kind, :item, :field, :target)",
+            "INSERT INTO unresolved_links (project_id, kind, item_id, field, target) "
+            "VALUES (:project, :kind, :item, :field, :target) ON CONFLICT (kind, item_id, field) "
+            "DO UPDATE SET project_id = excluded.project_id, target = excluded.target",
             [
                 {"project": project, "kind": kind.name, "item": number, "field": name, "target": target}
                 for number, name, target in unresolved
@@ -308,10 +304,9 @@ class Batch:
             self._resolve(new)
 
     def _resolve(self, new: dict[bytes, int]) -> None:
-        listed = ", ".join(f"x'{uid.hex()}'" for uid in new)
         waiting = self._transaction.all(
             f"SELECT kind, item_id, field, target FROM unresolved_links "
-            f"WHERE project_id = :project AND target IN ({listed})",
+            f"WHERE project_id = :project AND target IN {set_of(new)}",
             {"project": self._reading.project},
         )
         for name, item, field_name, target in waiting:
@@ -420,8 +415,9 @@ class Batch:
         columns = {name: value for name, value in row.items() if name not in merged}
         if kind.table not in _WITHOUT_SEQ:
             columns["seq"] = next_seq(transaction, project)
+        assigned = ", ".join(f'"{name}" = :{name}' for name in columns)
         transaction.run(
-            f"UPDATE {kind.table} SET {', '.join(f'{name} = :{name}' for name in columns)} WHERE id = :id",
+            f"UPDATE {kind.table} SET {assigned} WHERE id = :id",
             {**columns, "id": number},
         )
         for part in kind.parts:
@@ -453,28 +449,30 @@ class Batch:
         for field in kind.fields:
             if field.merge not in {MAX, MIN, FILL} or row[field.kept_in] is None or one.line.get(field.name) is None:
                 continue
-            better = {MAX: f"OR :value > {field.kept_in}", MIN: f"OR :value < {field.kept_in}"}.get(field.merge, "")
+            better = {MAX: f'OR :value > "{field.kept_in}"', MIN: f'OR :value < "{field.kept_in}"'}.get(field.merge, "")
             if transaction.execute(
-                f"UPDATE {kind.table} SET {field.kept_in} = :value "
-                f"WHERE id = :id AND ({field.kept_in} IS NULL {better})",
+                f'UPDATE {kind.table} SET "{field.kept_in}" = :value '
+                f'WHERE id = :id AND ("{field.kept_in}" IS NULL {better})',
                 {"value": row[field.kept_in], "id": number},
             ):
                 changed.append(field.name)
-        before = transaction.one("SELECT total_changes()")
+        may_differ = False
         for part, listed in parts:
             if not part.is_own and listed != [] and one.line.get(part.name) != ours.get(part.name):
-                current = self._row(number)
-                self._reading.add_rows(part, number, current, listed)
+                self._reading.add_rows(part, number, self._current(number, row), listed)
+                may_differ = True
         if "last_seen" in changed and kind.renew is not None:
             kind.renew(self._reading, number)
-        if before != transaction.one("SELECT total_changes()") or changed:
+        if changed or (may_differ and self._ours([number])[number] != ours):
             self._index(number)
             return True
         return False
 
-    def _row(self, number: int) -> dict[str, Any]:
-        names = [row[1] for row in self._transaction.all(f"PRAGMA table_info({self._kind.table})")]
-        row = self._transaction.one(f"SELECT {', '.join(names)} FROM {self._kind.table} WHERE id = :id", {"id": number})
+    def _current(self, number: int, columns: Iterable[str]) -> dict[str, Any]:
+        """Return columns of an item as they are now."""
+        names = list(columns)
+        read = ", ".join(f'"{name}"' for name in names)
+        row = self._transaction.one(f"SELECT {read} FROM {self._kind.table} WHERE id = :id", {"id": number})
         assert row is not None
         return dict(zip(names, row, strict=True))
 
@@ -493,8 +491,8 @@ class Batch:
     def _keep_beside(self, uid: str, line: Line, *, is_ours: bool) -> None:
         """Keep a state of an item, by the uid that the item has here; what comes from elsewhere may hold secrets."""
         self._transaction.run(
-            "INSERT OR IGNORE INTO kept_states (project_id, uid, digest, line, source_id, is_ours, created_at) "
-            "VALUES (:project, :uid, :digest, :line, :source, :ours, :now)",
+            "INSERT INTO kept_states (project_id, uid, digest, line, source_id, is_ours, created_at) "
+            "VALUES (:project, :uid, :digest, :line, :source, :ours, :now) ON CONFLICT DO NOTHING",
             {
                 "project": self._reading.project,
                 "uid": bytes.fromhex(uid),

@@ -262,6 +262,7 @@ class Field:
         required: whether a line without it is left out.
         default: what is kept where a line lacks it.
         merge: one of :data:`MAX` and those beside it; empty for what an item says, which is judged as a whole.
+        either: how many columns ``sql`` reads; at most one of them holds the value.
         is_own: whether a link to what is not here is kept as one to the item itself: what was replaced does not hold,
             whether what replaced it is here or not.
     """
@@ -274,6 +275,7 @@ class Field:
     default: Any = None
     merge: str = ""
     is_own: bool = False
+    either: int = 1
 
     @property
     def kept_in(self) -> str:

@@ -59,9 +59,12 @@ def _names(value: Any, _: Reading, name: str) -> str:
 
 _NAMES = Codec("a list of names", lambda text: json.loads(text) or None, _names)
 
+VALUE_SQL = "i.value_text, i.value_number"
+"""What holds the value: a text in one column, or a number in the other."""
+
 _UID = Field("uid", HEX)
 _STATE = (
-    Field("value", VALUE, sql="COALESCE(i.value_text, i.value_number)", required=True),
+    Field("value", VALUE, sql=VALUE_SQL, either=2, required=True),
     Field("status", one_of(STATUSES), required=True),
     Field("version", NAME, default=DEFAULT_VERSION),
     named("layer", LAYER, "layers", "layer_id"),

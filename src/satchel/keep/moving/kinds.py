@@ -280,7 +280,8 @@ def _pattern_derived(reading: Reading, row: dict[str, Any]) -> None:
 
 def _live_on(reading: Reading, number: int) -> None:
     reading.transaction.run(
-        f"UPDATE error_patterns SET expires_at = max(expires_at, :now + ttl_days * {DAY_MS}) WHERE id = :id",
+        f"UPDATE error_patterns SET expires_at = :now + ttl_days * {DAY_MS} "
+        f"WHERE id = :id AND expires_at < :now + ttl_days * {DAY_MS}",
         {"now": reading.now, "id": number},
     )
 

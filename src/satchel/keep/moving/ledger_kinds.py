@@ -50,8 +50,8 @@ def _linked_names(table: str, column: str) -> Callable[[Reading, int, dict[str, 
 
     def add(reading: Reading, number: int, row: dict[str, Any], given: Rows) -> None:
         reading.transaction.many(
-            f"INSERT OR IGNORE INTO {table} ({column}, status, created_at, decision_id) "
-            "VALUES (:name, :status, :created, :decision)",
+            f"INSERT INTO {table} ({column}, status, created_at, decision_id) "
+            "VALUES (:name, :status, :created, :decision) ON CONFLICT DO NOTHING",
             [
                 {"name": one[column], "status": row["status"], "created": row["created_at"], "decision": number}
                 for one in given
@@ -68,7 +68,7 @@ DECISION_KIND = LineKind(
     (
         BEGAN,
         Field("key", NAME, required=True),
-        Field("value", histories.VALUE, sql="COALESCE(i.value_text, i.value_number)", required=True),
+        Field("value", histories.VALUE, sql=histories.VALUE_SQL, either=2, required=True),
         Field("status", one_of(DECISION_STATUSES), required=True),
         Field("version", NAME, default=DEFAULT_VERSION),
         named("layer", LAYER, "layers", "layer_id"),

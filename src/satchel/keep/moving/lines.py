@@ -12,7 +12,7 @@ from satchel.keep.moving import windows
 from satchel.keep.moving.fields import FILL, MAX, MIN, SOFT, Field, Line, Part
 from satchel.keep.moving.kind import LineKind
 from satchel.keep.moving.kinds import LINE_KINDS
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Transaction, set_of
 
 SCHEMA = 1
 """The version of the lines that this program writes, and the latest that it reads."""
@@ -28,7 +28,7 @@ def lines_of(transaction: Transaction, project_id: int, kind: str, numbers: Sequ
     """Return the lines of some items, by their numbers; those that are gone are left out."""
     plan = _plan(LINE_KINDS[kind])
     rows = transaction.all(
-        f"{plan.select} WHERE i.project_id = :project AND i.id IN ({', '.join(map(str, numbers))}) ORDER BY i.id",
+        f"{plan.select} WHERE i.project_id = :project AND i.id IN {set_of(numbers)} ORDER BY i.id",
         {"project": project_id},
     )
     return _lines(transaction, plan, rows)
@@ -168,7 +168,7 @@ def _plan(kind: LineKind) -> _Plan:
 
 
 def _shows(fields: Sequence[Field]) -> _Shows:
-    return tuple((field.name, field.codec.show) for field in fields)
+    return tuple((field.name, field.codec.show) for field in fields for _ in range(field.either))
 
 
 def _show(shows: _Shows, values: Sequence[Any], line: Line) -> Line:
@@ -194,12 +194,12 @@ def _lines(transaction: Transaction, plan: _Plan, rows: Sequence[Row]) -> dict[i
         found[number] = line
     if not found:
         return found
-    numbers = ", ".join(map(str, found))
+    numbers = set_of(found)
     for part in kind.parts:
         for owner, listed in _parts(transaction, part, numbers).items():
             found[owner][part.name] = listed[0] if part.is_single else listed
     for number, field, target in transaction.all(
-        f"SELECT item_id, field, target FROM unresolved_links WHERE kind = :kind AND item_id IN ({numbers})",
+        f"SELECT item_id, field, target FROM unresolved_links WHERE kind = :kind AND item_id IN {numbers}",
         {"kind": kind.name},
     ):
         found[number][field] = target.hex()
@@ -210,10 +210,10 @@ def _parts(transaction: Transaction, part: Part, owners: str) -> dict[int, list[
     columns = ", ".join(field.read_from for field in part.fields)
     own = "i.id" if part.parts else "NULL"
     order = "o" if part.order == "1" else part.order
-    first = "" if order != "o" else f", {part.fields[0].read_from} COLLATE NOCASE AS o"
+    first = "" if order != "o" else f", lower({part.fields[0].read_from}) AS o"
     rows = transaction.all(
         f"SELECT i.{part.owner}, {own}, {columns}{first} FROM {part.table} i "
-        f"WHERE i.{part.owner} IN ({owners}) ORDER BY i.{part.owner}, {order}"
+        f"WHERE i.{part.owner} IN {owners} ORDER BY i.{part.owner}, {order}"
     )
     shows = _shows(part.fields)
     found: dict[int, list[Any]] = {}
@@ -223,7 +223,7 @@ def _parts(transaction: Transaction, part: Part, owners: str) -> dict[int, list[
         by_number[number] = said
         found.setdefault(owner, []).append(said if len(part.fields) > 1 else next(iter(said.values()), None))
     if by_number and part.parts:
-        inside = ", ".join(map(str, by_number))
+        inside = set_of(by_number)
         for inner in part.parts:
             for number, listed in _parts(transaction, inner, inside).items():
                 by_number[number][inner.name] = listed

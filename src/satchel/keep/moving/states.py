@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from satchel.base.records import dataclass
 from satchel.keep.moving.fields import Line
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 SHARED = "shared"
 """The name of the text in the repository among what states come from."""
@@ -76,7 +76,8 @@ def open_source(transaction: Transaction, project_id: int, name: str, written_at
     row = transaction.one(
         """
         INSERT INTO moving_sources (project_id, name, rounds) VALUES (:project, :name, 1)
-        ON CONFLICT (project_id, name) DO UPDATE SET rounds = rounds + 1 RETURNING id, rounds, written_at
+        ON CONFLICT (project_id, name) DO UPDATE SET rounds = moving_sources.rounds + 1
+        RETURNING id, rounds, written_at
         """,
         {"project": project_id, "name": name},
     )
@@ -92,7 +93,7 @@ def states_of(transaction: Transaction, project_id: int, uids: Iterable[bytes]) 
     wanted = set(uids)
     rows = transaction.all(
         "SELECT uid, digest, source_id, in_step, round, id FROM moving_states "
-        f"WHERE mark IN ({', '.join(str(_mark(uid)) for uid in wanted)}) AND project_id = :project ORDER BY id",
+        f"WHERE mark IN {set_of(map(_mark, wanted))} AND project_id = :project ORDER BY id",
         {"project": project_id},
     )
     found: dict[bytes, list[State]] = {}

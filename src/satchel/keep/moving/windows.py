@@ -52,7 +52,7 @@ def all_lines(transaction: Transaction, project_id: int) -> Iterator[Line]:
     while True:
         row = transaction.one(
             "SELECT max(id) FROM "
-            "(SELECT id FROM windows WHERE project_id = :project AND id > :after ORDER BY id LIMIT :most)",
+            "(SELECT id FROM windows WHERE project_id = :project AND id > :after ORDER BY id LIMIT :most) AS page",
             {"project": project_id, "after": after, "most": _PER_PAGE},
         )
         if row is None or row[0] is None:

@@ -26,7 +26,7 @@ from satchel.keep.packages.records import (
 from satchel.keep.projects import Workplace, next_seq
 from satchel.keep.runs import RunChoice
 from satchel.keep.texts import check_content, check_short
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +273,7 @@ def consumers_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, 
     """Return the consumers of packages, sorted, by their numbers; those that have none are left out."""
     rows = transaction.all(
         f"""
-        SELECT package_id, role FROM package_consumers WHERE package_id IN ({", ".join(map(str, numbers))})
+        SELECT package_id, role FROM package_consumers WHERE package_id IN {set_of(numbers)}
         ORDER BY role
         """
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from satchel.base.paging import KeptPage
 from satchel.base.records import dataclass
 from satchel.find.kind import Kind, read_number
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Transaction, set_of
 
 STATES = ("active", "confirmed", "demoted")
 """The states of a solution; its number in the table is its place here, from 1."""
@@ -225,7 +225,7 @@ def solutions_of(
     """
     rows = transaction.all(
         f"SELECT {SOLUTION_COLUMNS} FROM {SOLUTION_SOURCE} "
-        f"WHERE s.pattern_id IN ({', '.join(map(str, patterns))}) AND s.project_id = :project "
+        f"WHERE s.pattern_id IN {set_of(patterns)} AND s.project_id = :project "
         "AND s.confidence >= :least",
         {"project": project_id, "least": least},
     )

@@ -35,12 +35,15 @@ def resign(transaction: Transaction, project_id: int, error_type: str, now: int)
         error_type: compared with and without its package.
         now: milliseconds UTC.
     """
+    plain = error_type.rpartition(".")[2] or error_type
+    length = len(plain)
     rows = transaction.all(
         f"""
         SELECT id, error_type, example, expires_at FROM error_patterns
         WHERE project_id = :project AND signed_by < {VERSION}
         ORDER BY CASE WHEN error_type = :type THEN 0
-            WHEN length(error_type) >= :length AND substr(error_type, length(error_type) - :length + 1) = :plain THEN 1
+            WHEN length(error_type) >= {length}
+                AND substr(error_type, length(error_type) - {length} + 1) = :plain THEN 1
             WHEN length(error_type) <= length(:type)
                 AND substr(:type, length(:type) - length(error_type) + 1) = error_type THEN 1
             ELSE 2 END, id
@@ -49,8 +52,7 @@ def resign(transaction: Transaction, project_id: int, error_type: str, now: int)
         {
             "project": project_id,
             "type": error_type,
-            "plain": (plain := error_type.rpartition(".")[2] or error_type),
-            "length": len(plain),
+            "plain": plain,
         },
     )
     changed: dict[int, None] = {}

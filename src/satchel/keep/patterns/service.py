@@ -120,7 +120,7 @@ class Patterns(Service):
             assert pattern is not None
             pattern = _ranked(pattern, new.clues)
             similar = _similar(transaction, project.id, pattern, now) if is_new else ()
-            expiry.sweep_now_and_then(work.engine, transaction, now)
+            expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
         return Reported(pattern, is_new, recorded, notes, similar)
 
     def solve(self, pattern: str | int, solution: str, *, agent: str | None = None) -> Solution:

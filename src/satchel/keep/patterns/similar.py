@@ -7,7 +7,7 @@ from satchel.find.kind import Kind
 from satchel.find.likeness import text_likeness, words_of
 from satchel.find.query import parse
 from satchel.keep.patterns.records import TENTATIVE, ErrorPattern, SimilarError, solutions_of
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 MOST = 3
 """So many are shown."""
@@ -37,7 +37,7 @@ def similar_to(transaction: Transaction, project_id: int, pattern: ErrorPattern,
     rows = transaction.all(
         f"""
         SELECT p.id, p.error_type, p.message FROM documents d JOIN error_patterns p ON p.id = d.item_id
-        WHERE d.id IN ({", ".join(str(hit.document) for hit in hits)}) AND p.project_id = :project AND p.id <> :own
+        WHERE d.id IN {set_of(hit.document for hit in hits)} AND p.project_id = :project AND p.id <> :own
         """,
         {"project": project_id, "own": pattern.id},
     )

@@ -33,7 +33,7 @@ from satchel.keep.patterns.records import (
 )
 from satchel.keep.projects import next_seq
 from satchel.keep.texts import Storable
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 
 def index(transaction: Transaction, project_id: int, number: int, *, is_new: bool) -> None:
@@ -239,7 +239,7 @@ def delete_solution(transaction: Transaction, project_id: int, solution: Solutio
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
     """Remove patterns with their solutions and documents."""
     transaction.run(
-        f"DELETE FROM error_patterns WHERE project_id = :project AND id IN ({', '.join(map(str, numbers))})",
+        f"DELETE FROM error_patterns WHERE project_id = :project AND id IN {set_of(numbers)}",
         {"project": project_id},
     )
     documents.remove(transaction, Kind.ERROR_PATTERN, numbers)
@@ -247,15 +247,14 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
 
 def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
     """Return what can be searched of patterns, by their numbers; those that are gone are left out."""
-    found = _documents(transaction, f"id IN ({', '.join(map(str, numbers))})", {})
+    found = _documents(transaction, f"id IN {set_of(numbers)}", {})
     return {document.item_id: document.text for document in found}
 
 
 def shown_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
     """Return what a search shows of patterns, by their numbers: the error as it was first met, and its fixes."""
-    listed = ", ".join(map(str, numbers))
     # the masked message is not shown, but a row of which it cannot be read is left out
-    rows = transaction.all(f"SELECT id, error_type, example, message FROM error_patterns WHERE id IN ({listed})")
+    rows = transaction.all(f"SELECT id, error_type, example, message FROM error_patterns WHERE id IN {set_of(numbers)}")
     fixes = _fixes(transaction, numbers)
     return {
         number: "\n".join((f"{name}: {text}", *(f"fix: {fix}" for fix in fixes.get(number, ()))))
@@ -300,7 +299,7 @@ def _fixes(transaction: Transaction, patterns: Sequence[int]) -> dict[int, list[
     for pattern, text in transaction.all(
         f"""
         SELECT pattern_id, solution FROM error_solutions
-        WHERE pattern_id IN ({", ".join(map(str, patterns))}) ORDER BY id
+        WHERE pattern_id IN {set_of(patterns)} ORDER BY id
         """
     ):
         fixes.setdefault(pattern, []).append(text)

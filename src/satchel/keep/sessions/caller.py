@@ -57,7 +57,7 @@ class State(NamedTuple):
         return self.agent if self.is_chosen else self.unnamed
 
 
-STATE = "id, uid, client, agent_id, is_chosen, unnamed_id, run_id, task_id, window, seen_at"
+STATE = 'id, uid, client, agent_id, is_chosen, unnamed_id, run_id, task_id, "window", seen_at'
 
 
 class Caller:

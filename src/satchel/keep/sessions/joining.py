@@ -14,7 +14,7 @@ from satchel.base.records import NamedTuple
 from satchel.keep.sessions.caller import HOOK, LIBRARY, OF_TOKENS, REMOTE, SERVER, STATE, VARIABLE, Caller, State
 from satchel.keep.sessions.clients import Client, client_of_command, clients_around, host_id
 from satchel.keep.sessions.presence import here, is_left
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Transaction, set_of
 
 _MOST_BEFORE = 20
 _BELONGS_TO_NONE = f"it belongs to none; {VARIABLE} names one"
@@ -285,7 +285,7 @@ def _by_processes(transaction: Transaction, project_id: int, clients: Sequence[P
         return []
     where = (
         "s.project_id = :project AND s.machine = :machine AND s.ended_at IS NULL "
-        f"AND s.process IN ({', '.join(str(process.pid) for process in clients)})"
+        f"AND s.process IN {set_of(process.pid for process in clients)}"
     )
     loaded = load(transaction, where, {"project": project_id, "machine": machine})
     return [one for one in loaded if one.process in clients]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
 from satchel.base.clock import DAY_MS
@@ -14,7 +14,7 @@ from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.joining import Found
 from satchel.keep.sessions.presence import LISTED_DAYS, LOOKED_AT
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 RECENT_MS = 8 * 3_600_000
 """A session that is gone is listed for so long without being asked for."""
@@ -288,14 +288,14 @@ def _last_known(session: Found) -> int:
 
 
 def _load_details(transaction: Transaction, sessions: Sequence[int], now: int, most_claims: int) -> dict[int, _Details]:
-    listed = _listed(sessions)
+    these = set_of(sessions)
     rows = transaction.all(
         f"""
         WITH held AS (
             SELECT session_id, path, exclusive, expires_at, automatic, reason,
                 count(*) OVER (PARTITION BY session_id) AS total,
                 row_number() OVER (PARTITION BY session_id ORDER BY created_at DESC, id) AS place
-            FROM file_claims WHERE session_id IN ({listed}) AND expires_at > :now
+            FROM file_claims WHERE session_id IN {these} AND expires_at > :now
         )
         SELECT s.id, a.name, s.version, s.worktree, s.branch, s.commit_id, r.run_id, p.uid, b.name, s.doing, s.doing_at,
             h.path, h.exclusive, h.expires_at, h.automatic, h.reason, h.total
@@ -305,7 +305,7 @@ def _load_details(transaction: Transaction, sessions: Sequence[int], now: int, m
         LEFT JOIN sessions p ON p.id = s.predecessor_id
         LEFT JOIN agents b ON b.id = p.agent_id
         LEFT JOIN held h ON h.session_id = s.id AND h.place <= :most
-        WHERE s.id IN ({listed}) ORDER BY s.id, h.place
+        WHERE s.id IN {these} ORDER BY s.id, h.place
         """,
         {"now": now, "most": most_claims},
     )
@@ -323,7 +323,7 @@ def _load_agents(transaction: Transaction, sessions: Sequence[int]) -> dict[int,
     rows = transaction.all(
         f"""
         SELECT w.session_id, a.name FROM windows w JOIN agents a ON a.id = w.agent_id
-        WHERE w.session_id IN ({_listed(sessions)}) AND w.session_id <> 0
+        WHERE w.session_id IN {set_of(sessions)} AND w.session_id <> 0
         GROUP BY w.session_id, a.id ORDER BY min(w.id)
         """
     )
@@ -344,7 +344,7 @@ def _load_scratchpads(transaction: Transaction, sessions: Sequence[int]) -> dict
             ORDER BY n.created_at DESC, n.id DESC LIMIT 1
         )
         LEFT JOIN agents a ON a.id = c.agent_id
-        WHERE s.id IN ({_listed(sessions)})
+        WHERE s.id IN {set_of(sessions)}
         """
     )
     found = {}
@@ -355,7 +355,3 @@ def _load_scratchpads(transaction: Transaction, sessions: Sequence[int]) -> dict
             continue
         found[session] = LastScratchpad(entry_ref(number), agent, pad.done, pad.next_step, pad.blockers, created)
     return found
-
-
-def _listed(numbers: Iterable[int]) -> str:
-    return ", ".join(map(str, numbers))

@@ -76,7 +76,7 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
     if before is not None:
         state = _inherit(transaction, project_id, state, before, now)
     events.record(transaction, project_id, events.SESSION_STARTED, now, session=number)
-    _remove_old(transaction, now)
+    _remove_old(transaction, project_id, now)
     return state
 
 
@@ -111,7 +111,7 @@ def touch(transaction: Transaction, workplace: Workplace, state: State, caller: 
 
 def change(transaction: Transaction, session: int, columns: dict[str, object]) -> None:
     """Change columns of a session."""
-    assigned = ", ".join(f"{name} = :{name}" for name in columns)
+    assigned = ", ".join(f'"{name}" = :{name}' for name in columns)
     transaction.run(f"UPDATE sessions SET {assigned} WHERE id = :id", {**columns, "id": session})
     if columns.keys() & _REMEMBERED:
         transaction.forget()
@@ -231,9 +231,10 @@ def _inherit(transaction: Transaction, project_id: int, state: State, before: Fo
     return state
 
 
-def _remove_old(transaction: Transaction, now: int) -> None:
-    """Forget sessions that were not seen for :data:`KEPT_DAYS`, with what was delivered in them."""
-    before = {"before": now - KEPT_DAYS * DAY_MS}
-    transaction.run("DELETE FROM windows WHERE session_id IN (SELECT id FROM sessions WHERE seen_at < :before)", before)
-    if transaction.execute("DELETE FROM sessions WHERE seen_at < :before", before):
+def _remove_old(transaction: Transaction, project_id: int, now: int) -> None:
+    """Forget sessions of a project that were not seen for :data:`KEPT_DAYS`, with what was delivered in them."""
+    values = {"project": project_id, "before": now - KEPT_DAYS * DAY_MS}
+    old = "project_id = :project AND seen_at < :before"
+    transaction.run(f"DELETE FROM windows WHERE session_id IN (SELECT id FROM sessions WHERE {old})", values)
+    if transaction.execute(f"DELETE FROM sessions WHERE {old}", values):
         transaction.forget()

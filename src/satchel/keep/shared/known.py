@@ -12,7 +12,7 @@ from satchel.keep.shared import items
 from satchel.keep.shared.items import Mask
 from satchel.keep.shared.looking import Reading
 from satchel.keep.shared.markdown import SHAPES, SharedText
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 NEW, CHANGED, BOTH, SAME_KEY = 1, 2, 3, 4
 WHYS = (NEW, CHANGED, BOTH, SAME_KEY)
@@ -115,7 +115,7 @@ def seen(transaction: Transaction, project_id: int) -> set[tuple[str, bytes]]:
 def see(transaction: Transaction, project_id: int, texts: Iterable[tuple[str, bytes]]) -> None:
     """Record that texts were seen, by their uids and digests."""
     transaction.many(
-        "INSERT OR IGNORE INTO shared_seen (project_id, uid, digest) VALUES (:project, :uid, :digest)",
+        "INSERT INTO shared_seen (project_id, uid, digest) VALUES (:project, :uid, :digest) ON CONFLICT DO NOTHING",
         [{"project": project_id, "uid": bytes.fromhex(uid), "digest": digest} for uid, digest in texts],
     )
 
@@ -143,12 +143,12 @@ def locals_of(
         mask: makes paths relative.
     """
     found: dict[str, Local] = {}
-    listed = ", ".join(f"x'{uid}'" for uid in uids)
-    if not listed:
+    if not uids:
         return found
+    these = set_of(map(bytes.fromhex, uids))
     for kind in SHAPES:
         rows = transaction.all(
-            f"SELECT id, uid, seq FROM {LINE_KINDS[kind].table} WHERE project_id = :project AND uid IN ({listed})",
+            f"SELECT id, uid, seq FROM {LINE_KINDS[kind].table} WHERE project_id = :project AND uid IN {these}",
             {"project": project_id},
         )
         stale: list[int] = []

@@ -17,7 +17,7 @@ from satchel.keep.corrections import log
 from satchel.keep.projects import Workplace, next_seq
 from satchel.keep.strategies.records import COLUMNS, MAX_INSIGHT_CHARS, SOURCE, Strategy, strategy_of
 from satchel.keep.texts import check_short
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 _MAX_SIMILAR = 3
 
@@ -125,8 +125,8 @@ def withdraw(transaction: Transaction, project_id: int, numbers: Sequence[int]) 
 
 
 def _of_numbers(transaction: Transaction, numbers: Sequence[int]) -> list[tuple[int, str]]:
-    listed = ", ".join(map(str, numbers))
-    return [(row[0], row[1]) for row in transaction.all(f"SELECT id, insight FROM strategies WHERE id IN ({listed})")]
+    rows = transaction.all(f"SELECT id, insight FROM strategies WHERE id IN {set_of(numbers)}")
+    return [(row[0], row[1]) for row in rows]
 
 
 def bands_of(project_id: int, insight: str) -> likeness.Bands:
@@ -150,14 +150,13 @@ def notes_on_similar(
         )
         found = tuple(sorted(one for one in alike if one.distance <= 100 - likeness.THRESHOLD)[:_MAX_SIMILAR])
     topics: dict[int, str] = dict(
-        transaction.all(f"SELECT id, topic FROM strategies WHERE id IN ({', '.join(str(one.item) for one in found)})")
+        transaction.all(f"SELECT id, topic FROM strategies WHERE id IN {set_of(one.item for one in found)}")
     )
     return tuple(one.note(Kind.STRATEGY, f"{topics[one.item]}: {one.text}") for one in found if one.item != old)
 
 
 def _insights(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    listed = ", ".join(map(str, numbers))
-    sql = f"SELECT id, insight FROM strategies WHERE id IN ({listed}) AND superseded_by IS NULL"
+    sql = f"SELECT id, insight FROM strategies WHERE id IN {set_of(numbers)} AND superseded_by IS NULL"
     return dict(transaction.all(sql))
 
 
@@ -260,7 +259,7 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
         for (other,) in others:
             set_superseded(transaction, project_id, other, other if heir == number else heir)
     rows = transaction.all(
-        f"SELECT id, insight FROM strategies WHERE project_id = :project AND id IN ({', '.join(map(str, numbers))})",
+        f"SELECT id, insight FROM strategies WHERE project_id = :project AND id IN {set_of(numbers)}",
         {"project": project_id},
     )
     for number, insight in rows:

@@ -50,6 +50,7 @@ class PostgresEngine:
         project: the project whose row a write locks, by name; None keeps everybody else out of the store.
     """
 
+    faults: type[Exception] = psycopg.Error
     has_daily_backups = False
     folder: Path | None = None
 
@@ -293,7 +294,7 @@ class PostgresEngine:
         self.database.close()
 
     def _make_ready(self, *, writes: bool) -> None:
-        """Check what lies at the address, and make or migrate it before a write."""
+        """Check what lies at the address, and make or migrate it before a write; where nothing was, look again."""
         database = self.database
         if database.is_ready and database.has_store:
             return

@@ -13,8 +13,8 @@ from psycopg import Connection, Cursor
 
 from satchel.base.errors import Interrupted
 from satchel.store import forks
-from satchel.store.postgres.statements import translated
-from satchel.store.transaction import Parameters, Row
+from satchel.store.postgres.statements import prepared
+from satchel.store.transaction import Parameters, Row, RuleBroken
 
 # the answers of more would fill the socket while the statements still go out
 _MOST_WAITING = 500
@@ -99,7 +99,7 @@ class PostgresTransaction:
     def run(self, sql: str, parameters: Parameters | None = None) -> None:
         """Run one statement without a result; it is sent together with the next ones."""
         self._check()
-        self.later(translated(sql), parameters or {})
+        self.later(*prepared(sql, parameters))
 
     def later(self, sql: str, parameters: Parameters | None = None) -> None:
         """Send a statement, in psycopg's form, together with the next one."""
@@ -109,11 +109,11 @@ class PostgresTransaction:
 
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
         """Run one statement and return how many rows it changed."""
-        return self._ask(translated(sql), parameters).rowcount
+        return self._ask(*prepared(sql, parameters)).rowcount
 
     def insert(self, sql: str, parameters: Parameters | None = None) -> int:
         """Run one INSERT of one row and return the number it got."""
-        row = self._ask(f"{translated(sql)} RETURNING id", parameters).fetchone()
+        row = self._ask(*prepared(f"{sql} RETURNING id", parameters)).fetchone()
         assert row is not None
         return int(row[0])
 
@@ -134,30 +134,40 @@ class PostgresTransaction:
         for row in rows:
             self.later(_insertion(table, tuple(rows[0])), row)
 
+    def reserve(self, table: str, count: int) -> Sequence[int]:
+        """Return the numbers, in order, that as many new rows of a table are inserted with next."""
+        sql = "SELECT nextval(pg_get_serial_sequence(:table, 'id')) FROM generate_series(1, :count)"
+        return [row[0] for row in self.all(sql, {"table": table, "count": count})]
+
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
         """Run one statement once for every row of parameters."""
         self._check()
-        statement = translated(sql)
         for row in rows:
-            self.later(statement, row)
+            self.later(*prepared(sql, row))
 
     def one(self, sql: str, parameters: Parameters | None = None) -> Row | None:
         """Run one statement and return its first row, or None."""
-        return self._ask(translated(sql), parameters).fetchone()
+        return self._ask(*prepared(sql, parameters)).fetchone()
 
     def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
         """Run one statement and return its rows."""
-        return self._ask(translated(sql), parameters).fetchall()
+        return self._ask(*prepared(sql, parameters)).fetchall()
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """Roll back what the block did, and nothing else, where it fails."""
+        """Roll back what the block did, and nothing else, where it fails.
+
+        Raises:
+            RuleBroken: what was written is against a rule of its table.
+        """
         self.later("SAVEPOINT satchel_part")
         try:
             yield
             self.send(("RELEASE SAVEPOINT satchel_part", None))
-        except BaseException:
+        except BaseException as error:
             self.roll_back_to("satchel_part")
+            if isinstance(error, (psycopg.IntegrityError, psycopg.DataError)):
+                raise RuleBroken(str(error)) from error
             raise
 
     def roll_back_to(self, savepoint: str) -> None:
@@ -193,7 +203,7 @@ class PostgresTransaction:
 
     def _ask(self, sql: str, parameters: Parameters | None) -> Cursor[Row]:
         self._check()
-        return self._send(sql, parameters or {})
+        return self._send(sql, parameters)
 
     def _send(self, sql: str, parameters: Parameters | None) -> Cursor[Row]:
         """Send a statement, behind what waits, in one round trip."""
@@ -217,4 +227,5 @@ class PostgresTransaction:
 
 @lru_cache(maxsize=64)
 def _insertion(table: str, columns: tuple[str, ...]) -> str:
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(f'%({column})s' for column in columns)})"
+    names = ", ".join(f'"{column}"' for column in columns)
+    return f"INSERT INTO {table} ({names}) VALUES ({', '.join(f'%({column})s' for column in columns)})"
