@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from satchel.client import Satchel
+from satchel.store.engine import Engine
 from satchel.store.postgres.engine import PostgresEngine
 from satchel.store.sqlite import SqliteEngine
 
@@ -23,7 +24,7 @@ OpenStore = Callable[..., Satchel]
 """Open a Satchel; the fixture ``open_store``."""
 
 
-def use(engine: SqliteEngine, kind: str) -> None:
+def use(engine: Engine, kind: str) -> None:
     """Begin a transaction, to read or to write, that is to be refused."""
     with engine.read() if kind == "read" else engine.write():
         pytest.fail("the block was entered")

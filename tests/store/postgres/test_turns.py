@@ -203,7 +203,7 @@ def test_a_signal_in_the_moment_when_the_turn_comes_loses_nothing_of_the_others(
 
     def wait_interrupted() -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(group.threading, "Event", Interrupted)
+            patch.setattr("satchel.store.postgres.group.threading.Event", Interrupted)
             turn: Any = group._Waiting()
         monkeypatch.setattr(group, "_Waiting", lambda: turn)
         with engine.write(60_000):

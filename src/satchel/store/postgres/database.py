@@ -224,7 +224,7 @@ class Database:
             connection.close()
         elif not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             with suppress(psycopg.Error):
-                # not execute(): psycopg goes on to believe that to be prepared which was to be, behind a failed statement
+                # not execute(): psycopg would go on to take for prepared what stood behind a failed statement
                 connection.rollback()
         try:
             if self._pool is None:

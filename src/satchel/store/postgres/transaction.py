@@ -180,8 +180,8 @@ class PostgresTransaction:
             del self._waiting[last:]
             return
         self._waiting.clear()
-        # psycopg believes that to be prepared which was to be, behind a failed statement; it learns better from the answer
-        # to a ROLLBACK, but only of a text that it has never sent, and in no pipeline with what comes next
+        # psycopg takes for prepared what stood behind a failed statement, until it hears the answer to a ROLLBACK: of a
+        # text that it has never sent, and in no pipeline with what comes next
         self.send((f"ROLLBACK TO SAVEPOINT {savepoint} -- {next(_ROLLED_BACK)}", None))
         self.send((f"RELEASE SAVEPOINT {savepoint}", None))
 
