@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from every_table import every_row
 from satchel import InvalidInput, Satchel
 from satchel.brief.briefing.collecting import Deadline
 from satchel.brief.moments import CLEAR, RESUME, START, Moment
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 def everything(satchel: Satchel) -> dict[str, list[tuple[Any, ...]]]:
     """Return all rows of all tables."""
     with satchel.workplace.engine.read() as transaction:
-        names = transaction.all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'search%'")
-        return {name: transaction.all(f"SELECT * FROM {name}") for (name,) in names}
+        return every_row(transaction)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from every_table import every_row
 from satchel import Satchel
 from satchel.keep.decisions import Decisions
 from satchel.store.transaction import Row
@@ -23,9 +24,8 @@ def decisions(satchel: Satchel) -> Decisions:
 def dump(satchel: Satchel) -> Dump:
     """Return every row of every table of the store, so that two moments can be compared."""
 
-    def every_row() -> dict[str, list[Row]]:
+    def dumped() -> dict[str, list[Row]]:
         with satchel.workplace.engine.read() as transaction:
-            tables = transaction.all("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'")
-            return {name: sorted(transaction.all(f"SELECT * FROM {name}"), key=repr) for (name,) in tables}
+            return every_row(transaction)
 
-    return every_row
+    return dumped

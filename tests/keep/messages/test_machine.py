@@ -283,7 +283,7 @@ class Post(RuleBasedStateMachine):
             assert (page.total, page.unread) == (len(self.inbox_of(agent)), self.unread(agent))
             with self.satchel.workplace.engine.read() as transaction:
                 reader = Reader(1, self.numbers[agent], self.now)
-                told = unread_by_sender(transaction, reader, "0", {}, 1_000)
+                told = unread_by_sender(transaction, reader, "FALSE", {}, 1_000)
             unread = [kept for kept in self.inbox_of(agent) if agent not in kept.reads]
             senders = {kept.sender for kept in unread}
             assert {sender: (count, critical) for sender, count, critical in told} == {

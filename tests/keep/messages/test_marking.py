@@ -136,7 +136,7 @@ class TestUnreadBySender:
         """Count the critical ones."""
         (number,) = [agent.id for agent in satchel.agents.list() if agent.name == name]
         with satchel.workplace.engine.read() as transaction:
-            told = unread_by_sender(transaction, Reader(1, number, now), "0", {}, 100)
+            told = unread_by_sender(transaction, Reader(1, number, now), "FALSE", {}, 100)
         return sum(critical for _, _, critical in told)
 
     def test_only_unread_messages_of_the_agent_count(self, sent: Satchel, clock: ManualClock) -> None:
