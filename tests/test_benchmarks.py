@@ -35,6 +35,15 @@ def test_a_quick_family_prints_a_table_and_writes_the_same_figures_as_json(tmp_p
         assert f" {figure['ratio']:.2f}x " in row
 
 
+@pytest.mark.slow
+def test_the_store_in_postgresql_is_measured_beside_sqlite(tmp_path: Path) -> None:
+    done = bench("--quick", "--only", "postgresql", "--json", str(tmp_path / "figures.json"))
+    assert (done.returncode, done.stderr) == (0, "")
+    (family,) = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["families"]
+    acts = [figure["what"].partition(":")[0] for figure in family["figures"] if figure["beside"] == "SQLite"]
+    assert {"write", "page of 20", "search", "briefing"} <= set(acts)
+
+
 def test_the_families_are_listed_by_name() -> None:
     done = bench("--list")
     assert done.returncode == 0

@@ -70,7 +70,8 @@ def test_ending_one_thread_over_and_over_never_hits_another(engine: PostgresEngi
         while not over.is_set():
             try:
                 with engine.read() as transaction:
-                    transaction.one("SELECT count(*) FROM pg_class a")
+                    for _ in range(20):
+                        transaction.one("SELECT count(*) FROM pg_class a")
             except Interrupted:
                 ended += 1
         return ended

@@ -108,9 +108,7 @@ def test_what_was_acknowledged_outlives_the_server_and_engines_connect_again(run
 
 def test_a_number_that_a_crash_gives_to_another_transaction_acknowledges_nothing(running: Cluster) -> None:
     """The next transaction after a crash gets the number of one that was lost; its commit is not that one's."""
-    first, _, other = _engines(running, 3)
-    with psycopg.connect(running.url) as connection:
-        connection.execute("CREATE TABLE IF NOT EXISTS filler (x int)")
+    first, second, other = _engines(running, 3)
     write = first.write()
     transaction = write.__enter__()
     transaction.execute("UPDATE tags SET created_at = 0")
@@ -120,7 +118,7 @@ def test_a_number_that_a_crash_gives_to_another_transaction_acknowledges_nothing
     with pytest.raises(SatchelError, match="Nothing was written"):
         write.__exit__(None, None, None)
     assert "of another engine" in notes(first)
-    for engine in (first, other):
+    for engine in (first, second, other):
         engine.close()
 
 

@@ -30,9 +30,10 @@ _CAUGHT_UP = 500
 
 
 # up to which note bands are recorded stands under a mark of its own
+_REACHED = "SELECT COALESCE(max(item_id), 0) FROM likenesses WHERE mark = :mark AND kind = :kind"
 _FRESH = f"""
     SELECT id, content, run_id, type = :type AND superseded_by IS NULL FROM context
-    WHERE id > (SELECT COALESCE(max(item_id), 0) FROM likenesses WHERE mark = :mark AND kind = :kind)
+    WHERE id > ({_REACHED})
         AND +project_id = :project AND type IN ({", ".join(map(str, COMPARED_TYPES))})
         AND length(content) <= {MAX_CHARS}
     ORDER BY id DESC LIMIT {_CAUGHT_UP}
@@ -100,11 +101,17 @@ def record(transaction: Transaction, project_id: int, found: Look) -> None:
     """Record the bands of notes that have none yet, once they are many."""
     if len(found.late) < _LOT:
         return
-    for late, bands in found.late.items():
-        likeness.remember(transaction, Kind.ENTRY, late, bands)
     mark = likeness.mark("reached", project_id)
-    transaction.run("DELETE FROM likenesses WHERE mark = :mark AND kind = :kind", {"mark": mark, "kind": _KIND})
-    likeness.remember(transaction, Kind.ENTRY, max(found.late), (mark,))
+    values = {"mark": mark, "kind": _KIND}
+    (reached,) = transaction.one(_REACHED, values) or (0,)
+    # who waited for the turn at the same time has found the same ones
+    late = {number: bands for number, bands in found.late.items() if number > reached}
+    if not late:
+        return
+    for number, bands in late.items():
+        likeness.remember(transaction, Kind.ENTRY, number, bands)
+    transaction.run("DELETE FROM likenesses WHERE mark = :mark AND kind = :kind", values)
+    likeness.remember(transaction, Kind.ENTRY, max(late), (mark,))
 
 
 def forget(transaction: Transaction, project_id: int, number: int) -> None:

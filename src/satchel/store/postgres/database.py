@@ -7,6 +7,7 @@ import os
 import selectors
 import threading
 import time
+from collections import deque
 from contextlib import suppress
 from hashlib import blake2b
 from typing import Any
@@ -15,10 +16,11 @@ from weakref import WeakKeyDictionary
 import psycopg
 from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict
-from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+from psycopg.generators import fetch_many
+from psycopg.pq import TransactionStatus as Status
 
 from satchel.base.clock import Clock
-from satchel.base.errors import InvalidInput, Refused, SatchelError
+from satchel.base.errors import Busy, InvalidInput, Refused, SatchelError
 from satchel.base.records import dataclass
 from satchel.store import forks
 from satchel.store.postgres import failures, types
@@ -33,7 +35,9 @@ MOST_CONNECTIONS = 20
 # a body may compute between two statements; what takes longer holds up the whole project
 _IDLE_SECONDS = 300
 _CONNECT_SECONDS = 10
+_UNUSED_SECONDS = 300.0
 _OLDEST_VERSION = 14
+_LIMITS_TRANSACTIONS = 17
 MARK_BYTES = 8
 MARKS_BYTES = 16 * MARK_BYTES
 """How much is kept of the marks of the last transactions, the newest first."""
@@ -49,13 +53,8 @@ _CHECK = """
         current_setting('server_encoding'), pg_is_in_recovery(), current_database()
 """
 
-for _name in ("psycopg", "psycopg.pool"):
-    # what went wrong is raised; without a handler the library's warnings would go to the terminal
-    logging.getLogger(_name).addHandler(logging.NullHandler())
-
-
-_LEFT_TO_THE_PARENT: list[ConnectionPool[Connection[Row]]] = []
-"""Pools of a process that was forked: their last reference going away would end threads that are not here."""
+# what went wrong is raised; without a handler the library's warnings would go to the terminal
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +127,10 @@ class Database:
         self.commits = 0
         self.without_id: frozenset[str] = frozenset()
         self.lock = threading.RLock()
-        self._pool: ConnectionPool[Connection[Row]] | None = None
+        self._idle_lock = threading.Lock()
+        self._idle: deque[tuple[float, Connection[Row]]] = deque()
+        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._lent: dict[Connection[Row], threading.BoundedSemaphore] = {}
         self._turns: dict[str | None, Turns[Shared]] = {}
         self._servers: WeakKeyDictionary[Connection[Row], Server] = WeakKeyDictionary()
         self.alone = _Alone()
@@ -137,11 +139,12 @@ class Database:
         forks.register(self)
 
     def reset_after_fork(self) -> None:
-        """In a forked child: forget the parent's connections, which libpq leaves alone in another process."""
+        """In a forked child: forget the parent's connections."""
         self.lock = threading.RLock()
-        if self._pool is not None:
-            _LEFT_TO_THE_PARENT.append(self._pool)
-        self._pool = None
+        self._idle_lock = threading.Lock()
+        self._idle.clear()  # libpq closes nothing that another process has opened
+        self._lent.clear()
+        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._turns = {}
         self.running.start_afresh()
 
@@ -154,11 +157,13 @@ class Database:
         """The role that owns the store, for people."""
         return self.address.role or self.address.user or "the role that logs in"
 
-    def settings(self, wait_ms: int | None = None) -> Statement:
+    def settings(self, wait_ms: int | None = None, server: Server | None = None) -> Statement:
         """Return the statement that sets what holds for one transaction; PgBouncer passes it to no other.
 
         Args:
             wait_ms: how long to wait for a lock; None leaves the server's own measure.
+            server: where what holds a lock is to end although the server may not see that it is idle: psycopg says one
+                thing more after several statements at once, and the server then waits for as long as it takes.
         """
         hurried = not self.running.is_unhurried(threading.get_ident())
         values = {
@@ -173,23 +178,26 @@ class Database:
             values["lock_timeout"] = str(max(1, wait_ms))
             if self.durability != "full":
                 values["synchronous_commit"] = "off"
+        if server is not None and server.version >= _LIMITS_TRANSACTIONS and hurried:
+            values["transaction_timeout"] = values["idle_in_transaction_session_timeout"]
         set_each = ", ".join(f"set_config('{name}', %({name})s, true)" for name in values)
         return f"SELECT {set_each}", values
 
     def connect(self) -> Connection[Row]:
-        """Make a connection outside the pool, for what is done once.
+        """Make a connection.
 
         Raises:
             SatchelError: it cannot be made, or the server is set up so that a commit may be lost.
         """
+        connection = None
         try:
             connection = psycopg.connect(**self._options())
-        except psycopg.Error as error:
-            raise self.explained_connecting(error) from None
-        try:
             self._configure(connection)
-        except BaseException:
-            connection.close()
+        except BaseException as error:
+            if connection is not None:
+                connection.close()
+            if isinstance(error, psycopg.Error):
+                raise self.explained_connecting(error) from None
             raise
         return connection
 
@@ -198,41 +206,63 @@ class Database:
         return self._servers[connection]
 
     def borrow(self, seconds: float) -> Connection[Row]:
-        """Take a connection from the pool; the caller gives it back.
+        """Take a connection; the caller gives it back.
 
         Args:
-            seconds: how long to wait for one.
+            seconds: how long to wait for one where :data:`MOST_CONNECTIONS` are in use.
 
         Raises:
             SatchelError: there is none, or none can be made.
         """
-        until = time.monotonic() + seconds
-        while True:
-            pool = self._open_pool()
-            try:
-                connection = pool.getconn(timeout=max(0.1, until - time.monotonic()))
-            except (PoolTimeout, PoolClosed):
-                self.connect().close()  # says why where none can be made
-                raise failures.no_connection(self.location) from None
-            if _is_alive(connection):
-                return connection
-            self.give_back(connection, is_broken=True)
+        free = self._free
+        if not free.acquire(timeout=max(0.1, seconds)):
+            raise Busy(
+                f"all {MOST_CONNECTIONS} connections of this process to {self.location} are in use",
+                "Nothing was written; try again",
+            )
+        try:
+            connection = self._idle_one() or self.connect()
+        except BaseException:
+            free.release()
+            raise
+        self._lent[connection] = free
+        return connection
+
+    def _idle_one(self) -> Connection[Row] | None:
+        """Take the connection that was used last and is still open; close those that nobody has used for long."""
+        with self._idle_lock:
+            while self._idle and time.monotonic() - self._idle[0][0] > _UNUSED_SECONDS:
+                self._idle.popleft()[1].close()
+        with suppress(IndexError):
+            while True:
+                _, one = self._idle.pop()
+                if _is_alive(one):
+                    return one
+                one.close()
+        return None
 
     def give_back(self, connection: Connection[Row], *, is_broken: bool = False) -> None:
-        """Return a connection to the pool, after rolling back what is open; one that was lost is closed."""
-        if is_broken:
-            connection.close()
-        elif not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+        """Take a connection back and roll back what is open; one that was lost is closed.
+
+        What has read does not wait for the answer, which saves a sixth of a page: who borrows it next does.
+        """
+        if not (is_broken or connection.closed):
             with suppress(psycopg.Error):
-                # not execute(): psycopg would go on to take for prepared what stood behind a failed statement
-                connection.rollback()
-        try:
-            if self._pool is None:
-                connection.close()
+                if connection.info.transaction_status == Status.INTRANS:
+                    connection.pgconn.send_query(b"ROLLBACK")
+                    connection.pgconn.flush()
+                else:
+                    # not execute(): psycopg would go on to take for prepared what stood behind a failed statement
+                    connection.rollback()
+        free = self._lent.pop(connection)
+        is_sound = not is_broken and connection.info.transaction_status in {Status.IDLE, Status.ACTIVE}
+        with self._idle_lock:
+            # one that was lent before a close() is of a store that may be another by now
+            if is_sound and free is self._free:
+                self._idle.append((time.monotonic(), connection))
             else:
-                self._pool.putconn(connection)
-        except ValueError:  # it comes from a pool that was closed meanwhile
-            connection.close()
+                connection.close()
+        free.release()
 
     def how_it_ended(self, shared: Shared) -> bool | None:
         """Ask how a commit ended whose answer was lost.
@@ -269,11 +299,11 @@ class Database:
 
     def close(self) -> None:
         """Close every connection that is idle; others when they come back."""
-        with self.lock:
-            pool, self._pool = self._pool, None
-            self.is_ready = False
-        if pool is not None:
-            pool.close(timeout=1.0)
+        with self._idle_lock:
+            self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+            while self._idle:
+                self._idle.pop()[1].close()
+        self.is_ready = False
 
     def explained(self, error: psycopg.Error, *, interrupted: bool = False) -> BaseException:
         """Return what to raise instead of an error of the database: one of ours, or itself."""
@@ -302,23 +332,6 @@ class Database:
         if self.address.password is not None:
             options["password"] = self.address.password
         return {**options, "autocommit": True, "prepare_threshold": 1, "context": types.adapters()}
-
-    def _open_pool(self) -> ConnectionPool[Connection[Row]]:
-        with self.lock:
-            if self._pool is None:
-                self._pool = ConnectionPool(
-                    kwargs=self._options(),
-                    min_size=1,
-                    max_size=MOST_CONNECTIONS,
-                    configure=self._configure,
-                    open=True,
-                    timeout=_CONNECT_SECONDS,
-                    max_idle=300.0,
-                    reconnect_timeout=_CONNECT_SECONDS,
-                    num_workers=2,
-                    name="satchel",
-                )
-            return self._pool
 
     def _configure(self, connection: Connection[Row]) -> None:
         """Refuse a server that may lose what it has confirmed, and what Satchel cannot work on."""
@@ -351,6 +364,10 @@ def _is_alive(connection: Connection[Row]) -> bool:
     if connection.closed:
         return False
     try:
+        if connection.info.transaction_status == Status.ACTIVE:  # the answer to the last ROLLBACK is still to be read
+            connection.wait(fetch_many(connection.pgconn))
+        if connection.pgconn.transaction_status != Status.IDLE:
+            return False
         if _is_readable(connection):
             connection.pgconn.consume_input()
             return connection.pgconn.status == psycopg.pq.ConnStatus.OK and not _is_readable(connection)

@@ -158,7 +158,7 @@ class PostgresEngine:
             if forked != forks.generation:
                 raise forks.refusal()
             if transaction.has_begun:
-                transaction.send(("COMMIT", None))
+                transaction.send()
         except psycopg.Error as error:
             self._raise(error, transaction)
         finally:

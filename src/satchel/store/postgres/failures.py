@@ -87,6 +87,8 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
             return Refused(f"the server of {location} refuses the login", "Check the user and the password")
         case errors.InvalidCatalogName():
             return InvalidInput(f"there is no database of {location}", "Create it, or check the name in the URL")
+        case psycopg.DataError() if error.sqlstate is None and "NUL" in str(error):
+            return InvalidInput("a text holds the character NUL, which PostgreSQL keeps in none", "Leave it out")
         case errors.IdleInTransactionSessionTimeout() | errors.TransactionTimeout():
             return TimedOut(f"a transaction on {location} stood open for too long", f"{_NOTHING}; ask for less at once")
         case psycopg.OperationalError() | psycopg.InterfaceError():

@@ -104,10 +104,7 @@ def _version(connection: Connection[Row], database: Database) -> int | None:
     if not tables:
         return None
     if not {"store", "migrations", "projects"} <= tables:
-        raise StoreForeign(
-            f"{database.location} holds the tables of another program, such as {min(tables)}",
-            "It was left untouched; name another schema: ?schema=NAME",
-        )
+        raise _foreign(database, min(tables))
     try:
         with connection.transaction():
             connection.execute(*database.settings())
@@ -119,12 +116,21 @@ def _version(connection: Connection[Row], database: Database) -> int | None:
             f"the role may not use the schema of {database.location}",
             "Name the schema and the role of one team; docs/postgresql.md lists what a role is granted",
         ) from None
+    except psycopg.errors.UndefinedColumn:
+        raise _foreign(database, "store") from None
     needed, version = row or (None, None)
     if not isinstance(version, int) or not isinstance(needed, int):
         raise StoreDamaged(f"{database.location} does not say which version it has", "Restore it from a backup")
     if needed > SCHEMA_VERSION:
         raise newer(database.location, needed, "read")
     return version
+
+
+def _foreign(database: Database, table: str) -> StoreForeign:
+    return StoreForeign(
+        f"{database.location} holds the tables of another program, such as {table}",
+        "It was left untouched; name another schema: ?schema=NAME",
+    )
 
 
 def _bring_up_to_date(connection: Connection[Row], database: Database, version: int | None, *, migrates: bool) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import count
+from itertools import count, groupby
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import psycopg
@@ -213,8 +214,12 @@ class PostgresTransaction:
             return self.connection.execute(sql, parameters)
         statements, self._waiting = self._waiting, []
         with self.connection.pipeline():
-            for before, given in statements:
-                self.connection.execute(before, given)
+            for before, alike in groupby(statements, itemgetter(0)):
+                given = [values for _, values in alike]
+                if len(given) == 1:
+                    self.connection.execute(before, given[0])
+                else:
+                    self.connection.cursor().executemany(before, [values or {} for values in given])
             return self.connection.execute(sql, parameters)
 
     def _check(self) -> None:

@@ -147,7 +147,8 @@ class Writer:
         """Begin a transaction on a connection, in one round trip where the project has a row."""
         shared = Shared(connection, self._project)
         key = {"key": self._database.lock_key}
-        settings = self._database.settings(max(1, round((until - time.monotonic()) * 1_000)))
+        wait_ms = max(1, round((until - time.monotonic()) * 1_000))
+        settings = self._database.settings(wait_ms, self._database.server_of(connection))
         row = None
         if self._project is not None:
             with connection.pipeline():

