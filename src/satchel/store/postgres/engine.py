@@ -35,6 +35,17 @@ _PROBE = "UPDATE store SET created_at = created_at WHERE id = (SELECT id FROM st
 _READ = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", None)
 
 
+class _Watching:
+    """What is interrupted of a thread that watches, between its looks."""
+
+    def __init__(self) -> None:
+        self.interrupted = False
+        self.left_out = 0
+
+    def cancel(self) -> None:
+        """Do nothing: no statement runs."""
+
+
 class PostgresEngine:
     """A store in a schema of a PostgreSQL database. Safe to share between threads; a forked child connects anew.
 
@@ -146,7 +157,7 @@ class PostgresEngine:
             if forked != forks.generation:
                 raise forks.refusal()
             if transaction.has_begun:
-                connection.execute("COMMIT")
+                transaction.send(("COMMIT", None))
         except psycopg.Error as error:
             self._raise(error, transaction)
         finally:
@@ -223,8 +234,11 @@ class PostgresEngine:
     def watch(self) -> Iterator[Callable[[], bool]]:
         """Hand out a function that says whether anyone has committed since it was last called; at first it says so."""
         seen: list[object] = []
+        watching = _Watching()
 
         def is_changed() -> bool:
+            if watching.interrupted:
+                raise Interrupted("the call was interrupted", "Nothing of it was written")
             with self.read() as transaction:
                 sql = "SELECT sum(writes) FROM projects"
                 row = transaction.one(
@@ -233,7 +247,8 @@ class PostgresEngine:
             before, seen[:] = seen[:], [row]
             return before != seen
 
-        yield is_changed
+        with Tracked(self.database.running, watching):
+            yield is_changed
 
     def interrupter(self) -> Callable[[], None]:
         """Return a function that interrupts whatever transaction the calling thread has open when it is called."""

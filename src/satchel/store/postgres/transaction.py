@@ -40,7 +40,7 @@ class PostgresTransaction:
         is_out_of_time: asked before each statement: whether to end the transaction with Interrupted; None never does.
         interrupted: whether the next statement ends with Interrupted.
         forgot: whether the memo of every engine is to be emptied with the commit.
-        has_begun: whether anything was sent.
+        has_begun: whether anything was asked of it.
         is_doubtful: whether the connection may still get a cancellation that was sent, and must be closed.
         is_shared: whether others work in the same transaction, so that nothing of it is cancelled in the middle.
     """
@@ -103,6 +103,7 @@ class PostgresTransaction:
 
     def later(self, sql: str, parameters: Parameters | None = None) -> None:
         """Send a statement, in psycopg's form, together with the next one."""
+        self.has_begun = True
         self._waiting.append((sql, parameters))
         if len(self._waiting) >= _MOST_WAITING:
             self.send()
@@ -203,11 +204,11 @@ class PostgresTransaction:
 
     def _ask(self, sql: str, parameters: Parameters | None) -> Cursor[Row]:
         self._check()
+        self.has_begun = True
         return self._send(sql, parameters)
 
     def _send(self, sql: str, parameters: Parameters | None) -> Cursor[Row]:
         """Send a statement, behind what waits, in one round trip."""
-        self.has_begun = True
         if not self._waiting:
             return self.connection.execute(sql, parameters)
         statements, self._waiting = self._waiting, []
