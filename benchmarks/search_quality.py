@@ -38,14 +38,8 @@ def run(bench: Bench) -> Section:
     """Measure every LoCoMo and every CoSQA file in the folder of data sets."""
     if bench.data is None:
         raise NotMeasuredError("it needs public data sets: give their folder with --data, or make bench DATA=...")
-    figures: list[Figure] = []
     searches = Searches()
-    for file in sorted(bench.data.glob("**/locomo*.json.gz")):
-        bench.progress.say(f"LoCoMo: {file.name}")
-        figures += _locomo(file, bench.folder, searches)
-    for file in sorted(bench.data.glob("**/queries*.json")):
-        bench.progress.say(f"CoSQA: {file.name}")
-        figures += _cosqa(file, bench.folder, searches)
+    figures = measured(bench, bench.data, searches, lambda name: open_fresh(bench.folder / f"{name}.db"))
     if not figures:
         raise NotMeasuredError(f"{bench.data} holds neither locomo*.json.gz nor queries*.json")
     figures.append(Figure(f"errors in {searches.done:,} searches", len(searches.errors), at_most=0))
@@ -63,6 +57,22 @@ def run(bench: Bench) -> Section:
             *(f"Error: {error}" for error in searches.errors[:5]),
         ),
     )
+
+
+def measured(bench: Bench, data: Path, searches: Searches, opened: Callable[[str], Satchel]) -> list[Figure]:
+    """Return the figures of every LoCoMo and every CoSQA file in a folder.
+
+    Args:
+        opened: makes an empty store of a name, in any database.
+    """
+    figures: list[Figure] = []
+    for file in sorted(data.glob("**/locomo*.json.gz")):
+        bench.progress.say(f"LoCoMo: {file.name}")
+        figures += _locomo(file, opened, searches)
+    for file in sorted(data.glob("**/queries*.json")):
+        bench.progress.say(f"CoSQA: {file.name}")
+        figures += _cosqa(file, opened, searches)
+    return figures
 
 
 class Searches:
@@ -193,9 +203,9 @@ def _figure(
     )
 
 
-def _locomo(file: Path, folder: Path, searches: Searches) -> list[Figure]:
+def _locomo(file: Path, opened: Callable[[str], Satchel], searches: Searches) -> list[Figure]:
     answers: list[_Answers] = []
-    with open_fresh(folder / f"{file.name}.db") as satchel:
+    with opened(file.name) as satchel:
         conversations = load(file)
         written = [write_conversation(satchel, one) for one in conversations]
         for one, turns in zip(conversations, written, strict=True):
@@ -242,13 +252,13 @@ def questions_of(one: Any, turns: Iterable[str]) -> Iterator[Question]:
             yield Question(asked["question"], asked["category"], gold, str(asked.get("answer", "")))
 
 
-def _cosqa(file: Path, folder: Path, searches: Searches) -> list[Figure]:
+def _cosqa(file: Path, opened: Callable[[str], Satchel], searches: Searches) -> list[Figure]:
     numbers: dict[str, int] = load(file.parent / "code_idx_map.txt.gz")
     functions = sorted(numbers, key=numbers.__getitem__)
     places = {numbers[function]: place for place, function in enumerate(functions, 1)}
     questions = [Question(asked["doc"], 0, frozenset((places[asked["retrieval_idx"]],))) for asked in load(file)]
     kept: list[tuple[int, str]] = []
-    with open_fresh(folder / f"{file.name}.db") as satchel:
+    with opened(file.name) as satchel:
         satchel.runs.start("code")
         for start in range(0, len(functions), _BATCH):
             batch = functions[start : start + _BATCH]

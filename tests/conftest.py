@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import ssl
+import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from functools import cache
@@ -22,7 +23,8 @@ from satchel import Satchel, open_satchel
 from satchel.base.clock import Clock
 from satchel.keep.sessions.caller import VARIABLE
 from satchel.keep.sessions.clients import CLIENTS
-from satchel.store import migrations, opening
+from satchel.store import known_stores, migrations, opening
+from satchel.store.migrations import bring_up_to_date
 from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.trust import Trust
@@ -169,21 +171,9 @@ def in_postgresql(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def from_template(
-    template: bytes,
-    template_in_memory: bytes,
-    monkeypatch: pytest.MonkeyPatch,
-    request: pytest.FixtureRequest,
-    in_postgresql: None,
-) -> None:
-    """Stores that the test makes are copies of a template with a uid and a time of their own.
-
-    A test in which several make one store at once is marked ``migrates``: copying is not safe there.
-    """
-    if request.node.get_closest_marker("migrates"):
-        return
-    bring_up_to_date = migrations.bring_up_to_date
+def copy_stores(patch: pytest.MonkeyPatch, template: bytes, template_in_memory: bytes) -> None:
+    """Have stores that this process makes be copies of a template, with a uid and a time of their own."""
+    one_at_a_time = threading.Lock()
 
     def copy(file: Path, trust: Trust | None, now: int) -> None:
         uid = (trust and trust.new_uid) or os.urandom(16)
@@ -204,8 +194,9 @@ def from_template(
         clock: Clock,
         backups_keep: int,
     ) -> apsw.Connection:
-        if writable and not access.file.stat().st_size and access.vfs is None:
-            copy(access.file, trust, clock())
+        with one_at_a_time:
+            if writable and not access.file.stat().st_size and access.vfs is None:
+                copy(access.file, trust, clock())
         return bring_up_to_date(
             access,
             turnstile,
@@ -222,8 +213,39 @@ def from_template(
         connection.execute("UPDATE store SET uid = randomblob(16)")
         return connection
 
-    monkeypatch.setattr(migrations, "bring_up_to_date", copy_first)
-    monkeypatch.setattr(migrations, "empty_store", copy_in_memory)
+    def sweep_nothing(_connection: apsw.Connection, _now: int) -> None:
+        """Every change of the list of stores would look for all that are on it, which are those of a whole module."""
+
+    patch.setattr(migrations, "bring_up_to_date", copy_first)
+    patch.setattr(migrations, "empty_store", copy_in_memory)
+    patch.setattr(known_stores, "_sweep", sweep_nothing)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def copied_stores(template: bytes, template_in_memory: bytes, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Stores are copies of a template, but in the tests of the engine and in those from end to end."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.relative_to(Path(__file__).parent).parts[0] not in {"store", "end_to_end"}:
+            copy_stores(patch, template, template_in_memory)
+        yield
+
+
+@pytest.fixture
+def from_template(
+    template: bytes,
+    template_in_memory: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    in_postgresql: None,
+) -> None:
+    """Stores that the test makes are copies of a template, also in the tests of the engine.
+
+    A test in which processes make one store at once is marked ``migrates``: copying is not safe there.
+    """
+    if request.node.get_closest_marker("migrates"):
+        monkeypatch.setattr(migrations, "bring_up_to_date", bring_up_to_date)
+    else:
+        copy_stores(monkeypatch, template, template_in_memory)
 
 
 @pytest.fixture

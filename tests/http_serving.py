@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from satchel.base.records import dataclass
-from satchel.interfaces.http.access import AGENT, PERSON, Access
+from satchel.interfaces.http.access import AGENT, PERSON, Access, Store
 from satchel.interfaces.http.app import Serving
+from satchel.interfaces.http.databases import Databases
 from satchel.interfaces.http.room.logins import Logins
 from satchel.interfaces.http.serving import Server, bind
 from satchel.interfaces.http.settings import Settings
@@ -22,7 +23,7 @@ from satchel.interfaces.http.stores import Stores
 class FixedTokens:
     """Two tokens: ``agent-token`` and ``person-token``."""
 
-    def __init__(self, store: Path, project: str = "project") -> None:
+    def __init__(self, store: Store, project: str = "project") -> None:
         self._accesses = {f"{role}-token": Access(f"id-{role}", role, role, store, project) for role in (AGENT, PERSON)}
 
     def access(self, text: str) -> Access | None:
@@ -107,10 +108,11 @@ def served(
     settings: Settings | None = None,
     environ: Mapping[str, str] | None = None,
     logins: Logins | None = None,
+    databases: Databases | None = None,
 ) -> Iterator[Served]:
     """Serve in a thread until the block is left; pages only with logins."""
     listener = bind("127.0.0.1", 0)
-    serving = Serving(tokens, Stores(environ or {}), settings, logins)
+    serving = Serving(tokens, Stores(environ or {}, databases), settings, logins)
     is_ready = threading.Event()
     server = Server(serving, is_ready.set)
     thread = threading.Thread(target=server.run, args=([listener],))

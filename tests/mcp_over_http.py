@@ -17,6 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 import http_serving as serving
 from satchel import Satchel
 from satchel.interfaces.http.access import AGENT, Access
+from satchel.interfaces.http.databases import Databases
 
 DIALECTS = ("legacy", "2026-07-28")
 """The eras of the protocol, as the official client calls them."""
@@ -88,10 +89,10 @@ async def ask(client: Client, tool: str, **arguments: object) -> str:
 
 
 @contextmanager
-def served(environ: Mapping[str, str] | None = None) -> Iterator[Served]:
+def served(environ: Mapping[str, str] | None = None, databases: Databases | None = None) -> Iterator[Served]:
     """Serve on a free port of loopback until the block is left."""
     book = _Book()
-    with serving.served(book, environ=environ) as running:
+    with serving.served(book, environ=environ, databases=databases) as running:
 
         def end() -> None:
             running.server.should_exit = True

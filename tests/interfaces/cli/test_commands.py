@@ -93,7 +93,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "config": ((), "store.durability = full  (default)", {"file", "warnings", "settings"}),
 }
 ELSEWHERE = {
-    *("doctor", "export", "hook", "import", "mcp", "open", "serve", "setup", "top", "tour", "undo"),
+    *("doctor", "export", "hook", "import", "mcp", "move", "open", "serve", "setup", "top", "tour", "undo"),
     *("guard check", "guard install", "guard remove", "guard run", "share", "shared", "sync", "unshare"),
     *("token list", "token new", "token revoke"),
 }

@@ -33,7 +33,9 @@ FILTERS: dict[str, Any] = {
     "status": "inactive",
     "author": "ANN",
 }
-SUBSETS = [set(chosen) for size in range(len(FILTERS) + 1) for chosen in itertools.combinations(FILTERS, size)]
+SIZES = (0, 1, 2, len(FILTERS) - 1, len(FILTERS))
+SUBSETS = [set(chosen) for size in SIZES for chosen in itertools.combinations(FILTERS, size)]
+"""Each alone, with each other, all but each, and all: conditions joined by AND have no more ways to hinder another."""
 
 
 @pytest.fixture
@@ -68,7 +70,7 @@ def passes(constraint: Constraint, chosen: set[str]) -> bool:
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
-def test_every_combination_of_filters_lets_through_what_passes_all_of_them(grid: Satchel, order: str) -> None:
+def test_filters_together_let_through_what_passes_all_of_them(grid: Satchel, order: str) -> None:
     everything = grid.constraints.find(status="all", order=order, limit=500).constraints
     assert len(everything) == 128
     for chosen in SUBSETS:

@@ -46,7 +46,9 @@ PASSES: dict[str, Callable[[Decision], bool]] = {
     "author": lambda one: one.agent == "Ann",
     "since": lambda one: one.updated_at >= START + 1_000,
 }
-SUBSETS = [set(chosen) for size in range(4) for chosen in itertools.combinations(FILTERS, size)] + [set(FILTERS)]
+SIZES = (0, 1, 2, len(FILTERS) - 1, len(FILTERS))
+SUBSETS = [set(chosen) for size in SIZES for chosen in itertools.combinations(FILTERS, size)]
+"""Each alone, with each other, all but each, and all: conditions joined by AND have no more ways to hinder another."""
 
 
 @pytest.fixture
@@ -71,7 +73,7 @@ def grid(decisions: Decisions, clock: ManualClock) -> Decisions:
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
-def test_every_combination_of_filters_lets_through_what_passes_all_of_them(grid: Decisions, order: str) -> None:
+def test_filters_together_let_through_what_passes_all_of_them(grid: Decisions, order: str) -> None:
     everything = grid.find(order=order, limit=500).decisions
     assert len(everything) == 384
     for chosen in SUBSETS:

@@ -22,7 +22,8 @@ from satchel.store.transaction import Transaction
 KEPT_DAYS = 90
 """A session is forgotten so long after it was last seen."""
 
-_REMEMBERED = frozenset(STATE.split(", ")) - {"seen_at"}  # a session that seems longer unseen is touched once more
+# without the last look: a session that seems to be unseen for longer is touched once more
+_REMEMBERED = frozenset(STATE.replace('"', "").split(", ")) - {"seen_at"}
 _INHERITED_DAYS = 14
 _LOOKED_AT = 20
 _LEAST_DIGITS = 4

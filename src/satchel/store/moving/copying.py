@@ -68,12 +68,14 @@ def move(source: Engine, target: Engine, index: Indexing, progress: Progress, *,
     if not source.exists():
         raise NotFound(f"there is no store at {source.location}", "Name the file or the database of one")
     with source.without_deadline(), target.without_deadline():
-        with target.upkeep.taking() as taker:
-            one = _Move(source, taker, progress)
-            record = one.fill()
-            indexed = index(taker, progress)
-            taker.finish(record, lift)
-        target.check_again()
+        try:
+            with target.upkeep.taking() as taker:
+                one = _Move(source, taker, progress)
+                record = one.fill()
+                indexed = index(taker, progress)
+                taker.finish(record, lift)
+        finally:
+            target.check_again()
         with source.read() as transaction:
             now = rows.state_of(transaction, source.location)
     return Moved(

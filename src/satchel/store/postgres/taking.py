@@ -34,7 +34,7 @@ _TABLES = """
 _COUNTING = """
     SELECT c.relname, a.attname, pg_get_serial_sequence(c.oid::regclass::text, a.attname)
     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-    WHERE c.relnamespace = to_regnamespace(:schema) AND a.attidentity <> '' AND NOT a.attisdropped
+    WHERE c.relnamespace = to_regnamespace(:schema) AND a.attidentity <> '' AND c.relname <> 'store'
     ORDER BY 1
 """
 """The columns whose numbers the database gives, with the sequences that they come from."""
@@ -79,7 +79,7 @@ class PostgresTaker(Taker):
             transaction.send(("COMMIT", None))
         except BaseException as error:
             if not self._connection.closed:
-                self._connection.execute("ROLLBACK")
+                self._connection.rollback()
             known = self._database.explained(error) if isinstance(error, psycopg.Error) else error
             if known is error:
                 raise

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import apsw
 import psycopg
+from psycopg import Connection
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, ReadOnly, SatchelError
 from satchel.base.folders import state_folder
@@ -112,22 +113,28 @@ class PostgresUpkeep:
         return int(self._rows(_SIZE)[0][0]) if self._engine.exists() else 0
 
     def reclaim(self) -> Shrunk:
-        """Let go of deleted rows in every table; what they took stays with the database, for what comes next."""
+        """Write every table anew without what was deleted; others wait for a table while that is done.
+
+        A plain VACUUM leaves the bytes of a row that was the last on its page in that page, as was measured. It is what
+        is done where the lock of a table is not to be had in time.
+        """
         database, before = self._engine.database, self.size()
         if self._engine.read_only:
             raise ReadOnly(f"{self._location} was opened for reading only", "Open it without --read-only to compact it")
+        is_whole = True
         with database.connect() as connection:
             try:
                 if database.address.role is not None:
                     connection.execute(f'SET ROLE "{database.address.role}"')
                 connection.execute("SET statement_timeout = 0")
+                connection.execute(f"SET lock_timeout = {max(1, self._engine.wait_ms)}")
                 readers = connection.execute(_READERS).fetchone()
                 for name, kind in self._rows(_RELATIONS):
                     if kind == "r":
-                        connection.execute(f'VACUUM (ANALYZE) "{self._schema["schema"]}"."{name}"')
+                        is_whole = _vacuum(connection, f'"{self._schema["schema"]}"."{name}"', is_whole)
             except psycopg.Error as error:
                 raise database.explained(error) from error
-        return Shrunk(before, self.size(), readers == (0,), _OUT_OF_REACH)
+        return Shrunk(before, self.size(), is_whole and readers == (0,), _OUT_OF_REACH)
 
     def make_room(self, is_usable: Callable[[], bool]) -> Path | None:
         """Let the next write make a new store, where the schema is empty.
@@ -155,11 +162,14 @@ class PostgresUpkeep:
         with explained(target or self._folder):
             target = target or backups.free_name(self._folder, "backup", now)
             self.sweep()
-            with backups.making(target) as partial:
-                with closing(SqliteEngine(Access(partial, "relaxed"), clock=self._engine.clock)) as copy:
-                    move(self._engine, copy, index, progress or _say_nothing)
-                with closing(apsw.Connection(str(partial))) as connection:
-                    connection.pragma("journal_mode", "delete")
+            with (
+                backups.making(target) as partial,
+                self._copy(self._engine.clock, index, progress or _say_nothing) as copied,
+                closing(apsw.Connection(str(copied.file))) as copy,
+                closing(apsw.Connection(str(partial))) as made,
+            ):
+                backups.copy_pages(copy, made)
+                made.pragma("journal_mode", "delete")
             return Backup(target, target.stat().st_size, now)
 
     def back_up_daily(self) -> Backup | None:
@@ -211,14 +221,17 @@ class PostgresUpkeep:
                     ) from error
         return Restored(source, None, previous_was_damaged=False)
 
-    @contextmanager
-    def copied(self, clock: Clock) -> Iterator[SqliteEngine]:
+    def copied(self, clock: Clock) -> AbstractContextManager[SqliteEngine]:
         """Hand out a copy in a file, without a search index, that goes again when the block is left."""
+        return self._copy(clock, lambda *_: 0, _say_nothing)
+
+    @contextmanager
+    def _copy(self, clock: Clock, index: Indexing, progress: Progress) -> Iterator[SqliteEngine]:
         with TemporaryDirectory(prefix="satchel-") as folder:
-            engine = SqliteEngine(Access(Path(folder) / "preview.db", "relaxed"), clock=clock)
+            engine = SqliteEngine(Access(Path(folder) / "copy.db", "relaxed"), clock=clock)
             with closing(engine):
                 if self._engine.exists():
-                    move(self._engine, engine, lambda *_: 0, _say_nothing)
+                    move(self._engine, engine, index, progress)
                 yield engine
 
     def taking(self) -> AbstractContextManager[PostgresTaker]:
@@ -354,6 +367,18 @@ def _expected() -> tuple[frozenset[str], frozenset[str], dict[str, int]]:
         frozenset(str(name) for kind, name in objects if kind == "index"),
         {str(name): int(str(count)) for name, count in keys},
     )
+
+
+def _vacuum(connection: Connection[Row], table: str, is_whole: bool) -> bool:
+    """Let go of what was deleted from a table; return whether it was written anew, as asked for."""
+    if is_whole:
+        try:
+            connection.execute(f"VACUUM (FULL, ANALYZE) {table}")
+        except psycopg.errors.LockNotAvailable:
+            is_whole = False
+    if not is_whole:
+        connection.execute(f"VACUUM (ANALYZE) {table}")
+    return is_whole
 
 
 def _say_nothing(_done: int, _total: int) -> None:

@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
+import postgres_cluster
 from satchel import open_satchel
 from satchel.base.errors import InvalidInput
 from satchel.interfaces.cli.tour.guide import guide
@@ -129,3 +131,35 @@ def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="exists already"):
         guide(None, tmp_path, 20, tmp_path / "notes.txt", print)
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_tour_of_a_database_goes_through_a_server_and_leaves_nothing(tmp_path: Path, own_cluster: str) -> None:
+    def schemas() -> set[str]:
+        with psycopg.connect(own_cluster) as connection:
+            return {
+                str(name)
+                for (name,) in connection.execute(
+                    "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'satchel%'"
+                ).fetchall()
+            }
+
+    before = schemas()
+    done = tour(tmp_path, "--json", "--db", own_cluster.replace("postgres:@", "postgres:hunter2@"))
+    told = json.loads(done.stdout)
+    assert answers_to(told["apart"], "goes on to edit")[0].startswith("Satchel: not edited")
+    assert answers_to(told["lesson"], "opens its file with cp1252") == ["5"]
+    assert all(one["place"] == 1 for one in told["answers"])
+    assert schemas() == before
+    assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_a_tour_goes_to_no_other_database(tmp_path: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        tour(tmp_path, "--db", "notes.db")
+    assert "no PostgreSQL database" in caught.value.stderr
+
+
+@pytest.fixture(scope="module")
+def own_cluster() -> str:
+    """The URL of the database of this run."""
+    return postgres_cluster.url()
