@@ -8,9 +8,26 @@ _TABLES = {
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'documents_fts*'",
     "postgresql": "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
 }
+_COLUMNS = {
+    "sqlite": "SELECT name FROM pragma_table_info(:table) ORDER BY cid",
+    "postgresql": """
+        SELECT column_name FROM information_schema.columns
+        WHERE table_schema = current_schema() AND table_name = :table
+            AND column_name NOT IN ('memo_version', 'writes', 'marks') ORDER BY ordinal_position
+    """,
+}
+"""Without those that PostgreSQL alone has, which every transaction changes."""
+
+
+def columns_of(transaction: Transaction, table: str) -> list[str]:
+    """Return the columns of a table, in their order."""
+    return [name for (name,) in transaction.all(_COLUMNS[transaction.database], {"table": table})]
 
 
 def every_row(transaction: Transaction) -> dict[str, list[Row]]:
     """Return all rows of all tables, in no order, so that two moments can be compared."""
-    tables = transaction.all(_TABLES[transaction.database])
-    return {name: sorted(transaction.all(f"SELECT * FROM {name}"), key=repr) for (name,) in tables}
+    found = {}
+    for (table,) in transaction.all(_TABLES[transaction.database]):
+        columns = ", ".join(f'"{name}"' for name in columns_of(transaction, table))
+        found[table] = sorted(transaction.all(f"SELECT {columns} FROM {table}"), key=repr)
+    return found

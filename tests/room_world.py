@@ -24,6 +24,7 @@ from starlette.routing import compile_path
 
 from repositories import commit_all, git, make_repository
 from satchel.interfaces.http.room.views import PAGES
+from satchel.store.postgres.address import Address
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SOON_MS = 10_000
@@ -186,8 +187,14 @@ class World:
 
 
 @contextmanager
-def a_world(folder: Path, name: str = "project") -> Iterator[World]:
-    """Yield a project that is served, in a folder that is empty."""
+def a_world(folder: Path, name: str = "project", address: Address | None = None) -> Iterator[World]:
+    """Yield a project that is served, in a folder that is empty.
+
+    Args:
+        folder: the folder.
+        name: what the project is called.
+        address: of the database that has its store, so that clients ask the server; None is a file in the project.
+    """
     project = make_repository(folder / name)
     (project / "src").mkdir()
     (project / "src" / "parser.py").write_text("def parse(): ...\n")
@@ -199,14 +206,32 @@ def a_world(folder: Path, name: str = "project") -> Iterator[World]:
         "SATCHEL_HOOKS_DEADLINE_MS": "60000",
     }
     satchel = [sys.executable, "-m", "satchel"]
-    subprocess.run([*satchel, "init"], cwd=project, env=environment, check=True, capture_output=True, timeout=60)
+
+    def run(*arguments: str) -> str:
+        command = [*satchel, *arguments]
+        done = subprocess.run(
+            command, cwd=project, env=environment, check=True, capture_output=True, text=True, timeout=60
+        )
+        return done.stdout.strip()
+
     serve = [*satchel, "serve", "--port", "0", "--json"]
+    token = None
+    if address is None:
+        run("init")
+    else:
+        file = folder / "databases.toml"
+        file.write_text(f"[databases.team]\nurl = '{address.url}'\nschema = '{address.schema}'\n")
+        run("init", "--db", address.shown, "--project", name)
+        token = run("token", "new", "clients", "--database", "team", "--project", name, "--config", str(file))
+        serve += ["--config", str(file)]
     with (
         (folder / "log").open("w") as log,
         subprocess.Popen(serve, cwd=project, env=environment, stdout=subprocess.PIPE, stderr=log, text=True) as server,
     ):
         assert server.stdout is not None
-        world = World(project, environment, json.loads(server.stdout.readline())["url"])
+        url = json.loads(server.stdout.readline())["url"]
+        asked = {} if token is None else {"SATCHEL_URL": url, "SATCHEL_TOKEN": token}
+        world = World(project, environment | asked, url)
         with world.clients:
             yield world
         server.terminate()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from every_table import columns_of
 from satchel import Satchel
 from satchel.consult.conversation_records import ConversationKey, TurnResult
 from satchel.consult.conversations import Conversations
@@ -65,7 +66,6 @@ def stored(satchel: Satchel) -> Mapping[str, list[tuple[Any, ...]]]:
     found = {}
     with satchel.workplace.engine.read() as transaction:
         for table in TABLES:
-            names = [row[1] for row in transaction.all(f"PRAGMA table_info({table})")]
-            columns = ", ".join(name for name in names if name not in leases)
+            columns = ", ".join(name for name in columns_of(transaction, table) if name not in leases)
             found[table] = transaction.all(f"SELECT {columns} FROM {table} ORDER BY 1, 2, 3")
     return found

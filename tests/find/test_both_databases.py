@@ -13,7 +13,7 @@ import pytest
 
 import postgres_cluster
 from satchel import NewEntry, Satchel, open_satchel
-from satchel.find import documents, search
+from satchel.find import documents, index_postgres_scoped, search
 from satchel.find.about import about
 from satchel.find.documents import Document
 from satchel.find.index import index_of
@@ -128,7 +128,10 @@ SCOPES: tuple[dict[str, Any], ...] = (
 
 
 @pytest.mark.parametrize("count", [20, pytest.param(300, marks=pytest.mark.slow)])
-def test_generated_queries_find_the_same_on_both(stores: list[list[Satchel]], count: int) -> None:
+def test_generated_queries_find_the_same_on_both(
+    stores: list[list[Satchel]], monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    monkeypatch.setattr(index_postgres_scoped, "_WINDOW", 30)
     chance = random.Random(count)
     here, there = (pair[0] for pair in stores)
     hits = 0

@@ -78,8 +78,8 @@ def open_schema() -> Iterator[OpenSchema]:
 
     opened: list[PostgresEngine] = []
 
-    def open_one(schema: str | None = None, role: str | None = None, **options: Any) -> PostgresEngine:
-        address = parse(postgres_cluster.url(), schema or f"s{uuid4().hex[:12]}", role)
+    def open_one(schema: str | None = None, role: str | None = None, more: str = "", **options: Any) -> PostgresEngine:
+        address = parse(postgres_cluster.url() + more, schema or f"s{uuid4().hex[:12]}", role)
         opened.append(PostgresEngine(address, **options))
         return opened[-1]
 

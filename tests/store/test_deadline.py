@@ -6,7 +6,7 @@ import pytest
 
 from faults.rows import add, names
 from satchel.base.errors import TimedOut
-from satchel.store import running
+from satchel.store import sqlite_transaction
 from store.opened import OpenEngine
 
 _ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {most}) SELECT max(i) FROM n"
@@ -17,7 +17,7 @@ def test_a_statement_that_does_not_end_is_ended_and_nothing_is_written(
 ) -> None:
     engine = open_engine()
     add(engine, "before")
-    monkeypatch.setattr(running, "DEADLINE_SECONDS", 0.0)
+    monkeypatch.setattr(sqlite_transaction, "DEADLINE_SECONDS", 0.0)
     with pytest.raises(TimedOut, match="Nothing was written"), engine.write() as transaction:  # noqa: PT012
         transaction.run("UPDATE projects SET name = 'after'")
         transaction.all(_ENDLESS.format(most=10**12))
@@ -29,6 +29,6 @@ def test_a_statement_that_does_not_end_is_ended_and_nothing_is_written(
 def test_upkeep_has_no_deadline(open_engine: OpenEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = open_engine()
     add(engine, "before")
-    monkeypatch.setattr(running, "DEADLINE_SECONDS", 0.0)
+    monkeypatch.setattr(sqlite_transaction, "DEADLINE_SECONDS", 0.0)
     with engine.without_deadline(), engine.read() as transaction:
         assert transaction.all(_ENDLESS.format(most=200_000)) == [(200_000,)]

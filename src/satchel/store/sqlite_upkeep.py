@@ -17,13 +17,12 @@ from satchel.store import accepting, backups, opening, soundness, unfinished, up
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
 from satchel.store.engine import Finding
-from satchel.store.moving import sqlite_taker
-from satchel.store.moving.sqlite_taker import SqliteTaker
 from satchel.store.opening import Access
 from satchel.store.upkeep import Restored, Shrunk
 
 if TYPE_CHECKING:
     from satchel.store.moving.copying import Indexing
+    from satchel.store.moving.sqlite_taker import SqliteTaker
     from satchel.store.sqlite import SqliteEngine
     from satchel.store.transaction import Transaction
 
@@ -132,10 +131,14 @@ class SqliteUpkeep:
 
     def taking(self) -> AbstractContextManager[SqliteTaker]:
         """Open the file to be filled with the rows of another store."""
+        from satchel.store.moving import sqlite_taker  # 7 ms of every server, for what one command in a life does
+
         return sqlite_taker.taking(self._engine)
 
     def numbers(self, transaction: Transaction) -> dict[str, int]:
         """Return for each table that counts the highest number that it has given."""
+        from satchel.store.moving import sqlite_taker  # as above
+
         return sqlite_taker.numbers(transaction)
 
     def accept(self, *, owner: str | None = None, tree: bool = False) -> Accepted:

@@ -36,7 +36,8 @@ def _every(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str
             yield " ".join((*path, name)), command
 
 
-COMMANDS = {name: command for name, command in _every(satchel_command) if name != "mcp"}
+COMMANDS = {name: command for name, command in _every(satchel_command) if name not in {"mcp", "tour"}}
+"""All that take --db, but for the server of a client, and the tour, which has a store of its own."""
 
 
 def _line(name: str) -> list[str]:
@@ -68,6 +69,7 @@ def test_no_command_on_a_database_shows_its_password(cli: Cli, folder: Path, own
     address = _with_password(own_schema)
     shown = {name: cli(*_line(name), "--db", address) for name in ["init", *COMMANDS]}
     assert [name for name, (*_, err) in shown.items() if "[internal]" in err] == []
+    assert [(name, err) for name, (*_, err) in shown.items() if "[internal]" in err] == []
     assert {name for name, (status, *_) in shown.items() if status == 0} >= {"init", "write", "read", "stats", "who"}
     shown |= {f"{name} --json": cli(*_line(name), "--json", "--db", address) for name in ("stats", "config", "doctor")}
     everything = json.dumps(shown) + _left_behind(folder)
@@ -110,6 +112,12 @@ def test_without_the_extra_a_database_needs_it(cli: Cli, monkeypatch: MonkeyPatc
     monkeypatch.setitem(sys.modules, "satchel.store.postgres.engine", None)
     status, _, err = cli("read", "--db", NOBODYS)
     assert (status, 'pip install "satchel[postgres]"' in err) == (13, True)
+
+
+def test_a_tour_of_a_database_that_cannot_be_reached_shows_no_password(cli: Cli) -> None:
+    status, out, err = cli("tour", "--db", NOBODYS)
+    assert (status, "cannot be reached" in err) == (19, True)
+    assert "canary" not in out + err
 
 
 def test_setup_refuses_a_database(cli: Cli, monkeypatch: MonkeyPatch) -> None:

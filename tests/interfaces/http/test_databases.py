@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from http_serving import FixedTokens, served
 from satchel.base.errors import InvalidInput, Refused, SatchelError
-from satchel.interfaces.http.databases import Databases
+from satchel.interfaces.http.databases import Databases, store_of
 from satchel.store.postgres.address import Address
 
 
@@ -74,6 +75,19 @@ def test_a_password_that_others_can_read_is_refused(file: Path) -> None:
     secret.chmod(0o640)
     with pytest.raises(Refused, match="others can read"):
         written(file, '[databases.team]\nurl = "postgresql://h/d"\npassword_file = "secret"\n', 0o644).every()
+
+
+def test_neither_callers_nor_the_log_are_told_a_password(file: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    known = written(file, '[databases.team]\nurl = "postgresql://a:hunter2@127.0.0.1:1/d"\n')
+    told = []
+    for store in (store_of("team"), store_of("none")):
+        with served(FixedTokens(store), databases=known) as server:
+            answers = [server.ask(f"/api/{name}", token="agent-token") for name in ("read_context", "get_stats")]
+            told += [answer.body.decode() for answer in (*answers, server.ask("/health"))]
+            assert {answer.status for answer in answers} <= {501, 502, 503}
+    assert "cannot be reached" in told[0]
+    assert "cannot tell where" in told[3]
+    assert "hunter2" not in "".join([*told, *capfd.readouterr()])
 
 
 def test_a_database_that_is_not_there_is_answered_with_those_that_are(file: Path) -> None:

@@ -83,8 +83,8 @@ def test_calls_that_write_to_one_project_of_a_database_run_together_and_hold_up_
     one, other = (Access("", "", AGENT, "postgresql:team", project) for project in ("one", "other"))
 
     async def talk() -> str:
-        turns, together = Turns(), threading.Barrier(32)
-        writing = [asyncio.ensure_future(turns.run(one, "write_context", {}, together.wait)) for _ in range(31)]
+        turns, together = Turns(), threading.Barrier(4)
+        writing = [asyncio.ensure_future(turns.run(one, "write_context", {}, together.wait)) for _ in range(3)]
         try:
             return await turns.run(other, "write_context", {}, lambda: "written")
         finally:

@@ -41,7 +41,7 @@ def kept(satchel: Satchel) -> Kept:
     with satchel.workplace.engine.read() as transaction:
         sessions = transaction.all(
             """
-            SELECT s.id, lower(hex(s.uid)), s.client, a.name, u.name, s.predecessor_id, s.window, s.process, s.seen_at
+            SELECT s.id, s.uid, s.client, a.name, u.name, s.predecessor_id, s.window, s.process, s.seen_at
             FROM sessions s LEFT JOIN agents a ON a.id = s.agent_id LEFT JOIN agents u ON u.id = s.unnamed_id
             ORDER BY s.id
             """
@@ -50,4 +50,5 @@ def kept(satchel: Satchel) -> Kept:
         notes = transaction.all(
             "SELECT c.content, a.name, c.session_id FROM context c LEFT JOIN agents a ON a.id = c.agent_id"
         )
-    return Kept([Row(*row) for row in sessions], hosts, {content: Note(*rest) for content, *rest in notes})
+    rows = [Row(number, uid.hex(), *rest) for number, uid, *rest in sessions]
+    return Kept(rows, hosts, {content: Note(*rest) for content, *rest in notes})

@@ -93,6 +93,7 @@ def test_no_number_is_given_twice(source: SqliteEngine, open_schema: OpenSchema)
     assert new == 5, "4 was that of a row that is gone"
 
 
+@pytest.mark.slow
 def test_a_store_moves_between_schemas_and_between_files(
     source: SqliteEngine, open_schema: OpenSchema, file: SqliteEngine
 ) -> None:
@@ -180,7 +181,7 @@ def stop_after(steps: int, source: Engine, target: Engine) -> None:
 
 
 @pytest.mark.parametrize("kind", ["file", "schema"])
-@pytest.mark.parametrize("steps", [0, 30, 90])
+@pytest.mark.parametrize("steps", [0, 60])
 def test_a_stopped_move_goes_on_and_nobody_uses_the_target_before_its_end(
     kind: str, steps: int, source: SqliteEngine, open_schema: OpenSchema, file: SqliteEngine
 ) -> None:
@@ -207,6 +208,7 @@ def test_a_stopped_move_of_a_store_that_has_changed_since_begins_anew(
     assert everything(target) == everything(source)
 
 
+@pytest.mark.slow
 def test_a_change_that_no_counter_tells_is_found_when_the_rows_are_compared(
     source: SqliteEngine, open_schema: OpenSchema
 ) -> None:
@@ -240,6 +242,7 @@ def test_what_is_written_meanwhile_is_not_moved_and_that_is_said(source: SqliteE
     assert everything(file) == before
 
 
+@pytest.mark.slow
 def test_of_two_moves_into_one_place_the_later_goes_on(source: SqliteEngine, open_schema: OpenSchema) -> None:
     schema = open_schema()
     started: list[Moved] = []
@@ -255,6 +258,7 @@ def test_of_two_moves_into_one_place_the_later_goes_on(source: SqliteEngine, ope
     assert everything(schema) == everything(source)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -305,16 +309,16 @@ def test_a_row_that_points_to_nothing_is_named_and_the_target_is_no_store(
         use(target, "read")
 
 
+@pytest.mark.slow
 def test_a_connection_that_is_lost_in_the_middle_leaves_a_move_to_go_on_with(
     source: SqliteEngine, open_schema: OpenSchema
 ) -> None:
-    schema = open_schema()
+    schema = open_schema(more="&application_name=to_be_cut")
 
     def cut(done: int, _total: int) -> None:
         if done > 60:
             postgres_cluster.run(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE application_name = 'satchel' AND pid <> pg_backend_pid()"
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'to_be_cut'"
             )
 
     with pytest.raises(SatchelError, match="cannot be reached"):

@@ -11,10 +11,13 @@ import apsw
 import psycopg
 import pytest
 
+import postgres_cluster
 from satchel import Satchel, open_satchel
-from satchel.base.errors import Conflict, Interrupted, InvalidInput, NotFound, StoreNewer
+from satchel.base.errors import Conflict, Interrupted, InvalidInput, NotFound, Refused, StoreNewer
 from satchel.store import backups, migrations
 from satchel.store.opening import Access
+from satchel.store.postgres.address import parse
+from satchel.store.postgres.engine import PostgresEngine
 from satchel.store.sqlite import SqliteEngine
 from store.filled import contents, failed, fill
 from store.postgres.places import Place, new_place
@@ -27,9 +30,9 @@ def open_at(tmp_path: Path) -> Iterator[Open]:
     """Open Satchels on stores in schemas or files; all are closed afterwards."""
     opened: list[Satchel] = []
 
-    def open_one(at: Place | Path) -> Satchel:
+    def open_one(at: Place | Path, **settings: object) -> Satchel:
         db = at.address if isinstance(at, Place) else at
-        opened.append(open_satchel(db, "p", cwd=tmp_path, environ={}))
+        opened.append(open_satchel(db, "p", cwd=tmp_path, environ={}, settings=settings))
         return opened[-1]
 
     yield open_one
@@ -43,6 +46,15 @@ def satchel(open_at: Open, own_place: Place) -> Satchel:
     one = open_at(own_place)
     fill(one, 3)
     return one
+
+
+@pytest.fixture
+def own_database(open_at: Open) -> Iterator[Place]:
+    """A place in a database of its own: what others read in the same one keeps deleted rows there too."""
+    name = f"upkeep_{os.getpid()}"
+    postgres_cluster.run(f"CREATE DATABASE {name}")
+    yield Place(postgres_cluster.url().replace("/postgres?", f"/{name}?"))
+    postgres_cluster.run(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
@@ -69,8 +81,11 @@ def test_a_backup_is_a_store_file_in_the_state_folder_with_all_that_was_kept_and
 def test_a_backup_holds_one_snapshot_whatever_is_written_meanwhile(
     satchel: Satchel, open_at: Open, tmp_path: Path
 ) -> None:
+    def write(_done: int, _total: int) -> None:
+        satchel.entries.write("discovery", "meanwhile")
+
     before = contents(satchel)
-    made = satchel.housekeeping.backup(tmp_path / "b.db", lambda *_: satchel.entries.write("decision", "meanwhile"))
+    made = satchel.housekeeping.backup(tmp_path / "b.db", write)
     assert contents(open_at(made.file)) == before
     assert len(contents(satchel)) > len(before)
 
@@ -168,15 +183,18 @@ def test_doctor_says_what_the_server_may_lose_and_keeps_of_what_is_deleted(satch
     assert own_place.schema in found["place"].detail
 
 
-def test_what_is_forgotten_is_in_no_table_and_where_it_may_be_still_is_said(satchel: Satchel, own_place: Place) -> None:
+def test_what_is_forgotten_is_in_no_table_and_where_it_may_be_still_is_said(open_at: Open, own_database: Place) -> None:
+    satchel = open_at(own_database)
     token = "zqxjkvbwtoken"
     leaked = satchel.entries.write("discovery", f"the key is {token}")
     made = satchel.housekeeping.backup()
 
     def holding() -> list[str]:
         """Return the files of the database's tables and indexes that hold the token."""
-        own_place.do("CHECKPOINT")
-        [(folder, first)] = own_place.ask("SELECT current_setting('data_directory'), pg_relation_filepath('pg_class')")
+        own_database.do("CHECKPOINT")
+        [(folder, first)] = own_database.ask(
+            "SELECT current_setting('data_directory'), pg_relation_filepath('pg_class')"
+        )
         database = Path(folder, first).parent
         return [path.name for path in database.iterdir() if token.encode() in path.read_bytes()]
 
@@ -188,12 +206,30 @@ def test_what_is_forgotten_is_in_no_table_and_where_it_may_be_still_is_said(satc
     assert failed(satchel) == []
 
 
-def test_a_reader_elsewhere_that_keeps_what_was_deleted_is_reported(satchel: Satchel, own_place: Place) -> None:
-    with psycopg.connect(own_place.url) as reader:
+def test_a_reader_elsewhere_that_keeps_what_was_deleted_is_reported(open_at: Open, own_database: Place) -> None:
+    satchel = open_at(own_database)
+    fill(satchel, 3)
+    with psycopg.connect(own_database.url) as reader:
         reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         reader.execute("SELECT 1 FROM pg_class")
-        assert not satchel.housekeeping.compact().wal_emptied
+        hurried = open_at(own_database, **{"store.lock_wait_ms": 50})
+        assert not hurried.housekeeping.compact().wal_emptied
     assert satchel.housekeeping.compact().wal_emptied
+
+
+def test_a_role_that_does_not_own_the_tables_is_told_that_it_does_not_rewrite_them(own_place: Place) -> None:
+    with own_place.engine().write():
+        pass
+    role = f"{own_place.schema}_server"
+    own_place.do(f"CREATE ROLE {role}; GRANT USAGE ON SCHEMA {own_place.schema} TO {role}")
+    own_place.do(f"GRANT SELECT, UPDATE ON ALL TABLES IN SCHEMA {own_place.schema} TO {role}")
+    with (
+        closing(PostgresEngine(parse(own_place.url, own_place.schema, role))) as engine,
+        pytest.raises(Refused) as said,
+    ):
+        engine.upkeep.reclaim()
+    assert "only the role that owns the tables" in said.value.problem
+    own_place.do(f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
 def test_a_copy_for_a_preview_holds_everything_and_goes_again(satchel: Satchel) -> None:

@@ -93,7 +93,7 @@ class Databases:
             address = parse(table["url"], table.get("schema"), table.get("role"), self._password(name, table))
         except InvalidInput as error:
             raise InvalidInput(f"{TABLE}.{name} in {self._file}: {error.problem}", error.remedy) from None
-        if urlsplit(address.url).password is not None or "password=" in address.url:
+        if urlsplit(address.url).password or "password=" in address.url:
             _refuse_readers(self._file, self._file.stat(), "holds a password")
         return address
 

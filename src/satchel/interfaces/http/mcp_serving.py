@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, cast
 
 import anyio
@@ -20,8 +21,10 @@ from starlette.requests import Request as HttpRequest
 from satchel import __version__
 from satchel.base.errors import SatchelError
 from satchel.client import Satchel
+from satchel.interfaces.http.access import Access, Store
 from satchel.interfaces.http.mcp_asking import Asked
 from satchel.interfaces.http.stores import Stores
+from satchel.interfaces.http.turns import WRITING_TOGETHER, writes
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.faults import INTERNAL_TEXT, log_fault
 from satchel.interfaces.mcp.jsonrpc import INTERNAL_ERROR, Id, Rejected, Request, RpcError, read_message
@@ -92,6 +95,7 @@ class Answering:
         self._stores = stores
         self._short = anyio.CapacityLimiter(_THREADS)
         self._long = anyio.CapacityLimiter(_THREADS)
+        self._of_databases: dict[tuple[Store, str], anyio.CapacityLimiter] = {}
 
     def make_server(self) -> Server[Any]:
         """Return the SDK's server, whose answers all come from here."""
@@ -122,6 +126,15 @@ class Answering:
     def _satchel(self, asked: Asked) -> Satchel:
         return self._stores.satchel(asked.access, caller=asked.caller, agent=asked.agent)
 
+    def _limiter(self, access: Access, request: Request) -> anyio.CapacityLimiter:
+        """Return what says how many calls like this one run at once."""
+        if _may_wait(request):
+            return self._long
+        if isinstance(access.store, Path) or not writes(str(request.params.get("name"))):
+            return self._short
+        place = access.store, access.project
+        return self._of_databases.setdefault(place, anyio.CapacityLimiter(WRITING_TOGETHER))
+
     async def _answer(self, ctx: _Context, asked: Asked, request: Request) -> Result:
         told, telling = anyio.create_memory_object_stream[dict[str, Any]](_PROGRESS)
 
@@ -146,7 +159,7 @@ class Answering:
         key = (asked.access.token, asked.session or "", request.id)
         if asked.session is not None:
             self.running.add(key, call)
-        limiter = self._long if _may_wait(request) else self._short
+        limiter = self._limiter(asked.access, request)
         try:
             async with anyio.create_task_group() as watching:
                 watching.start_soon(watch)

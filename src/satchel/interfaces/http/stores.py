@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from satchel.base import processes
+from satchel.base.errors import SatchelError, Unavailable
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import replace
 from satchel.client import Satchel, open_satchel
+from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import Access, Store
 from satchel.interfaces.http.databases import Databases, name_of
 from satchel.keep import projects
 from satchel.keep.sessions.caller import Caller
 from satchel.store.engine import Engine
+from satchel.store.postgres.address import Address
 
 
 class Stores:
@@ -76,19 +79,29 @@ class Stores:
         """Return a store, opened.
 
         Raises:
-            SatchelError: it is a database that the configuration does not name, or names wrongly.
+            Unavailable: it is a database that the configuration does not name, or names wrongly.
         """
         key = store, read_only
         with self._lock:
             if key not in self._opened:
                 self._opened[key] = open_satchel(
-                    store if isinstance(store, Path) else self._databases.address(name_of(store)),
+                    store if isinstance(store, Path) else self._address(store),
                     cwd=store.parent if isinstance(store, Path) else Path("/"),
                     environ=self._environ,
                     read_only=read_only,
                     migrates=not read_only,
                 )
             return self._opened[key]
+
+    def _address(self, store: str) -> Address:
+        """Return where a database is. What is wrong with the configuration is said to its operator, not to callers."""
+        try:
+            return self._databases.address(name_of(store))
+        except SatchelError as error:
+            logs.fault(error, problem=error.problem)
+            raise Unavailable(
+                "the server cannot tell where the database of this token is", "Its log says why"
+            ) from None
 
     def known_as(self, standing: Mapping[str, Any], access: Access, worktree: str | None) -> str | None:
         """Return the name that a worktree of a caller has for others; None is the project's own main one.

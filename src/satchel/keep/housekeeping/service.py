@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from satchel.base.errors import NotFound
 from satchel.base.text import check_encodable
@@ -21,8 +22,10 @@ from satchel.keep.projects import Workplace
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
 from satchel.store.engine import Engine
-from satchel.store.moving.copying import Moved, move
 from satchel.store.upkeep import Restored, Shrunk
+
+if TYPE_CHECKING:
+    from satchel.store.moving.copying import Moved
 
 
 class Housekeeping:
@@ -132,6 +135,8 @@ class Housekeeping:
             target: where to; an unfinished move of this store is brought to its end there.
             progress: told what was copied and compared.
         """
+        from satchel.store.moving.copying import move  # 7 ms of every command that counts or clears
+
         self._engine.check_files()
         return move(self._engine, target, index_all, progress)
 

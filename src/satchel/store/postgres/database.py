@@ -26,8 +26,8 @@ from satchel.store import forks
 from satchel.store.postgres import failures, types
 from satchel.store.postgres.address import Address
 from satchel.store.postgres.group import Turns
-from satchel.store.postgres.transaction import PostgresTransaction, Statement
-from satchel.store.running import DEADLINE_SECONDS, Running
+from satchel.store.postgres.transaction import Statement
+from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running
 from satchel.store.transaction import Row
 
 # a briefing, a search and an event stream at once, for each of a few callers; PostgreSQL's own default is 100 in all
@@ -121,7 +121,7 @@ class Database:
         self.location = address.shown
         self.clock = clock
         self.durability = durability
-        self.running: Running[PostgresTransaction] = Running(self.location)
+        self.running: Running[Interruptible] = Running(self.location)
         self.is_ready = False
         self.has_store = False
         self.commits = 0

@@ -32,7 +32,19 @@ if TYPE_CHECKING:
 
 # a write to the store as a whole holds the row
 _PROBE = "UPDATE store SET created_at = created_at WHERE id = (SELECT id FROM store FOR UPDATE SKIP LOCKED)"
+
+
 _READ = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", None)
+
+
+class _Watching:
+    """What a thread that watches has open between its transactions: it can be interrupted there too."""
+
+    interrupted = False
+    left_out = 0
+
+    def cancel(self) -> None:
+        """Do nothing: no statement runs."""
 
 
 class PostgresEngine:
@@ -145,6 +157,8 @@ class PostgresEngine:
                 yield transaction
             if forked != forks.generation:
                 raise forks.refusal()
+            if transaction.has_begun:
+                transaction.send()
         except psycopg.Error as error:
             self._raise(error, transaction)
         finally:
@@ -221,17 +235,21 @@ class PostgresEngine:
     def watch(self) -> Iterator[Callable[[], bool]]:
         """Hand out a function that says whether anyone has committed since it was last called; at first it says so."""
         seen: list[object] = []
+        watching = _Watching()
+        of_project = "" if self.project is None else "WHERE name = :name"
 
         def is_changed() -> bool:
-            with self.read() as transaction:
-                sql = "SELECT sum(writes) FROM projects"
-                row = transaction.one(
-                    sql if self.project is None else f"{sql} WHERE name = :name", {"name": self.project}
-                )
+            if watching.interrupted:
+                raise Interrupted("the call was interrupted", "Nothing of it was written")
+            row = None
+            if self.exists():
+                with self.read() as transaction:
+                    row = transaction.one(f"SELECT sum(writes) FROM projects {of_project}", {"name": self.project})
             before, seen[:] = seen[:], [row]
             return before != seen
 
-        yield is_changed
+        with Tracked(self.database.running, watching):
+            yield is_changed
 
     def interrupter(self) -> Callable[[], None]:
         """Return a function that interrupts whatever transaction the calling thread has open when it is called."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import psycopg
 from psycopg import errors
 
@@ -15,6 +17,7 @@ from satchel.base.errors import (
     SatchelError,
     StoreDamaged,
     StoreFull,
+    StoreMissing,
     TimedOut,
     TooLarge,
     Unreachable,
@@ -22,6 +25,8 @@ from satchel.base.errors import (
 from satchel.store.running import timed_out
 
 _NOTHING = "Nothing was written"
+_OF_EVERY_STORE = re.compile(r"\b(projects|store)\b")
+"""Tables that are there as long as the store is."""
 
 
 def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -> SatchelError | None:
@@ -40,6 +45,12 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
             return Busy(
                 f"{location} stayed locked by others for longer than the wait",
                 f"{_NOTHING}; try again, or raise store.lock_wait_ms",
+            )
+        case errors.UndefinedTable() if _OF_EVERY_STORE.search(error.diag.message_primary or ""):
+            return StoreMissing(
+                f"the store {location} is gone, though there was one; nothing was written",
+                "This is for a person to decide: restore the schema from a backup; a new start of the program begins "
+                "with an empty store",
             )
         case errors.QueryCanceled():
             return Interrupted("the call was interrupted", _NOTHING) if interrupted else timed_out(location)

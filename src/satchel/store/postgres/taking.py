@@ -137,7 +137,7 @@ def taking(engine: PostgresEngine) -> Iterator[PostgresTaker]:
     database = engine.database
     with database.connect() as connection:
         try:
-            if not _is_being_filled(connection, database.address.schema):
+            if not _is_being_filled(connection, database):
                 migrations.make_ready(database, writes=True, migrates=True)
             taker = PostgresTaker(database, connection)
         except psycopg.Error as error:
@@ -167,12 +167,16 @@ def numbers(transaction: Transaction, schema: str) -> dict[str, int]:
     return {table: number for (table, *_), number in zip(found, given, strict=True)}
 
 
-def _is_being_filled(connection: Connection[Row], schema: str) -> bool:
-    if connection.execute("SELECT to_regclass(format('%%I.migrations', %s::text))", (schema,)).fetchone() == (None,):
+def _is_being_filled(connection: Connection[Row], database: Database) -> bool:
+    schema = database.address.schema
+    found = connection.execute(
+        "SELECT 1 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid "
+        "WHERE c.relnamespace = to_regnamespace(%s) AND c.relname = 'migrations' AND a.attname = 'version'",
+        (schema,),
+    ).fetchone()
+    if found is None:
         return False
-    try:
-        marked = f'SELECT 1 FROM "{schema}".migrations WHERE version = %s'
-        found = connection.execute(marked, (BEING_FILLED,)).fetchone()
-    except psycopg.errors.UndefinedColumn:
-        return False  # another program's
-    return found is not None
+    with connection.transaction():
+        connection.execute(*database.settings())
+        marked = "SELECT 1 FROM migrations WHERE version = %s"
+        return connection.execute(marked, (BEING_FILLED,)).fetchone() is not None

@@ -41,7 +41,7 @@ class PostgresTransaction:
         is_out_of_time: asked before each statement: whether to end the transaction with Interrupted; None never does.
         interrupted: whether the next statement ends with Interrupted.
         forgot: whether the memo of every engine is to be emptied with the commit.
-        has_begun: whether anything was sent.
+        has_begun: whether anything was asked.
         is_doubtful: whether the connection may still get a cancellation that was sent, and must be closed.
         is_shared: whether others work in the same transaction, so that nothing of it is cancelled in the middle.
     """
@@ -104,6 +104,7 @@ class PostgresTransaction:
 
     def later(self, sql: str, parameters: Parameters | None = None) -> None:
         """Send a statement, in psycopg's form, together with the next one."""
+        self.has_begun = True
         self._waiting.append((sql, parameters))
         if len(self._waiting) >= _MOST_WAITING:
             self.send()

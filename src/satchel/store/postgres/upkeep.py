@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import cache
@@ -15,7 +16,7 @@ import apsw
 import psycopg
 from psycopg import Connection
 
-from satchel.base.errors import Conflict, InvalidInput, NotFound, ReadOnly, SatchelError
+from satchel.base.errors import Conflict, InvalidInput, NotFound, ReadOnly, Refused, SatchelError
 from satchel.base.folders import state_folder
 from satchel.store import backups, migrations, unfinished
 from satchel.store.backups import Backup, Progress
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 _LIFT: Final = 1_000_000_000
 """By how much a restore raises change counters: nobody knows how far those went that followed the lost store."""
 
+_PAUSE: Final = 0.02
+
 _OUT_OF_REACH: Final = (
     "PostgreSQL keeps what was deleted in its write-ahead log for a time, and standbys, archives and dumps keep what "
     "they have: those are the operator's"
@@ -49,10 +52,11 @@ _SETTINGS = """
     SELECT current_setting('fsync'), current_setting('synchronous_commit'), current_setting('full_page_writes'),
         current_setting('data_checksums'), current_setting('autovacuum'), pg_is_in_recovery()
 """
-_READERS = """
-    SELECT count(*) FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
-        AND backend_xmin IS NOT NULL
+_OPEN = "SELECT virtualtransaction FROM pg_locks WHERE locktype = 'virtualxid' AND pid <> pg_backend_pid()"
+"""The open transactions, of whoever: what they may see cannot go. Every role may ask for them."""
+
+_OTHERS_TABLES = f"""
+    SELECT count(*) FROM pg_class WHERE {_IN_SCHEMA} AND relkind = 'r' AND NOT pg_has_role(relowner, 'USAGE')
 """
 _LINE = """
     SELECT current_setting('server_version'), current_user, inet_server_addr() IS NOT NULL,
@@ -115,12 +119,20 @@ class PostgresUpkeep:
     def reclaim(self) -> Shrunk:
         """Write every table anew without what was deleted; others wait for a table while that is done.
 
-        A plain VACUUM leaves the bytes of a row that was the last on its page in that page, as was measured. It is what
-        is done where the lock of a table is not to be had in time.
+        What a transaction that is open anywhere in the cluster may see stays, so those are waited for first. Measured,
+        a plain VACUUM leaves bytes of deleted rows in the files; it is what is done where a lock is not to be had.
+
+        Raises:
+            Refused: the tables are another role's.
         """
         database, before = self._engine.database, self.size()
         if self._engine.read_only:
             raise ReadOnly(f"{self._location} was opened for reading only", "Open it without --read-only to compact it")
+        if self._rows(_OTHERS_TABLES) != [(0,)]:
+            raise Refused(
+                f"only the role that owns the tables of {self._location} may rewrite them",
+                "Deleted content stays in their files until that one runs `satchel compact`",
+            )
         is_whole = True
         with database.connect() as connection:
             try:
@@ -128,13 +140,13 @@ class PostgresUpkeep:
                     connection.execute(f'SET ROLE "{database.address.role}"')
                 connection.execute("SET statement_timeout = 0")
                 connection.execute(f"SET lock_timeout = {max(1, self._engine.wait_ms)}")
-                readers = connection.execute(_READERS).fetchone()
+                are_done = _older_are_done(connection, self._engine.wait_ms)
                 for name, kind in self._rows(_RELATIONS):
                     if kind == "r":
                         is_whole = _vacuum(connection, f'"{self._schema["schema"]}"."{name}"', is_whole)
             except psycopg.Error as error:
                 raise database.explained(error) from error
-        return Shrunk(before, self.size(), is_whole and readers == (0,), _OUT_OF_REACH)
+        return Shrunk(before, self.size(), is_whole and are_done, _OUT_OF_REACH)
 
     def make_room(self, is_usable: Callable[[], bool]) -> Path | None:
         """Let the next write make a new store, where the schema is empty.
@@ -367,6 +379,16 @@ def _expected() -> tuple[frozenset[str], frozenset[str], dict[str, int]]:
         frozenset(str(name) for kind, name in objects if kind == "index"),
         {str(name): int(str(count)) for name, count in keys},
     )
+
+
+def _older_are_done(connection: Connection[Row], wait_ms: int) -> bool:
+    """Wait until the transactions that are open now have ended; return whether all have."""
+    deadline = time.monotonic() + wait_ms / 1_000
+    left = set(connection.execute(_OPEN).fetchall())
+    while left and time.monotonic() < deadline:
+        time.sleep(_PAUSE)
+        left &= set(connection.execute(_OPEN).fetchall())
+    return not left
 
 
 def _vacuum(connection: Connection[Row], table: str, is_whole: bool) -> bool:

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from room_world import Client, World, looked_at, of_chromium
+from room_world import Client, World, a_world, looked_at, of_chromium
+from store.postgres.places import new_place
 
 pytestmark = of_chromium
 
 WRONG = "The calendar has 52 weeks in every year"
 RIGHT = "Weeks begin on Monday, says ISO 8601"
+
+
+@pytest.fixture(params=["a file", "a database"])
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    """A project with a server of its own process, whose store lies in a file, or in PostgreSQL."""
+    if request.param == "a file":
+        with a_world(tmp_path.resolve()) as made:
+            yield made
+        return
+    with new_place() as place, a_world(tmp_path.resolve(), address=place.address) as made:
+        yield made
 
 
 def briefed(client: Client) -> str:
