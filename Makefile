@@ -6,6 +6,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 TEST_JOBS ?= 2
 # without bytecode every run compiles the tests anew, which takes 8 s of each worker, and every command all that it loads
 unexport PYTHONDONTWRITEBYTECODE
+ON_POSTGRESQL := $(wildcard tests/*/test_machine.py tests/*/*/test_*machine.py) \
+	$(addprefix tests/keep/,decisions entries files messages moving test_event_log.py test_expiry.py test_following.py)
 OVER_SERVER := $(wildcard tests/interfaces/mcp/test_tools*.py) tests/interfaces/cli
 
 .PHONY: help tour test test-slow check referees trial bench dist lock clean
@@ -29,9 +31,10 @@ tour: $(VENV)/.base  ## set up and watch two agents share what they know
 test: $(VENV)/.dev  ## set up and run the fast tests
 	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee and not slow"
 
-test-slow: $(VENV)/.dev  ## run the rest: megabytes, long state machines, processes, faults, and over a server
+test-slow: $(VENV)/.dev  ## run the rest: megabytes, long state machines, processes, faults, over a server, in PostgreSQL
 	$(BIN)/python -m pytest -n $(TEST_JOBS) -m slow
 	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee and not slow" --over-server $(OVER_SERVER)
+	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee and not slow" --postgresql $(ON_POSTGRESQL)
 
 check: $(VENV)/.dev  ## lint, format, types, layers
 	$(BIN)/ruff check .

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 from satchel.keep.events import KINDS
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 _KIND_OF = {kind.number: kind for kind in Kind}
 
@@ -96,7 +96,7 @@ def swept_until(transaction: Transaction, project_id: int) -> int:
 
 def _chosen(kinds: Collection[str] | None) -> str:
     numbers = [number for number, name in enumerate(KINDS, 1) if kinds is None or name in kinds]
-    chosen = "" if kinds is None else f" AND e.kind IN ({', '.join(map(str, numbers))})"
+    chosen = "" if kinds is None else f" AND e.kind IN {set_of(numbers)}"
     return f"e.project_id = :project AND e.seq > :seq{chosen}"
 
 
