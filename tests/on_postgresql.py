@@ -174,6 +174,7 @@ LEFT_OUT: Mapping[str, str] = {
     "test_the_look_is_over_before_the_writers_turn": _TRANSACTION,
     "test_nothing_of_the_store_is_held_while_waiting": _TRANSACTION,
     "test_a_change_that_is_not_acceptable_is_refused_and_nothing_is_written": _SIZE,
+    "test_asking_writes_and_registers_nothing": _SIZE,
     "keep/test_no_text.py": _NO_TEXT,
 }
 """Why tests do not run on PostgreSQL, by a part of their ids; of the folders that ``make test-slow`` chooses and some
