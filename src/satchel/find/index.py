@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+# not where it is used: after a commit nothing is left to load, which could fail
+from satchel.find.index_sqlite import SqliteIndex
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -93,8 +96,6 @@ class ScopedIndex(Protocol):
 def index_of(transaction: Transaction) -> Index:
     """Return the index of the store that a transaction is of."""
     if transaction.database == "sqlite":
-        from satchel.find.index_sqlite import SqliteIndex
-
         return SqliteIndex(transaction)
     from satchel.find.index_postgres import PostgresIndex
 

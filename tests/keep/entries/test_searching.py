@@ -197,10 +197,10 @@ def test_any_text_can_be_written_and_is_read_back_as_it_was_kept(shared: Satchel
 
 
 # The letters of Latin, Greek and Cyrillic with accents, and Han. Beyond them the index's own table of characters is
-# older than Python's: newer symbols count as letters there.
-LETTERS = st.characters(max_codepoint=0x527, exclude_categories=("Cc", "Cn")) | st.characters(
-    min_codepoint=0x4E00, max_codepoint=0x9F00
-)
+# older than Python's: newer symbols count as letters there, and a newer capital (U+037F) has no small letter.
+LETTERS = st.characters(
+    max_codepoint=0x527, exclude_categories=("Cc", "Cn"), exclude_characters="\u037f"
+) | st.characters(min_codepoint=0x4E00, max_codepoint=0x9F00)
 
 
 @settings(deadline=None, max_examples=150)

@@ -192,7 +192,8 @@ class Lessons(RuleBasedStateMachine):
     @rule()
     def sweep(self) -> None:
         with self.projects[0].workplace.engine.write() as transaction:
-            expiry.sweep(transaction, 1, self.now)
+            for (project,) in transaction.all("SELECT id FROM projects"):
+                expiry.sweep(transaction, project, self.now)
             kept = transaction.all("SELECT count(*) FROM error_patterns")
         assert kept == [(len(self.alive(0)) + len(self.alive(1)),)]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import psycopg
 from psycopg import Connection
 
-from satchel.base.errors import ReadOnly, StoreDamaged, TooLarge
+from satchel.base.errors import InvalidInput, ReadOnly, StoreDamaged, TooLarge
 from satchel.store.moving.taking import Taker
 from satchel.store.postgres import failures, migrations
 from satchel.store.postgres.transaction import PostgresTransaction
@@ -48,7 +48,12 @@ class PostgresTaker(Taker):
         connection: to it; nobody else uses it.
     """
 
-    refusals: ClassVar[tuple[type[Exception], ...]] = (psycopg.DataError, psycopg.IntegrityError, TooLarge)
+    refusals: ClassVar[tuple[type[Exception], ...]] = (
+        psycopg.DataError,
+        psycopg.IntegrityError,
+        InvalidInput,
+        TooLarge,
+    )
 
     def __init__(self, database: Database, connection: Connection[Row]) -> None:
         super().__init__(database.location, database.clock)
