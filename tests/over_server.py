@@ -150,6 +150,8 @@ LEFT_OUT: Mapping[str, str] = {
     "test_commands_sharing.py": _SHARES,
     "test_commands_token.py": _UPKEEP,
     "test_commands_trust.py": _UPKEEP,
+    "test_commands_database.py": _UPKEEP,
+    "test_move.py": _UPKEEP,
     "test_commands_export.py": _UPKEEP,
     "test_commands_import.py": _UPKEEP,
     "test_commands_destructive.py": _UPKEEP,
