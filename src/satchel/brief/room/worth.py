@@ -289,7 +289,7 @@ def _live(transaction: Transaction, items: Iterable[Item]) -> set[Item]:
 
 _CONFIRMED = f"""
     SELECT item_id FROM corrections
-    WHERE item_kind = {{kind}} AND item_id IN ({{items}}) AND action = {CONFIRMED} AND undone_at IS NULL
+    WHERE item_kind = {{kind}} AND item_id IN {{items}} AND action = {CONFIRMED} AND undone_at IS NULL
 """
 _PROVEN_BY = {
     Kind.ENTRY: "SELECT id FROM context WHERE id IN {items} AND seen IS NOT NULL",
