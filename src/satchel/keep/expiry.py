@@ -33,7 +33,7 @@ def sweep_now_and_then(engine: Engine, transaction: Transaction, project_id: int
 
     Args:
         engine: the store that the transaction writes to.
-        project_id: the project that it writes to: another's rows belong to whoever writes there.
+        project_id: the project that it writes to: another's rows belong to the writers there.
         now: the time in milliseconds UTC; a clock that was put back does not delay the next sweep.
 
     Returns:

@@ -170,6 +170,17 @@ def test_what_was_delivered_before_success_helped_and_what_never_was_did_not(
     assert found.unused.total == 0
 
 
+def test_of_several_that_were_delivered_in_vain_the_confirmed_one_counts_as_used(
+    satchel: Satchel, open_in: Callable[..., Satchel], project: Path
+) -> None:
+    satchel.entries.write_many([NewEntry("discovery", f"{NOTE} {number}") for number in ("one", "two", "three")])
+    for number in range(3):
+        Session(open_in, project, f"in-vain-{number}").begin()
+    assert sorted(refs(satchel.room.memory().unused)) == ["e1", "e2", "e3"]
+    satchel.corrections.confirm("e2", agent="bob")
+    assert sorted(refs(satchel.room.memory().unused)) == ["e1", "e3"]
+
+
 def test_a_note_on_a_file_that_was_edited_later_may_be_stale(session: Session, clock: ManualClock) -> None:
     satchel = session.satchel
     assert satchel.room.memory().stale.total == 0

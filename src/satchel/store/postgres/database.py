@@ -21,7 +21,6 @@ from psycopg.pq import TransactionStatus as Status
 
 from satchel.base.clock import Clock
 from satchel.base.errors import Busy, InvalidInput, Refused, SatchelError
-from satchel.base.records import dataclass
 from satchel.store import forks
 from satchel.store.postgres import failures, types
 from satchel.store.postgres.address import Address
@@ -50,26 +49,11 @@ _LOST_SECONDS = 30.0
 
 _CHECK = """
     SELECT current_setting('server_version_num')::int, current_setting('fsync'), current_setting('synchronous_commit'),
-        current_setting('server_encoding'), pg_is_in_recovery(), current_database()
+        current_setting('server_encoding')
 """
 
 # what went wrong is raised; without a handler the library's warnings would go to the terminal
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """What is known of the server since a connection was made.
-
-    Attributes:
-        version: its major version.
-        is_standby: whether it takes no writes.
-        database: the name of the database.
-    """
-
-    version: int
-    is_standby: bool
-    database: str
 
 
 class Shared:
@@ -132,7 +116,7 @@ class Database:
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._lent: dict[Connection[Row], threading.BoundedSemaphore] = {}
         self._turns: dict[str | None, Turns[Shared]] = {}
-        self._servers: WeakKeyDictionary[Connection[Row], Server] = WeakKeyDictionary()
+        self._versions: WeakKeyDictionary[Connection[Row], int] = WeakKeyDictionary()
         self.alone = _Alone()
         digest = blake2b(address.schema.encode(), digest_size=8, person=b"satchel").digest()
         self.lock_key = int.from_bytes(digest, "big", signed=True)
@@ -157,13 +141,14 @@ class Database:
         """The role that owns the store, for people."""
         return self.address.role or self.address.user or "the role that logs in"
 
-    def settings(self, wait_ms: int | None = None, server: Server | None = None) -> Statement:
+    def settings(self, wait_ms: int | None = None, version: int = 0) -> Statement:
         """Return the statement that sets what holds for one transaction; PgBouncer passes it to no other.
 
         Args:
             wait_ms: how long to wait for a lock; None leaves the server's own measure.
-            server: where what holds a lock is to end although the server may not see that it is idle: psycopg says one
-                thing more after several statements at once, and the server then waits for as long as it takes.
+            version: of the server, where what holds a lock is to end although the server may not see that it is idle:
+                psycopg sends one more message after several statements at once, and the server then waits for as long
+                as it takes; 0 sets no such end.
         """
         hurried = not self.running.is_unhurried(threading.get_ident())
         values = {
@@ -178,7 +163,7 @@ class Database:
             values["lock_timeout"] = str(max(1, wait_ms))
             if self.durability != "full":
                 values["synchronous_commit"] = "off"
-        if server is not None and server.version >= _LIMITS_TRANSACTIONS and hurried:
+        if version >= _LIMITS_TRANSACTIONS and hurried:
             values["transaction_timeout"] = values["idle_in_transaction_session_timeout"]
         set_each = ", ".join(f"set_config('{name}', %({name})s, true)" for name in values)
         return f"SELECT {set_each}", values
@@ -201,9 +186,9 @@ class Database:
             raise
         return connection
 
-    def server_of(self, connection: Connection[Row]) -> Server:
-        """Return what is known of the server of a connection."""
-        return self._servers[connection]
+    def version_of(self, connection: Connection[Row]) -> int:
+        """Return the major version of the server of a connection."""
+        return self._versions[connection]
 
     def borrow(self, seconds: float) -> Connection[Row]:
         """Take a connection; the caller gives it back.
@@ -338,7 +323,8 @@ class Database:
         connection.prepared_max = 1_000
         row = connection.execute(_CHECK).fetchone()
         assert row is not None
-        number, fsync, commits, encoding, is_standby, database = row
+        number, fsync, commits, encoding = row
+        version = number // 10_000
         if fsync != "on":
             raise Refused(
                 f"the server of {self.location} runs with fsync = {fsync}: a crash may destroy what it has confirmed",
@@ -351,12 +337,12 @@ class Database:
             )
         if encoding != "UTF8":
             raise Refused(f"the database of {self.location} has the encoding {encoding}", "Create one with UTF8")
-        if number // 10_000 < _OLDEST_VERSION:
+        if version < _OLDEST_VERSION:
             raise Refused(
-                f"the server of {self.location} is PostgreSQL {number // 10_000}",
+                f"the server of {self.location} is PostgreSQL {version}",
                 f"Satchel needs {_OLDEST_VERSION} or newer",
             )
-        self._servers[connection] = Server(number // 10_000, bool(is_standby), database)
+        self._versions[connection] = version
 
 
 def _is_alive(connection: Connection[Row]) -> bool:

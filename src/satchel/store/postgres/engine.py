@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 # a write to the store as a whole holds the row
 _PROBE = "UPDATE store SET created_at = created_at WHERE id = (SELECT id FROM store FOR UPDATE SKIP LOCKED)"
-
-
 _READ = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", None)
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from satchel.store.postgres.database import Database
 
 _OWN = (
-    # memo_version: raised with every change to what engines may have looked up; that of a row which is made anew, as by
-    # restoring, was never there before. writes: raised with every transaction. marks: those of the last transactions
+    # memo_version: raised with every change to what engines may have looked up; a row that is inserted again, as by a
+    # restore, begins at a version that was never there. writes: raised with every transaction. marks: of the last ones
     "ALTER TABLE projects ADD COLUMN memo_version BIGINT NOT NULL DEFAULT extract(epoch FROM clock_timestamp()) * 1e6",
     *(
         f"ALTER TABLE {table} ADD COLUMN {column}"

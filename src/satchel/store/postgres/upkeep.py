@@ -53,7 +53,7 @@ _SETTINGS = """
         current_setting('data_checksums'), current_setting('autovacuum'), pg_is_in_recovery()
 """
 _OPEN = "SELECT virtualtransaction FROM pg_locks WHERE locktype = 'virtualxid' AND pid <> pg_backend_pid()"
-"""The open transactions, of whoever: what they may see cannot go. Every role may ask for them."""
+"""The open transactions of every role: what they may see cannot go. Every role may ask for them."""
 
 _OTHERS_TABLES = f"""
     SELECT count(*) FROM pg_class WHERE {_IN_SCHEMA} AND relkind = 'r' AND NOT pg_has_role(relowner, 'USAGE')
@@ -117,7 +117,7 @@ class PostgresUpkeep:
         return int(self._rows(_SIZE)[0][0]) if self._engine.exists() else 0
 
     def reclaim(self) -> Shrunk:
-        """Write every table anew without what was deleted; others wait for a table while that is done.
+        """Rewrite every table without what was deleted; others wait for a table while that is done.
 
         What a transaction that is open anywhere in the cluster may see stays, so those are waited for first. Measured,
         a plain VACUUM leaves bytes of deleted rows in the files; it is what is done where a lock is not to be had.
@@ -255,7 +255,7 @@ class PostgresUpkeep:
         return taking.numbers(transaction, self._schema["schema"])
 
     def accept(self, *, owner: str | None = None, tree: bool = False) -> Accepted:  # noqa: ARG002 -- as files have it
-        """Refuse: a database is trusted by whoever gives its address.
+        """Refuse: a database is trusted when its address is given.
 
         Raises:
             InvalidInput: always.
@@ -392,7 +392,7 @@ def _older_are_done(connection: Connection[Row], wait_ms: int) -> bool:
 
 
 def _vacuum(connection: Connection[Row], table: str, is_whole: bool) -> bool:
-    """Let go of what was deleted from a table; return whether it was written anew, as asked for."""
+    """Let go of what was deleted from a table; return whether it was rewritten, as asked for."""
     if is_whole:
         try:
             connection.execute(f"VACUUM (FULL, ANALYZE) {table}")

@@ -148,7 +148,7 @@ class Writer:
         shared = Shared(connection, self._project)
         key = {"key": self._database.lock_key}
         wait_ms = max(1, round((until - time.monotonic()) * 1_000))
-        settings = self._database.settings(wait_ms, self._database.server_of(connection))
+        settings = self._database.settings(wait_ms, self._database.version_of(connection))
         row = None
         if self._project is not None:
             with connection.pipeline():
