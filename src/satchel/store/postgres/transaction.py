@@ -28,7 +28,7 @@ _ROLLED_BACK = count()
 _NO_SEQUENCES: Mapping[str, str] = MappingProxyType({})
 
 Statement = tuple[str, Parameters | None]
-_Waiting = tuple[str, Parameters | None, "Asked | None"]
+_Waiting = tuple[str, Parameters | None, "AwaitedRows | None"]
 
 
 class Counter:
@@ -46,7 +46,7 @@ class Counter:
         self.seq = seq
 
 
-class Asked:
+class AwaitedRows:
     """What a statement has found, once it was sent."""
 
     __slots__ = ("_transaction", "rows")
@@ -130,7 +130,7 @@ class PostgresTransaction:
         self._waiting: list[_Waiting] = [(*one, None) for one in begin]
         self._sequences = sequences
         self._counter = counter
-        self._expected: Asked | None = None
+        self._expected: AwaitedRows | None = None
         self._numbers: dict[str, deque[int]] = {}
 
     def cancel(self) -> None:
@@ -232,10 +232,10 @@ class PostgresTransaction:
         """Run one statement and return its rows."""
         return self._ask(*prepared(sql, parameters)).fetchall()
 
-    def ask(self, sql: str, parameters: Parameters | None = None) -> Asked:
+    def ask(self, sql: str, parameters: Parameters | None = None) -> AwaitedRows:
         """Run one statement, sent together with the next ones, whose rows are read later."""
         self._check()
-        asked = Asked(self)
+        asked = AwaitedRows(self)
         self._waiting.append((*prepared(sql, parameters), asked))
         return asked
 
