@@ -107,7 +107,7 @@ def _fate(message: Message, reader: str | None) -> tuple[str, ...]:
     answer = message.answered_by
     return (
         *(() if answer is None else (f"answered by {Kind.MESSAGE.ref(answer)}",)),
-        *(("not read yet",) if message.sender == reader is not None and not message.read_by else ()),
+        *(("not read yet",) if message.sender == reader is not None and not (message.read_by or answer) else ()),
         *names_text(_read_by(len(message.read_by)), message.read_by[:_MAX_READERS]),
     )
 
