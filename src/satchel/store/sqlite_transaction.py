@@ -112,9 +112,9 @@ class SqliteTransaction:
         self.left_out += left_out
         return rows
 
-    def ask(self, sql: str, parameters: Parameters | None = None) -> Found:
+    def ask(self, sql: str, parameters: Parameters | None = None) -> ReadRows:
         """Run one statement and keep its rows for who asks."""
-        return Found(self.all(sql, parameters))
+        return ReadRows(self.all(sql, parameters))
 
     def next_seq(self, project_id: int, changes: int = 1, *, documents: int = 0) -> int:
         """Take the next numbers of a project's change counter; see :class:`satchel.store.transaction.Transaction`."""
@@ -165,7 +165,7 @@ class SqliteTransaction:
             raise forks.refusal()
 
 
-class Found:
+class ReadRows:
     """The rows of a statement."""
 
     __slots__ = ("_rows",)

@@ -31,7 +31,7 @@ class RuleBroken(Exception):
     """What was written in a savepoint is against a rule of its table; the savepoint was rolled back."""
 
 
-class Asked(Protocol):
+class Rows(Protocol):
     """What a statement has found; it is read within its transaction."""
 
     def all(self) -> list[Row]:
@@ -82,7 +82,7 @@ class Transaction(Protocol):
     def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
         """Run one statement and return its rows, but for those with text that is none; see :attr:`left_out`."""
 
-    def ask(self, sql: str, parameters: Parameters | None = None) -> Asked:
+    def ask(self, sql: str, parameters: Parameters | None = None) -> Rows:
         """Run one statement whose rows are read later; an engine may send it together with the next ones."""
 
     def next_seq(self, project_id: int, changes: int = 1, *, documents: int = 0) -> int:
