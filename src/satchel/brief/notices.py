@@ -15,11 +15,11 @@ from satchel.keep import projects
 from satchel.keep.files.presence import CLAIM, REFUSAL
 from satchel.keep.messages.presence import MESSAGE
 from satchel.keep.names import check_agent
-from satchel.keep.projects import Service
+from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import UNKNOWN, reading
 from satchel.keep.sessions.records import Actor
 from satchel.store.engine import Engine
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Row, Transaction
 
 if TYPE_CHECKING:
     from satchel.keep.files.records import Claim
@@ -35,7 +35,9 @@ _MAX_FREE = 5
 _WAIT_MS = 250
 
 # one statement: mostly there is nothing, and each look by itself is a round trip
-_ANYTHING = f"SELECT EXISTS ({CLAIM}), EXISTS ({REFUSAL}), EXISTS ({MESSAGE})"
+_ANYTHING = (f"SELECT EXISTS ({CLAIM}), EXISTS ({REFUSAL}), EXISTS ({MESSAGE}), p.id FROM projects p WHERE").replace(
+    ":project", "p.id"
+)
 
 
 class Notices(Service):
@@ -73,28 +75,36 @@ class Notices(Service):
         if agent is None and work.caller is None and not named:
             return None
         with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
-            if project is None:
-                return None
             now = work.clock()
-            row = transaction.one(_ANYTHING, {"project": project.id, "now": now})
-            is_claimed, is_refused, is_written = row or (False, False, False)
+            row = _anything(transaction, work, now)
+            if row is None:
+                return None
+            is_claimed, is_refused, is_written, project_id = row
             is_claimed = is_claimed and bool(named)
             is_refused = is_refused and not work.engine.read_only
-            if not (is_claimed or is_refused or taken or (is_written and shown_by is not None)):
+            is_written = is_written and shown_by is not None
+            if not (is_claimed or is_refused or is_written or taken):
                 return None
-            actor = reading(transaction, work, project.id, agent)
+            actor = reading(transaction, work, project_id, agent)
             if is_refused:
                 from satchel.keep.files import refusals
 
-                free = refusals.now_free(transaction, project.id, actor, now)
-                wanted = refusals.of_held(transaction, project.id, actor, now)
-            parts = _claimed(transaction, project.id, actor, named, now, work.worktree) if is_claimed else []
-            parts += _noted(transaction, project.id, actor, taken)
+                free = refusals.now_free(transaction, project_id, actor, now)
+                wanted = refusals.of_held(transaction, project_id, actor, now)
+            parts = _claimed(transaction, project_id, actor, named, now, work.worktree) if is_claimed else []
+            parts += _noted(transaction, project_id, actor, taken)
             if is_written and shown_by is not None:
-                parts += _waiting(transaction, project.id, actor, now, shown_by)
+                parts += _waiting(transaction, project_id, actor, now, shown_by)
         parts += _told_once(work.engine, free, wanted, actor, now)
         return f"notice: {'; '.join(parts)}" if parts else None
+
+
+def _anything(transaction: Transaction, work: Workplace, now: int) -> Row | None:
+    """Return whether anything is claimed, was refused, or was written to somebody in the project, and its number."""
+    if work.project_name is not None:
+        return transaction.one(f"{_ANYTHING} p.name = :name", {"name": work.project_name, "now": now})
+    project = projects.find(transaction, work)
+    return None if project is None else transaction.one(f"{_ANYTHING} p.id = :id", {"id": project.id, "now": now})
 
 
 def _told_once(engine: Engine, free: Sequence[Refusal], wanted: Sequence[Refusal], actor: Actor, now: int) -> list[str]:
