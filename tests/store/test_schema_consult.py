@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from satchel.client import Satchel
-from satchel.find import documents
+from satchel.find import documents, likeness
 from satchel.store import migrations
 from satchel.store.schema import MIGRATIONS
 from satchel.store.sqlite import SqliteEngine
@@ -36,6 +36,8 @@ def version_4(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
         older.setattr(migrations, "MIGRATIONS", MIGRATIONS[:4])
         older.setattr(migrations, "SCHEMA_VERSION", 4)
         older.setattr(documents, "_COUNT", "UPDATE projects SET seq = seq WHERE id = :project AND :n")
+        older.setattr(likeness, "remember", lambda *_: None)
+        older.setattr(likeness, "candidates", lambda *_: [])
         satchel = open_store()
         satchel.decisions.set("ttl", 300, rationale="alpha")
         satchel.close()

@@ -16,7 +16,6 @@ from satchel.find.kind import Kind
 from satchel.keep.entries.records import COMPARED_TYPES, MAX_CHARS, Prepared
 from satchel.store.transaction import Transaction
 
-_KIND = Kind.ENTRY.number
 _LOT = 8
 """From so many notes on that have no bands theirs are recorded."""
 
@@ -30,9 +29,10 @@ _CAUGHT_UP = 500
 
 
 # up to which note bands are recorded stands under a mark of its own
-_REACHED = "SELECT COALESCE(max(item_id), 0) FROM likenesses WHERE mark = :mark AND kind = :kind"
+_MARKED = "FROM likenesses WHERE project_id = :project AND mark = :mark AND kind = :kind"
+_REACHED = f"SELECT COALESCE(max(item_id), 0) {_MARKED}"
 _FRESH = f"""
-    SELECT id, content, run_id, type = :type AND superseded_by IS NULL FROM context
+    SELECT id, content, run_id, type = :type AND superseded_by IS NULL AS is_like, 1 AS is_fresh FROM context
     WHERE id > ({_REACHED})
         AND +project_id = :project AND type IN ({", ".join(map(str, COMPARED_TYPES))})
         AND length(content) <= {MAX_CHARS}
@@ -41,9 +41,12 @@ _FRESH = f"""
 
 
 @cache
-def _among(recorded: str) -> str:
+def _fresh_or_among(recorded: str, fresh: str) -> str:
+    # in one statement: each costs a round trip on a server
     return f"""
-        SELECT c.id, c.content, c.run_id FROM ({recorded}) AS recorded JOIN context c ON c.id = recorded.item_id
+        SELECT * FROM ({fresh}) AS fresh UNION ALL
+        SELECT c.id, c.content, c.run_id, c.superseded_by IS NULL, 0
+        FROM ({recorded}) AS recorded JOIN context c ON c.id = recorded.item_id
         WHERE c.project_id = :project AND c.type = :type AND c.superseded_by IS NULL
     """
 
@@ -75,22 +78,19 @@ def look(transaction: Transaction, project_id: int, entry: Prepared) -> Look:
     bands = _bands(project_id, entry.content)
     if not bands.recorded:
         return NO_LOOK
-    fresh = transaction.all(
-        _FRESH,
-        {"project": project_id, "kind": _KIND, "mark": likeness.mark("reached", project_id), "type": entry.type},
+    recorded, values = likeness.look_up(project_id, Kind.ENTRY, bands, _COMPARED, _OF_BAND)
+    rows = transaction.all(
+        _fresh_or_among(recorded, _FRESH),
+        {**values, "mark": likeness.mark("reached", project_id), "type": entry.type},
     )
     sought, late = set(bands.sought), {}
     runs: dict[int, int] = {}
     texts: dict[int, str] = {}
-    for number, content, run, is_like in fresh:
-        late[number] = _bands(project_id, content).recorded
-        if is_like and not sought.isdisjoint(late[number]):
+    for number, content, run, is_like, is_fresh in rows:
+        if is_fresh:
+            late[number] = _bands(project_id, content).recorded
+        if is_like and not (is_fresh and sought.isdisjoint(late[number])):
             runs[number], texts[number] = run, content
-    recorded, values = likeness.look_up(Kind.ENTRY, bands, _COMPARED, _OF_BAND)
-    for number, content, run in transaction.all(
-        _among(recorded), {**values, "project": project_id, "type": entry.type}
-    ):
-        runs[number], texts[number] = run, content
     if entry.supersedes is not None:
         texts.pop(entry.supersedes, None)
     found = near.judged(entry.content, texts.items(), near.share_of_both)
@@ -102,16 +102,16 @@ def record(transaction: Transaction, project_id: int, found: Look) -> None:
     if len(found.late) < _LOT:
         return
     mark = likeness.mark("reached", project_id)
-    values = {"mark": mark, "kind": _KIND}
+    values = {"project": project_id, "mark": mark, "kind": Kind.ENTRY.number}
     (reached,) = transaction.one(_REACHED, values) or (0,)
     # who waited for the turn at the same time has found the same ones
     late = {number: bands for number, bands in found.late.items() if number > reached}
     if not late:
         return
     for number, bands in late.items():
-        likeness.remember(transaction, Kind.ENTRY, number, bands)
-    transaction.run("DELETE FROM likenesses WHERE mark = :mark AND kind = :kind", values)
-    likeness.remember(transaction, Kind.ENTRY, max(late), (mark,))
+        likeness.remember(transaction, project_id, Kind.ENTRY, number, bands)
+    transaction.run(f"DELETE {_MARKED}", values)
+    likeness.remember(transaction, project_id, Kind.ENTRY, max(late), (mark,))
 
 
 def forget(transaction: Transaction, project_id: int, number: int) -> None:
@@ -126,7 +126,7 @@ def forget(transaction: Transaction, project_id: int, number: int) -> None:
     )
     for (content,) in rows:
         if isinstance(content, str):
-            likeness.forget(transaction, Kind.ENTRY, number, _bands(project_id, content).recorded)
+            likeness.forget(transaction, project_id, Kind.ENTRY, number, _bands(project_id, content).recorded)
 
 
 @lru_cache(maxsize=1_024)
