@@ -16,6 +16,7 @@ from satchel.find.kind import Kind
 from satchel.keep.entries.records import COMPARED_TYPES, MAX_CHARS, Prepared
 from satchel.store.transaction import Transaction
 
+_KIND = Kind.ENTRY.number
 _LOT = 8
 """From so many notes on that have no bands theirs are recorded."""
 
@@ -32,7 +33,7 @@ _CAUGHT_UP = 500
 _MARKED = "FROM likenesses WHERE project_id = :project AND mark = :mark AND kind = :kind"
 _REACHED = f"SELECT COALESCE(max(item_id), 0) {_MARKED}"
 _FRESH = f"""
-    SELECT id, content, run_id, type = :type AND superseded_by IS NULL AS is_like, 1 AS is_fresh FROM context
+    SELECT id, content, run_id, type = :type AND superseded_by IS NULL FROM context
     WHERE id > ({_REACHED})
         AND +project_id = :project AND type IN ({", ".join(map(str, COMPARED_TYPES))})
         AND length(content) <= {MAX_CHARS}
@@ -41,12 +42,9 @@ _FRESH = f"""
 
 
 @cache
-def _fresh_or_among(recorded: str, fresh: str) -> str:
-    # in one statement: each costs a round trip on a server
+def _among(recorded: str) -> str:
     return f"""
-        SELECT * FROM ({fresh}) AS fresh UNION ALL
-        SELECT c.id, c.content, c.run_id, c.superseded_by IS NULL, 0
-        FROM ({recorded}) AS recorded JOIN context c ON c.id = recorded.item_id
+        SELECT c.id, c.content, c.run_id FROM ({recorded}) AS recorded JOIN context c ON c.id = recorded.item_id
         WHERE c.project_id = :project AND c.type = :type AND c.superseded_by IS NULL
     """
 
@@ -78,19 +76,21 @@ def look(transaction: Transaction, project_id: int, entry: Prepared) -> Look:
     bands = _bands(project_id, entry.content)
     if not bands.recorded:
         return NO_LOOK
-    recorded, values = likeness.look_up(project_id, Kind.ENTRY, bands, _COMPARED, _OF_BAND)
-    rows = transaction.all(
-        _fresh_or_among(recorded, _FRESH),
-        {**values, "mark": likeness.mark("reached", project_id), "type": entry.type},
+    fresh = transaction.ask(
+        _FRESH,
+        {"project": project_id, "kind": _KIND, "mark": likeness.mark("reached", project_id), "type": entry.type},
     )
+    recorded, values = likeness.look_up(project_id, Kind.ENTRY, bands, _COMPARED, _OF_BAND)
+    like = transaction.ask(_among(recorded), {**values, "type": entry.type})
     sought, late = set(bands.sought), {}
     runs: dict[int, int] = {}
     texts: dict[int, str] = {}
-    for number, content, run, is_like, is_fresh in rows:
-        if is_fresh:
-            late[number] = _bands(project_id, content).recorded
-        if is_like and not (is_fresh and sought.isdisjoint(late[number])):
+    for number, content, run, is_like in fresh.all():
+        late[number] = _bands(project_id, content).recorded
+        if is_like and not sought.isdisjoint(late[number]):
             runs[number], texts[number] = run, content
+    for number, content, run in like.all():
+        runs[number], texts[number] = run, content
     if entry.supersedes is not None:
         texts.pop(entry.supersedes, None)
     found = near.judged(entry.content, texts.items(), near.share_of_both)
@@ -102,7 +102,7 @@ def record(transaction: Transaction, project_id: int, found: Look) -> None:
     if len(found.late) < _LOT:
         return
     mark = likeness.mark("reached", project_id)
-    values = {"project": project_id, "mark": mark, "kind": Kind.ENTRY.number}
+    values = {"project": project_id, "mark": mark, "kind": _KIND}
     (reached,) = transaction.one(_REACHED, values) or (0,)
     # who waited for the turn at the same time has found the same ones
     late = {number: bands for number, bands in found.late.items() if number > reached}
