@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from itertools import count, groupby
 from operator import itemgetter
 from types import MappingProxyType
@@ -17,7 +16,7 @@ from psycopg import Connection, Cursor
 from satchel.base.errors import Interrupted
 from satchel.store import forks
 from satchel.store.postgres.statements import prepared
-from satchel.store.transaction import Parameters, Row, RuleBroken
+from satchel.store.transaction import Parameters, Row, RuleBroken, insertion
 
 # the answers of more would fill the socket while the statements still go out
 _MOST_WAITING = 500
@@ -166,19 +165,17 @@ class PostgresTransaction:
     def add(self, table: str, row: Parameters) -> int:
         """Insert one row, given by its columns, and return the number it got, 0 where it has none."""
         if table not in self._sequences:
-            self._check()
-            self.later(_insertion(table, tuple(row)), row)
+            self.run(insertion(table, tuple(row)), row)
             return 0
         if self._expected is not None:
             (arrays,) = self._expected.all()
             self._numbers = {table: deque(some) for table, some in zip(self._numbers, arrays, strict=True)}
             self._expected = None
         if self._numbers.get(table):
-            self._check()
             numbered = {"id": self._numbers[table].popleft(), **row}
-            self.later(_insertion(table, tuple(numbered)), numbered)
+            self.run(insertion(table, tuple(numbered)), numbered)
             return int(numbered["id"])
-        found = self._ask(f"{_insertion(table, tuple(row))} RETURNING id", row).fetchone()
+        found = self.one(f"{insertion(table, tuple(row))} RETURNING id", row)
         assert found is not None
         return int(found[0])
 
@@ -209,9 +206,8 @@ class PostgresTransaction:
 
     def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
         """Insert rows that are given by the same columns each."""
-        self._check()
-        for row in rows:
-            self.later(_insertion(table, tuple(rows[0])), row)
+        if rows:
+            self.many(insertion(table, tuple(rows[0])), rows)
 
     def reserve(self, table: str, count: int) -> Sequence[int]:
         """Return the numbers, in order, that as many new rows of a table are inserted with next."""
@@ -324,9 +320,3 @@ class PostgresTransaction:
             raise Interrupted("the call was interrupted", "Nothing of it was written")
         if self.is_out_of_time is not None and self.is_out_of_time():
             raise Interrupted("the time is over", "Ask for less at once")
-
-
-@lru_cache(maxsize=64)
-def _insertion(table: str, columns: tuple[str, ...]) -> str:
-    names = ", ".join(f'"{column}"' for column in columns)
-    return f"INSERT INTO {table} ({names}) VALUES ({', '.join(f'%({column})s' for column in columns)})"
