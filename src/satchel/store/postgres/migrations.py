@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import psycopg
-from psycopg import Connection
 
 from satchel import __version__
 from satchel.base.errors import ReadOnly, Refused, StoreDamaged, StoreForeign
@@ -17,9 +16,10 @@ from satchel.store.failures import newer
 from satchel.store.postgres import failures
 from satchel.store.postgres.schema_index import INDEX_TABLES
 from satchel.store.schema import MIGRATIONS, SCHEMA_VERSION, STORE_TABLES
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
+    from satchel.store.postgres.connection import StoreConnection
     from satchel.store.postgres.database import Database
 
 _OWN = (
@@ -92,12 +92,12 @@ def nothing_yet() -> Iterator[Transaction]:
         connection.close()
 
 
-def numbered_tables(connection: Connection[Row], schema: str) -> dict[str, str]:
+def numbered_tables(connection: StoreConnection, schema: str) -> dict[str, str]:
     """Return the tables of a schema whose rows get a number, each with the sequence that it comes from."""
     return dict(connection.execute(_NUMBERED, (schema,)).fetchall())
 
 
-def _version(connection: Connection[Row], database: Database) -> int | None:
+def _version(connection: StoreConnection, database: Database) -> int | None:
     """Return the version of the store, after checking that this program may read it; None where there is none."""
     schema = database.address.schema
     tables = {str(row[0]) for row in connection.execute(_TABLES, (schema,)).fetchall()}
@@ -107,7 +107,7 @@ def _version(connection: Connection[Row], database: Database) -> int | None:
         raise _foreign(database, min(tables))
     try:
         with connection.transaction():
-            connection.execute(*database.settings())
+            connection.run_all(database.settings())
             row = connection.execute(
                 "SELECT (SELECT min_reader FROM store), (SELECT max(version) FROM migrations)"
             ).fetchone()
@@ -133,7 +133,7 @@ def _foreign(database: Database, table: str) -> StoreForeign:
     )
 
 
-def _bring_up_to_date(connection: Connection[Row], database: Database, version: int | None, *, migrates: bool) -> None:
+def _bring_up_to_date(connection: StoreConnection, database: Database, version: int | None, *, migrates: bool) -> None:
     if not migrates:
         raise ReadOnly(
             f"{database.location} has schema version {version or 0} and must be brought to {SCHEMA_VERSION} first",
@@ -144,7 +144,7 @@ def _bring_up_to_date(connection: Connection[Row], database: Database, version: 
     with connection.transaction():
         # of several programs that start at once one works, and the others find it done
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (database.lock_key,))
-        connection.execute(*database.settings())
+        connection.run_all(database.settings())
         connection.execute("SET LOCAL statement_timeout = 0")
         if connection.execute("SELECT to_regnamespace(%s)", (schema,)).fetchone() == (None,):
             try:
@@ -158,7 +158,7 @@ def _bring_up_to_date(connection: Connection[Row], database: Database, version: 
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (database.lock_key,))
         found = _version(connection, database) or 0
-        connection.execute(*database.settings())
+        connection.run_all(database.settings())
         connection.execute("SET LOCAL statement_timeout = 0")
         now = database.clock()
         try:
@@ -172,7 +172,7 @@ def _bring_up_to_date(connection: Connection[Row], database: Database, version: 
             ) from None
 
 
-def _apply(connection: Connection[Row], step: int, now: int) -> None:
+def _apply(connection: StoreConnection, step: int, now: int) -> None:
     migration = MIGRATIONS[step]
     statements = [*(STORE_TABLES if step == 0 else ()), *migration.statements]
     with connection.pipeline():
@@ -197,7 +197,7 @@ def _apply(connection: Connection[Row], step: int, now: int) -> None:
         )
 
 
-def _check_collations(connection: Connection[Row], database: Database) -> None:
+def _check_collations(connection: StoreConnection, database: Database) -> None:
     row = connection.execute(_WRONG_COLLATION, (database.address.schema,)).fetchone()
     if row is not None:
         raise StoreDamaged(
