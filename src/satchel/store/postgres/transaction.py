@@ -76,7 +76,9 @@ class PostgresTransaction:
     Attributes:
         memo: what earlier write transactions on this project looked up and nobody has changed since.
         left_out: always 0: PostgreSQL keeps no text that is none.
-        is_out_of_time: asked before each statement: whether to end the transaction with Interrupted; None never does.
+        is_out_of_time: asked before each statement and now and then while one runs: whether to end the transaction with
+            Interrupted; None never does.
+        is_ended: whether a statement was ended since the time was over; then the transaction can do nothing more.
         interrupted: whether the next statement ends with Interrupted.
         forgot: whether the memo of every engine is to be emptied with the commit.
         has_begun: whether anything was asked.
@@ -98,6 +100,7 @@ class PostgresTransaction:
         "has_begun",
         "interrupted",
         "is_doubtful",
+        "is_ended",
         "is_out_of_time",
         "is_shared",
         "left_out",
@@ -117,6 +120,7 @@ class PostgresTransaction:
         self.left_out = 0
         self.is_out_of_time: Callable[[], bool] | None = None
         self.interrupted = False
+        self.is_ended = False
         self.forgot = False
         self.is_doubtful = False
         self.is_shared = False
@@ -282,11 +286,20 @@ class PostgresTransaction:
         """Send what waits in one round trip, and return what the last statement did."""
         self.has_begun = True
         waiting, self._waiting = self._waiting, []
-        results = self.connection.run_all(*((sql, parameters) for sql, parameters, _ in waiting))
+        results = self.connection.run_all(
+            *((sql, parameters) for sql, parameters, _ in waiting),
+            meanwhile=None if self.is_out_of_time is None else self._end_in_time,
+        )
         for (_, _, asked), result in zip(waiting, results, strict=True):
             if asked is not None:
                 asked.rows = result.rows
         return results[-1]
+
+    def _end_in_time(self) -> None:
+        """End the statement that runs where the time is over."""
+        if self.is_out_of_time is not None and not self.is_ended and self.is_out_of_time():
+            self.is_ended = True
+            self.cancel()
 
     def _check(self) -> None:
         if self.forks != forks.generation:
