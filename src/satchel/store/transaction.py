@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import Any, ClassVar, Protocol
 
 Row = tuple[Any, ...]
@@ -25,6 +26,13 @@ def set_of(values: Iterable[int | bytes]) -> str:
     """
     texts = (str(one) if isinstance(one, int) else f"x'{one.hex()}'" for one in values)
     return f"({LIST_MARK}{', '.join(texts)})"
+
+
+@lru_cache(maxsize=64)
+def insertion(table: str, columns: tuple[str, ...]) -> str:
+    """Return the statement that inserts a row of some columns."""
+    names = ", ".join(f'"{column}"' for column in columns)
+    return f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{column}' for column in columns)})"
 
 
 class RuleBroken(Exception):
