@@ -12,6 +12,7 @@ from satchel.brief import attempts, loop_history
 from satchel.brief.briefing import citing, left_off, own, packages, rules, run
 from satchel.brief.briefing.sources import Asked, Gathered, Source, gather, gather_found, with_pins
 from satchel.brief.loop_history import Attempt
+from satchel.find.kind import Kind
 from satchel.keep import deliveries, pins, projects, runs
 from satchel.keep.deliveries import window_of
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
@@ -220,7 +221,8 @@ def _collect(
         source = with_pins(asked, make(asked))
         gathered = gather(asked, source, collected.notes)
         gather_found(asked, gathered, relevance.get(source.kind.number, {}), collected.notes)
-        gathered.candidates = {number: written.marked(one) for number, one in gathered.candidates.items()}
+        if source.kind.number in written.written:
+            gathered.candidates = {number: written.marked(one) for number, one in gathered.candidates.items()}
         collected.gathered.append(gathered)
     collected.is_bare = not own.is_anything_kept(transaction, project.id)
     collected.unanswered = own.unanswered(transaction, project.id, actor, asked.now)
@@ -234,9 +236,10 @@ def _compare_citations(asked: Asked, collected: Collected, deadline: Deadline) -
     """Mark the entries whose file stands otherwise than when they were written, and count those that hold no more."""
     candidates = [one for gathered in collected.gathered for one in gathered.candidates.values()]
     compared = citing.marked(asked.transaction, asked.workplace.files_root, candidates, deadline.has_passed)
-    marked = {one.key: one for one in compared}
-    for gathered in collected.gathered:
-        gathered.candidates = {number: marked.get(one.key, one) for number, one in gathered.candidates.items()}
+    marked = {one.number: one for one in compared}
+    for gathered in collected.gathered if marked else ():
+        if gathered.source.kind is Kind.ENTRY:
+            gathered.candidates |= {number: marked[number] for number in gathered.candidates.keys() & marked.keys()}
     stale = sum(candidate.is_stale for candidate in compared)
     if stale:
         collected.notes.append(f"{stale} notes cite changed files" if stale > 1 else "1 note cites a changed file")
