@@ -14,7 +14,8 @@ from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, ARMS, IS_MINE, UNREAD
 from satchel.keep.packages.records import TYPES
-from satchel.keep.patterns.records import KNOWN, TENTATIVE, solutions_of
+from satchel.keep.patterns.records import KNOWN, TENTATIVE, ask_solutions, by_pattern
+from satchel.store.asking import Asking
 from satchel.store.transaction import Row, set_of
 
 STALE_DAYS = 30
@@ -123,15 +124,17 @@ def error_patterns(asked: Asked) -> Source:
     )
 
 
-def _load_patterns(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
-    fixes = solutions_of(asked.transaction, asked.project_id, numbers, TENTATIVE)
-    rows = asked.transaction.all(
+def _load_patterns(asked: Asked, numbers: Sequence[int], notes: list[str]) -> Asking[list[Candidate]]:
+    solutions = ask_solutions(asked.transaction, asked.project_id, numbers, TENTATIVE)
+    rows = asked.transaction.ask(
         f"""
         SELECT c.id, c.seq, c.error_type, c.message, c.lang, c.last_seen, {_WAS_MET}
         FROM error_patterns c WHERE c.id IN {set_of(numbers)}
         """,
         asked.values,
     )
+    yield rows
+    fixes = by_pattern(solutions)
 
     def pattern(row: Row) -> Candidate:
         number, seq, error_type, message, lang, seen, was_met = row
@@ -153,7 +156,7 @@ def _load_patterns(asked: Asked, numbers: Sequence[int], notes: list[str]) -> li
             subject=f"{error_type}: {message}",
         )
 
-    return readable(Kind.ERROR_PATTERN, rows, pattern, notes)
+    return readable(Kind.ERROR_PATTERN, rows.all(), pattern, notes)
 
 
 def strategies(_asked: Asked) -> Source:
