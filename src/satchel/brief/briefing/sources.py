@@ -104,6 +104,7 @@ class Source:
         found_where: which are eligible when the query finds them; None is ``where``.
         orders: in which order they are needed, critical ones first; several where one index cannot serve them, each an
             order and a condition of its own.
+        narrowed: what those conditions narrow to eligible items; None is ``where``.
         priority: their priority, in SQL.
         may_be_critical: whether any of them can be.
         load: makes candidates of them.
@@ -126,6 +127,7 @@ class Source:
     load: Load
     tokens: int
     found_where: str | None = None
+    narrowed: str | None = None
     may_be_critical: bool = True
     seq: str = "c.seq"
     changed_at: str = "c.created_at"
@@ -192,7 +194,9 @@ def gather(asked: Asked, source: Source, relevance: Mapping[int, float], notes: 
 def _choose(asked: Asked, gathered: Gathered, notes: list[str]) -> Asking[None]:
     """Choose and count the candidates of a source without a query."""
     source, transaction, values = gathered.source, asked.transaction, asked.values
-    where = source.where if asked.since is None else f"{source.where} AND {source.changed_at} > :since"
+    lately = "" if asked.since is None else f" AND {source.changed_at} > :since"
+    where = source.where + lately
+    narrowed = where if source.narrowed is None else source.narrowed + lately
     unchanged = _Unchanged(asked, source, where)
     counted = None
     if asked.counts:
@@ -216,7 +220,7 @@ def _choose(asked: Asked, gathered: Gathered, notes: list[str]) -> Asking[None]:
         ordered = [
             transaction.ask(
                 f"""
-                SELECT c.id FROM {source.table} WHERE {where}{f" AND {condition}" if condition else ""}
+                SELECT c.id FROM {source.table} WHERE {narrowed}{f" AND {condition}" if condition else ""}
                 ORDER BY {order} LIMIT {most}
                 """,
                 values,
