@@ -52,6 +52,8 @@ def without_twins(ordered: Sequence[Candidate]) -> list[Candidate]:
         others = [one for one in some if one is not shown]
         gone |= {one.key for one in others}
         stands_for[shown.key] = tuple(item for one in others for item in (one, *one.stands_for))
+    if not gone:
+        return list(ordered)
     return [
         replace(one, stands_for=(*one.stands_for, *stands_for[one.key])) if one.key in stands_for else one
         for one in ordered

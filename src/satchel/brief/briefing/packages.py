@@ -268,7 +268,7 @@ def _message(_asked: Asked, row: Row) -> Candidate:
 
 def joined(*parts: str | None) -> str:
     """Return what stands before an item's text, without the parts that are empty."""
-    return " ".join(part for part in parts if part)
+    return " ".join(filter(None, parts))
 
 
 def by(agent: str | None) -> str | None:
