@@ -183,7 +183,7 @@ def attempts(asked: Asked) -> Source:
     """
     where = (
         f"{asked.loop.holds('context', 'c')} AND c.{OF_LOOPS} AND c.superseded_by IS NULL "
-        f"AND c.type = {SCRATCHPAD} AND (c.created_at, c.id) > ({', '.join(map(str, asked.loop_since))})"
+        f"AND c.type = {SCRATCHPAD} AND (c.created_at, c.id) > (:loop_since, :success)"
     )
     if asked.left_off is not None:
         where = f"(c.id = {asked.left_off} OR c.id IN (SELECT c.id FROM context c WHERE {where}))"

@@ -85,6 +85,8 @@ class Asked:
             "session": self.loop.session,
             "now": self.now,
             "since": self.since,
+            "loop_since": self.loop_since[0],
+            "success": self.loop_since[1],
         }
 
 
