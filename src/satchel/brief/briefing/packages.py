@@ -33,10 +33,13 @@ _PACKAGE_PRIORITY = f"CASE WHEN c.priority < {CRITICAL} AND {_IS_STALE} THEN 1 E
 def packages(asked: Asked) -> Source:
     """Return the live packages of the project: those for this role or any, and every critical one."""
     live = "c.project_id = :project AND c.superseded_by IS NULL"
-    eligible = ""
-    if asked.role is not None:
-        pinned = set_of(asked.pinned.get(Kind.PACKAGE.number, ()))
-        eligible = f" AND (c.priority = {CRITICAL} OR c.id IN {pinned} OR NOT EXISTS ({_CONSUMERS}) OR {_IS_FOR_ROLE})"
+    pinned, is_open = set_of(asked.pinned.get(Kind.PACKAGE.number, ())), f"NOT EXISTS ({_CONSUMERS})"
+    # PostgreSQL counts 12,500 in 2.8 ms by a list of those for the role, and in 5.6 by looking for each; where only the
+    # first are wanted, SQLite finds them in 0.03 ms by looking for each, and in 0.15 with the list
+    every, each = (
+        "" if asked.role is None else f" AND (c.priority = {CRITICAL} OR c.id IN {pinned} OR {is_open} OR {for_role})"
+        for for_role in (_ARE_FOR_ROLE, _IS_FOR_ROLE)
+    )
     of_task = "c.task_id = :task AND c.run_id = :run" if asked.is_run_chosen else "c.task_id = :task"
     rank, rank_of_role = (
         base_score_sql(_PACKAGE_PRIORITY, of_task, for_role, "c.updated_at") for for_role in (_IS_FOR_ROLE, "TRUE")
@@ -49,19 +52,19 @@ def packages(asked: Asked) -> Source:
         table="context_packages c",
         changed_at="c.updated_at",
         reminds=True,
-        where=live + eligible,
+        where=live + every,
         narrowed=live,
         # what is of no task and for no role ranks by priority, then by age: an index has that order. PostgreSQL walks
         # it only if superseded_by stands in it too, although that is null: of 12,500 packages 4 ms, and 0.5 so
         orders=(
             ("c.updated_at DESC, c.id DESC", f"c.priority = {CRITICAL}"),
-            *([(f"{rank} DESC, c.id DESC", of_task + eligible)] if asked.task_id is not None else []),
+            *([(f"{rank} DESC, c.id DESC", of_task + each)] if asked.task_id is not None else []),
             *([(f"{rank_of_role} DESC, c.id DESC", _ARE_FOR_ROLE)] if asked.role is not None else []),
             (
                 "c.superseded_by DESC, c.priority DESC, c.updated_at DESC, c.id DESC",
-                f"{ANY_PRIORITY} AND {_IS_FRESH}{eligible}",
+                f"{ANY_PRIORITY} AND {_IS_FRESH}{each}",
             ),
-            ("c.updated_at DESC, c.id DESC", f"{ANY_PRIORITY} AND {_IS_STALE}{eligible}"),
+            ("c.updated_at DESC, c.id DESC", f"{ANY_PRIORITY} AND {_IS_STALE}{each}"),
         ),
         priority=_PACKAGE_PRIORITY,
         load=loading(
