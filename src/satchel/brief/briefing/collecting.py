@@ -165,11 +165,14 @@ def _collect(
     collected: Collected, transaction: Transaction, workplace: Workplace, request: Request, deadline: Deadline
 ) -> None:
     project = projects.find(transaction, workplace)
-    chosen = runs.choose(transaction, workplace, project.id if project else None, request.run_id)
     if project is None:
+        runs.choose(transaction, workplace, None, request.run_id)
         collected.is_bare = True
         return
-    actor = reading(transaction, workplace, project.id, request.agent)
+    chosen, actor = both(
+        runs.choosing(transaction, workplace, project.id, request.run_id),
+        _reading(transaction, workplace, project.id, request.agent),
+    )
     agent = actor.number
     run_of_loop = chosen or runs.find_main(transaction, project.id)
     collected.project_id = project.id
@@ -245,6 +248,12 @@ def _collect(
         if gathered.source.kind.number in written.written:
             gathered.candidates = {number: written.marked(one) for number, one in gathered.candidates.items()}
     _compare_citations(asked, collected, deadline)
+
+
+def _reading(transaction: Transaction, workplace: Workplace, project_id: int, agent: str | None) -> Asking[Actor]:
+    """Find who reads: what waits to be asked goes out with that."""
+    yield from ()
+    return reading(transaction, workplace, project_id, agent)
 
 
 def _gather(
