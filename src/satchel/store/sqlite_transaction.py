@@ -169,6 +169,8 @@ class ReadRows:
 
     __slots__ = ("_rows",)
 
+    is_here = True
+
     def __init__(self, rows: list[Row]) -> None:
         self._rows = rows
 

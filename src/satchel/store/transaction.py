@@ -42,6 +42,10 @@ class RuleBroken(Exception):
 class Rows(Protocol):
     """What a statement has found; it is read within its transaction."""
 
+    @property
+    def is_here(self) -> bool:
+        """Whether reading it takes no round trip."""
+
     def all(self) -> list[Row]:
         """Return its rows; see :meth:`Transaction.all`."""
 

@@ -50,6 +50,11 @@ class AwaitedRows:
         self._transaction = transaction
         self.rows: list[Row] | None = None
 
+    @property
+    def is_here(self) -> bool:
+        """Whether it was sent."""
+        return self.rows is not None
+
     def all(self) -> list[Row]:
         """Return its rows."""
         if self.rows is None:
