@@ -70,6 +70,12 @@ def line(session: TeamSession) -> str:
     return shown
 
 
+def test_where_all_work_in_the_readers_worktree_none_is_named() -> None:
+    own, other = (replace(PLAIN, worktree="desk:/srv/app", own=is_own) for is_own in (True, False))
+    assert "worktree:" not in team_text(team(own, other))
+    assert team_text(team(own, replace(other, worktree=None))).count("worktree:desk:/srv/app") == 1
+
+
 def test_all_that_is_known_of_a_session_is_told() -> None:
     assert team_text(team(FULL)).splitlines() == [
         "1 session",

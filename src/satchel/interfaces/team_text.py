@@ -25,8 +25,10 @@ _UID_CHARS = 8
 def team_text(team: Team) -> str:
     """Render the sessions of a project for an agent."""
     lines = [_head(team, "all=true")]
+    here = {one.worktree for one in team.sessions if one.own}
+    are_apart = {one.worktree for one in team.sessions} != here
     for one in team.sessions:
-        lines.append(_line(one, team.asked_at))
+        lines.append(_line(one, team.asked_at, are_apart=are_apart))
         if one.doing is not None:
             lines.append(f" about to: {quoted(one.doing)}")
         if one.claims:
@@ -98,10 +100,15 @@ def _head(team: Team, option: str) -> str:
     return head + (f"; {team.earlier} more ended over 8 hours ago ({option})" if team.earlier else "")
 
 
-def _line(one: TeamSession, now: int) -> str:
+def _line(one: TeamSession, now: int, *, are_apart: bool) -> str:
+    """Say who works where, on what, and when that was seen last.
+
+    Args:
+        are_apart: whether somebody works in another worktree than the reader, so that each says in which.
+    """
     marked = (
         ("client", one.client),
-        ("worktree", one.worktree),
+        ("worktree", one.worktree if are_apart else None),
         ("branch", one.branch),
         ("run", one.run_id),
         ("task", one.task_id),
