@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from struct import Struct
 
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, field, replace
 from satchel.find import search
 from satchel.find.conditions import Condition, Every, Without, terms_of
 from satchel.find.exact import Term
@@ -14,13 +14,10 @@ from satchel.find.index_postgres import LONGEST, MOST_TYPES, joined, kind_number
 from satchel.find.kind import Kind
 from satchel.find.scoring import Matched
 from satchel.find.search import Scope
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Row, Transaction
 
 _POSTING = Struct(">iI")
-_POSTINGS = "string_agg(int4send(f.document) || int4send(f.counts), '')"
-_TERMS = """
-    unnest(CAST(:of_terms AS text[]), CAST(:of_texts AS integer[])) WITH ORDINALITY AS t (term, in_text, place)
-"""
+_SENT = "string_agg(int8send(f.posting), '')"
 
 _BITS_OF_TEXT = 0xFF00
 _MOST = 2**62
@@ -28,8 +25,33 @@ _MOST = 2**62
 _WINDOW = 20_000
 """Of so many documents, the newest, it is asked first which meet a condition in a large scope."""
 
-_LEAST_OF_RAREST = 2_000
-"""Words of a phrase that are in more documents are as common as each other."""
+_READ_COST = 50
+"""To read the words of a document takes as long as so many packed postings of a common word."""
+
+_TERMS = """
+    unnest(CAST(:of_terms AS text[]), CAST(:of_texts AS text[]), CAST(:of_bits AS bigint[]))
+    WITH ORDINALITY AS t (term, text, bits, number)
+"""
+_HOLDS = "(strpos(w.words, t.text) > 0 OR (t.bits & 255 <> 0 AND strpos(w.parts, t.text) > 0))"
+_COUNTED = """
+    least((octet_length(w.{0}) - octet_length(replace(w.{0}, t.text, ''))) / octet_length(t.text), 255)
+"""
+_MADE = f"""
+    w.document::bigint * 4294967296 + w.length * 65536::bigint
+        + {_COUNTED.format("words")} * 256 + {_COUNTED.format("parts")}
+"""
+"""The posting of a term as the words of a document give it."""
+
+_RAREST = """
+    (
+        SELECT s.term FROM unnest(string_to_array(t.term, ' ')) AS s (term)
+        ORDER BY (
+            SELECT coalesce(sum(cardinality(o.postings)), 0) FROM documents_packed o
+            WHERE o.project_id = :of_project AND o.term = s.term
+        )
+        LIMIT 1
+    ) AS r
+"""
 
 Found = dict[int, int]
 """The documents that hold a term, each with its length and counts; see :mod:`satchel.find.index_postgres`."""
@@ -74,6 +96,11 @@ class _Sought:
         return text[:-1] if self.is_prefix else text
 
     @property
+    def listed(self) -> str:
+        """The words that postings are looked for by; a phrase's last one that only begins so has none of its own."""
+        return " ".join(self.words[:-1] if self.is_prefix and len(self.words) > 1 else self.words)
+
+    @property
     def may_overlap(self) -> bool:
         """Whether one occurrence may begin in another."""
         size = len(self.words)
@@ -82,12 +109,21 @@ class _Sought:
 
 @dataclass(frozen=True, slots=True)
 class _Looking:
-    """How postings are selected: from what, by which conditions, how they end, and the parameters of these."""
+    """What documents are looked at.
 
-    source: str
-    asked: str
-    end: str
-    values: Mapping[str, object]
+    Attributes:
+        first, last: between which they lie; None where nothing bounds them.
+        documents: which they are; None looks at all.
+        most: how many packed ones of a term are enough, the newest.
+        asked: SQL over ``documents d`` that these meet, with its parameters.
+    """
+
+    first: int | None = None
+    last: int = 0
+    documents: Sequence[int] | None = None
+    most: int = _MOST
+    asked: str = ""
+    values: Mapping[str, object] = field(default_factory=dict)
 
 
 class ScopedPostgresIndex:
@@ -126,46 +162,49 @@ class ScopedPostgresIndex:
         return self._place[0] if self._given is None else self._given
 
     @cached_property
-    def _within(self) -> tuple[str, dict[str, object]]:
-        """What postings of the scope meet, as SQL over ``documents_postings p``, with its parameters."""
+    def _of_place(self) -> tuple[tuple[str, ...], dict[str, object]]:
+        """What the place of a document in the scope meets, as SQL over a column ``place``, with its parameters."""
         scope = self._scope
-        values: dict[str, object] = {"of_project": scope.project_id}
-        asked = ["p.project_id = :of_project"]
+        values: dict[str, object] = {}
+        asked: list[str] = []
         if scope.run_id is not None:
-            _, first, last = self._place
-            asked.append("p.document BETWEEN :of_first AND :of_last AND p.run_id = :of_run")
-            values |= {"of_run": scope.run_id, "of_first": first, "of_last": last}
+            asked.append("place >> 16 = :of_run")
+            values["of_run"] = scope.run_id
         if scope.types:
-            asked.append("p.kind = ANY (CAST(:of_kinds AS smallint[]))")
+            asked.append("place & 65535 = ANY (CAST(:of_kinds AS bigint[]))")
             values["of_kinds"] = [kind_number(kind, number) for kind, number in scope.types]
         elif scope.kinds and len(scope.kinds) < len(Kind):
-            asked.append(f"p.kind / {MOST_TYPES} = ANY (CAST(:of_kinds AS smallint[]))")
+            asked.append(f"place / {MOST_TYPES} & {MOST_TYPES - 1} = ANY (CAST(:of_kinds AS bigint[]))")
             values["of_kinds"] = [kind.number for kind in scope.kinds]
-        return " AND ".join(asked), values
+        return tuple(asked), values
+
+    def _looking(self, most: int = _MOST) -> _Looking:
+        """Return that all of the scope is looked at, or at least so many of each term, the newest."""
+        _, first, last = self._place
+        return _Looking(None if self._scope.run_id is None else first, last, most=most)
 
     def counts(self, terms: Sequence[Term], most: int) -> list[int]:
         """Return how many documents hold each term, counted no further than so many."""
         sought = [self._sought(term) for term in terms]
         words = list(dict.fromkeys(one for one in sought if one.is_word))
-        counted = {one: len(found) for one, found in self._found([*{*sought} - {*words}], most).items()}
+        counted = {one: len(found) for one, found in self._found([*{*sought} - {*words}], self._looking(most)).items()}
         if words:
-            within, values = self._within
-            rows = self._transaction.all(
-                f"""
-                SELECT t.place, count(*) FROM {_TERMS}
-                CROSS JOIN LATERAL (
-                    SELECT 1 FROM documents_postings p
-                    WHERE {within} AND p.term = t.term AND p.counts & t.in_text <> 0 LIMIT :of_most
-                ) AS f GROUP BY t.place
-                """,
-                {**values, **_listed(words), "of_most": most},
-            )
-            counted |= {words[place - 1]: count for place, count in rows}
+            looking = self._looking(most)
+            if looking.first is None and not self._of_place[0] and not any(one.in_text for one in words):
+                packed = """
+                    SELECT cardinality(p.postings) FROM documents_packed p
+                    WHERE p.project_id = :of_project AND p.term = t.term
+                """
+            else:
+                packed = f"SELECT count(*) FROM ({self._packed(looking)}) AS c"
+            fresh = f"SELECT count(*) FROM (SELECT 1 FROM read w WHERE {_HOLDS}) AS c"
+            rows = self._ask(words, looking, f"{packed} UNION ALL {fresh}", "sum(f.posting)")
+            counted |= {words[number - 1]: count for number, count in rows}
         return [min(counted.get(one, 0), most) for one in sought]
 
     def holding(self, terms: Sequence[Term], most: int) -> list[int]:
         """Return the documents that hold any of some terms, the newest first, at most so many."""
-        found = self._found([self._sought(term) for term in terms], most)
+        found = self._found([self._sought(term) for term in terms], self._looking(most))
         return sorted(set().union(*found.values()), reverse=True)[:most]
 
     def matches(
@@ -177,11 +216,14 @@ class ScopedPostgresIndex:
             return self._meeting(sought, condition, most, newest=newest)
         # in a small scope hardly anything is cut off, and filters are asked once for what holds any of the terms
         chosen = [self._sought(term) for term in choosing] or sought
-        found = self._found(chosen, most if newest else _MOST, is_filtered=newest)
+        looking = self._looking()
+        if newest:
+            asked, values = search.filters(self._scope)
+            looking = replace(looking, most=most, asked=asked, values=values)
+        found = self._found(chosen, looking)
         documents = self._passing(set().union(*found.values()), most, newest=newest)
         if choosing:
-            among = "p.document = ANY (CAST(:of_documents AS integer[]))"
-            found = self._found(sought, among=among, given={"of_documents": documents})
+            found = self._found(sought, _Looking(documents=documents))
         return _matched(sought, found, documents)
 
     def _meeting(self, sought: Sequence[_Sought], condition: Condition, most: int, *, newest: bool) -> list[Matched]:
@@ -192,8 +234,7 @@ class ScopedPostgresIndex:
         matched: list[Matched] = []
         while first <= last and len(matched) < most:
             low = max(first, last - size + 1)
-            among = "p.document BETWEEN :of_low AND :of_high"
-            found = self._found(every, among=among, given={"of_low": low, "of_high": last})
+            found = self._found(every, _Looking(low, last))
             meeting = {document for document in self._of(condition, found) if low <= document <= last}
             documents = self._passing(meeting, most - len(matched), newest=newest)
             matched += _matched(sought, found, documents)
@@ -206,124 +247,143 @@ class ScopedPostgresIndex:
             self._known[term] = _Sought.of(term)
         return self._known[term]
 
-    def _found(
-        self,
-        sought: Sequence[_Sought],
-        most: int = _MOST,
-        *,
-        among: str = "",
-        given: Mapping[str, object] | None = None,
-        is_filtered: bool = False,
-    ) -> dict[_Sought, Found]:
-        """Return where each of some terms is: in all of the scope, or at least in the newest so many documents.
-
-        Args:
-            among: SQL over ``documents_postings p``: of which documents it is asked.
-            given: its parameters.
-            is_filtered: whether the filters of the scope may be asked too.
-        """
+    def _found(self, sought: Sequence[_Sought], looking: _Looking) -> dict[_Sought, Found]:
+        """Return where each of some terms is."""
         found = {one: self._complete.get(one, {}) for one in sought}
         wanted = [one for one in found if one.words and one not in self._complete]
-        within, values = self._within
-        asked, others = search.filters(self._scope) if is_filtered else ("", {})
-        source = "documents_postings p JOIN documents d ON d.id = p.document" if asked else "documents_postings p"
-        looking = _Looking(
-            source,
-            " AND ".join(filter(None, (within, among, asked))),
-            # without OFFSET 0 every posting of the words was read: 2.7 ms where those of 80 documents took 0.3
-            "ORDER BY p.document DESC LIMIT :of_most" if most < _MOST else "OFFSET 0",
-            {**others, **values, **(given or {}), "of_most": most},
-        )
-        words = [one for one in wanted if one.is_word]
-        prefixes = [one for one in wanted if one.is_prefix and len(one.words) == 1]
-        phrases = [one for one in wanted if len(one.words) > 1]
-        if words:
-            self._find_words(words, looking, found)
-        if prefixes:
-            self._find_prefixes(prefixes, looking, found)
-        if phrases:
-            self._find_phrases(phrases, looking, found)
-        if not among and not asked:
-            self._complete |= {one: found[one] for one in wanted if len(found[one]) < most}
+        given = looking.documents
+        if given is not None and len(given) * _READ_COST < self.population:
+            self._find(wanted, looking, "", found)
+        else:
+            words = [one for one in wanted if one.is_word]
+            self._find(words, looking, self._packed(looking), found)
+            prefixes = [one for one in wanted if one.is_prefix and len(one.words) == 1]
+            begun = "p.term >= t.term AND p.term < t.term || chr(1114111)"
+            self._find(prefixes, looking, self._packed(replace(looking, most=_MOST), term=begun), found)
+            phrases = [one for one in wanted if len(one.words) > 1]
+            self._find(phrases, looking, "" if given is not None else self._packed(looking, is_phrase=True), found)
+        if looking == self._looking(looking.most):
+            self._complete |= {one: found[one] for one in wanted if len(found[one]) < looking.most}
         return found
 
-    def _find_words(self, words: Sequence[_Sought], looking: _Looking, found: dict[_Sought, Found]) -> None:
-        rows = self._transaction.all(
-            f"""
-            SELECT t.place, {_POSTINGS} FROM {_TERMS}
-            CROSS JOIN LATERAL (
-                SELECT p.document, p.counts FROM {looking.source}
-                WHERE {looking.asked} AND p.term = t.term AND p.counts & t.in_text <> 0 {looking.end}
-            ) AS f GROUP BY t.place
-            """,
-            {**looking.values, **_listed(words)},
-        )
-        for place, postings in rows:
-            found[words[place - 1]] = dict(_POSTING.iter_unpack(postings))
+    def _find(self, sought: Sequence[_Sought], looking: _Looking, packed: str, found: dict[_Sought, Found]) -> None:
+        """Look for terms, in what is packed by the SQL given, and in what is read."""
+        if not sought:
+            return
+        read = f"SELECT {_MADE} FROM read w WHERE {_HOLDS}"
+        both = f"({packed}) UNION ALL {read}" if packed else read
+        for number, postings in self._ask(sought, looking, both, _SENT, reads_packed=not packed):
+            one = sought[number - 1]
+            documents = found[one]
+            if one.is_prefix and len(one.words) == 1:
+                # a document counts all the words that begin so
+                for document, counts in _POSTING.iter_unpack(postings):
+                    documents[document] = _added(documents.get(document, 0), counts)
+            else:
+                documents.update(_POSTING.iter_unpack(postings))
+            if one.may_overlap and len(one.words) > 1:
+                self._count_overlapping(one, documents)
 
-    def _find_prefixes(self, prefixes: Sequence[_Sought], looking: _Looking, found: dict[_Sought, Found]) -> None:
-        """Look for words that begin with others: a document counts all of those that it holds."""
-        rows = self._transaction.all(
-            f"""
-            SELECT t.place, {_POSTINGS} FROM {_TERMS}
-            CROSS JOIN LATERAL (
-                SELECT p.document, p.counts FROM {looking.source}
-                WHERE {looking.asked} AND p.term >= t.term AND p.term < t.term || chr(1114111)
-                    AND p.counts & t.in_text <> 0
-                OFFSET 0
-            ) AS f GROUP BY t.place
-            """,
-            {**looking.values, **_listed(prefixes)},
-        )
-        for place, postings in rows:
-            documents = found[prefixes[place - 1]]
-            for document, counts in _POSTING.iter_unpack(postings):
-                documents[document] = _added(documents.get(document, 0), counts)
+    def _ask(
+        self, sought: Sequence[_Sought], looking: _Looking, found: str, sent: str, *, reads_packed: bool = False
+    ) -> list[Row]:
+        """Ask for something of the postings of each of some terms.
 
-    def _find_phrases(self, phrases: Sequence[_Sought], looking: _Looking, found: dict[_Sought, Found]) -> None:
-        """Look for words that follow each other, in the words of the documents that hold the rarest of them."""
-        rows = self._transaction.all(
+        Args:
+            found: SQL for the postings of a term ``t``; ``read`` is the words of the documents that are not packed.
+            sent: what of these is sent for each term.
+            reads_packed: whether the words of packed documents are read too.
+        """
+        conditions, of_place = self._of_place
+        values: dict[str, object] = {
+            **looking.values,
+            **of_place,
+            "of_project": self._scope.project_id,
+            "of_most": looking.most,
+            "of_terms": [one.listed for one in sought],
+            "of_texts": [one.text for one in sought],
+            "of_bits": [one.bits for one in sought],
+        }
+        which = ["w.project_id = :of_project", *(f"w.{one}" for one in conditions)]
+        if not reads_packed:
+            which.append(
+                "w.document > coalesce((SELECT last FROM documents_packing WHERE project_id = :of_project), 0)"
+            )
+        if looking.documents is not None:
+            which.append("w.document = ANY (CAST(:of_documents AS integer[]))")
+            values["of_documents"] = looking.documents
+        if looking.first is not None:
+            which.append("w.document BETWEEN :of_first AND :of_last")
+            values |= {"of_first": looking.first, "of_last": looking.last}
+        # added to nothing, a long text is unpacked once, not once for each term
+        return self._transaction.all(
             f"""
-            SELECT t.place, f.document, f.counts,
-                (length(f.words) - length(replace(f.words, t.text, ''))) / length(t.text),
-                (length(f.parts) - length(replace(f.parts, t.text, ''))) / length(t.text),
-                CASE WHEN t.may_overlap = 1 THEN f.words END, CASE WHEN t.may_overlap = 1 THEN f.parts END
-            FROM unnest(CAST(:of_phrases AS text[]), CAST(:of_words AS text[]), CAST(:of_overlaps AS integer[]),
-                CAST(:of_texts AS integer[])) WITH ORDINALITY AS t (text, words, may_overlap, in_text, place)
-            CROSS JOIN LATERAL (
-                SELECT s.term FROM unnest(string_to_array(t.words, ' ')) AS s (term)
-                ORDER BY (
-                    SELECT count(*) FROM (
-                        SELECT 1 FROM documents_postings p
-                        WHERE p.project_id = :of_project AND p.term = s.term LIMIT {_LEAST_OF_RAREST}
-                    ) AS counted
+            WITH read AS MATERIALIZED (
+                SELECT w.document, w.length, w.words || '' AS words, w.parts || '' AS parts FROM documents_words w
+                WHERE {" AND ".join(which)}
+            )
+            SELECT t.number, {sent} FROM {_TERMS} CROSS JOIN LATERAL ({found}) AS f (posting) GROUP BY t.number
+            """,
+            values,
+        )
+
+    def _packed(self, looking: _Looking, *, term: str = "p.term = t.term", is_phrase: bool = False) -> str:
+        """Return SQL for the packed postings of a term.
+
+        Args:
+            term: which words are meant, as SQL over ``documents_packed p`` and the term ``t``.
+            is_phrase: whether a phrase is looked for, in the documents that hold the rarest of its words.
+        """
+        conditions, _ = self._of_place
+        word = "r.term" if is_phrase else "t.term"
+        blocks = ["p.project_id = :of_project", f"p.term = {word}" if is_phrase else term]
+        asked = [_HOLDS if is_phrase else "u.posting & t.bits <> 0", *(f"u.{one}" for one in conditions)]
+        if looking.first is not None:
+            blocks.append("p.first <= :of_last")
+            if term == "p.term = t.term":
+                # the block that holds the first one, where there is any
+                blocks.append(
+                    f"""
+                    p.first >= coalesce((
+                        SELECT max(o.first) FROM documents_packed o
+                        WHERE o.project_id = :of_project AND o.term = {word} AND o.first <= :of_first
+                    ), 0)
+                    """
                 )
-                LIMIT 1
-            ) AS rarest
-            CROSS JOIN LATERAL (
-                SELECT p.document, p.counts, w.words, w.parts FROM {looking.source}
-                JOIN documents_words w ON w.project_id = :of_project AND w.document = p.document
-                WHERE {looking.asked} AND p.term = rarest.term
-                    AND (strpos(w.words, t.text) > 0 OR (t.in_text <> {_BITS_OF_TEXT} AND strpos(w.parts, t.text) > 0))
-                {looking.end}
-            ) AS f
+            asked.append("u.posting >> 32 BETWEEN :of_first AND :of_last")
+        source = f"""
+            (
+                SELECT p.first, unnest(p.postings) AS posting{", unnest(p.places) AS place" if conditions else ""}
+                FROM documents_packed p WHERE {" AND ".join(blocks)}
+            ) AS u
+        """
+        if is_phrase:
+            source = f"""
+                {_RAREST} CROSS JOIN LATERAL {source}
+                JOIN documents_words w ON w.project_id = :of_project AND w.document = u.posting >> 32
+            """
+        if looking.documents is not None:
+            source += "JOIN unnest(CAST(:of_documents AS bigint[])) AS g (document) ON g.document = u.posting >> 32"
+        if looking.asked:
+            source += "JOIN documents d ON d.id = u.posting >> 32"
+            asked.append(looking.asked)
+        return f"""
+            SELECT {_MADE if is_phrase else "u.posting"} FROM {source} WHERE {" AND ".join(asked)}
+            {"ORDER BY u.first DESC, u.posting DESC LIMIT :of_most" if looking.most < _MOST else ""}
+        """
+
+    def _count_overlapping(self, phrase: _Sought, documents: Found) -> None:
+        """Count a phrase of which one occurrence may begin in another."""
+        rows = self._transaction.all(
+            """
+            SELECT document, words, parts FROM documents_words
+            WHERE project_id = :of_project AND document = ANY (CAST(:of_documents AS integer[]))
             """,
-            {
-                **looking.values,
-                "of_phrases": [one.text for one in phrases],
-                # a word that only begins so has no postings of its own
-                "of_words": [" ".join(one.words[:-1] if one.is_prefix else one.words) for one in phrases],
-                "of_overlaps": [int(one.may_overlap) for one in phrases],
-                "of_texts": [one.bits for one in phrases],
-            },
+            {"of_project": self._scope.project_id, "of_documents": list(documents)},
         )
-        for place, document, counts, in_text, in_parts, words, parts in rows:
-            one = phrases[place - 1]
-            counted = (in_text, in_parts)
-            if one.may_overlap:
-                counted = (_occurrences(one.text, words), _occurrences(one.text, parts))
-            own, of_parts = (min(count, 255) for count in counted)
-            found[one][document] = (counts & 0xFFFF_0000) + (own << 8) + of_parts
+        for document, *texts in rows:
+            own, of_parts = (min(_occurrences(phrase.text, text), 255) for text in texts)
+            documents[document] = (documents[document] & 0xFFFF_0000) + (own << 8) + of_parts
 
     def _passing(self, documents: set[int], most: int, *, newest: bool) -> list[int]:
         """Return which of some documents pass the filters of the scope, at most so many, the newest first."""
@@ -350,14 +410,6 @@ class ScopedPostgresIndex:
             return self._of(condition.kept, found) - self._of(condition.excluded, found)
         parts = [self._of(part, found) for part in condition.parts]
         return set.intersection(*parts) if isinstance(condition, Every) else set().union(*parts)
-
-
-def _listed(words: Sequence[_Sought]) -> dict[str, object]:
-    """Return single words as parameters, with the bits of which one must be set in the counts."""
-    return {
-        "of_terms": [one.words[0] for one in words],
-        "of_texts": [one.bits for one in words],
-    }
 
 
 def _added(one: int, other: int) -> int:

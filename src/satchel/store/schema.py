@@ -198,6 +198,8 @@ _EXPIRY = (
     "CREATE INDEX blobs_used ON blobs (project_id, last_used, id, size)",
 )
 
+PACKING = "in PostgreSQL, postings lie in blocks"
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("the base: projects, runs, agents, context, search", _BASE),
     Migration(
@@ -229,6 +231,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("what was put into windows day by day, and what has helped", MEMORY, 12, 24),
     # a program of before would sweep events and not say so
     Migration("what expires is found in its project", _EXPIRY, 12, 25),
+    # a program of before would look for postings where there are none
+    Migration(PACKING, (), 26, 26),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -15,8 +15,10 @@ from satchel.base.errors import ReadOnly, Refused, StoreDamaged, StoreForeign
 from satchel.store.dialect import POSTGRESQL, rendered
 from satchel.store.failures import newer
 from satchel.store.postgres import failures
-from satchel.store.postgres.schema_index import INDEX_TABLES
-from satchel.store.schema import MIGRATIONS, SCHEMA_VERSION, STORE_TABLES
+from satchel.store.postgres.packing import PACK, amounts
+from satchel.store.postgres.schema_index import INDEX_TABLES, PACKED
+from satchel.store.postgres.statements import prepared
+from satchel.store.schema import MIGRATIONS, PACKING, SCHEMA_VERSION, STORE_TABLES
 from satchel.store.transaction import Row, Transaction
 
 if TYPE_CHECKING:
@@ -195,6 +197,13 @@ def _apply(connection: Connection[Row], step: int, now: int) -> None:
             "UPDATE store SET min_reader = greatest(min_reader, %s), min_writer = greatest(min_writer, %s)",
             (migration.min_reader, migration.min_writer),
         )
+        if migration.name == PACKING:
+            for statement in PACKED:
+                connection.execute(statement)
+    if migration.name == PACKING:
+        for (project,) in connection.execute("SELECT id FROM projects").fetchall():
+            while connection.execute(*prepared(PACK, amounts(project))).fetchone() is not None:
+                pass
 
 
 def _check_collations(connection: Connection[Row], database: Database) -> None:
