@@ -14,6 +14,7 @@ from collections import Counter
 from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import apsw
 
@@ -45,12 +46,15 @@ _BLOCKS_PER_STEP = 1_000
 _LARGE = 4_096
 """After so long a text it is asked whether packing is due; after others, where their numbers say so, one of 32."""
 
+_MARKS = 256
+"""One bit for each word tells most documents without it, so that a word takes a third of the time among new ones."""
+
 _SPREAD = 0x9E3779B1
 """Spreads numbers: those that a project gets may all be even."""
 
 _INSERT = """
-    INSERT INTO documents_words (project_id, document, place, length, words, parts)
-    VALUES (:project, :document, :place, :length, :words, :parts)
+    INSERT INTO documents_words (project_id, document, place, length, marks, words, parts)
+    VALUES (:project, :document, :place, :length, :marks, :words, :parts)
 """
 _BLOCK = """
     SELECT b.first, b.postings, b.places FROM documents_packed b
@@ -126,6 +130,19 @@ def joined(words: Iterable[str]) -> str:
     return "".join(f" {word} " for word in words)
 
 
+def mark(word: str) -> int:
+    """Return the bit that stands for a word in the marks of documents."""
+    return crc32(word.encode()) % _MARKS
+
+
+def marks(words: str, parts: str) -> bytes:
+    """Return the bits of all words of a document, as PostgreSQL's ``get_bit`` counts them."""
+    bits = 0
+    for word in {*words.split(), *parts.split()}:
+        bits |= 1 << mark(word)
+    return bits.to_bytes(_MARKS // 8, "little")
+
+
 def place_number(run: int | None, kind: Kind, item_type: int | None) -> int:
     """Return the number that stands for a run, 0 for none, a kind, and a type within it."""
     return ((run or 0) << 16) + kind_number(kind, item_type)
@@ -184,6 +201,7 @@ class PostgresIndex:
             "document": number,
             "place": place,
             "length": indexed.length,
+            "marks": marks(indexed.words, indexed.parts),
             "words": indexed.words,
             "parts": indexed.parts,
         }
@@ -232,14 +250,16 @@ class PostgresIndex:
         found: dict[int, int] = {}
         packed: dict[int, int] = dict(self._transaction.all("SELECT project_id, last FROM documents_packing"))
         for (project,) in self._transaction.all("SELECT id FROM projects ORDER BY id"):
-            for document, place, length, words, parts in self._steps(
-                "SELECT document, place, length, words, parts FROM documents_words",
+            for document, place, length, bits, words, parts in self._steps(
+                "SELECT document, place, length, marks, words, parts FROM documents_words",
                 "document",
                 (0,),
                 project,
                 _PER_STEP,
             ):
                 number = hash((project, words, parts))
+                if bits not in {None, marks(words, parts)}:
+                    number += 1
                 if document > packed.get(project, 0):
                     number += _of_postings(place, _counts(length, words, parts))
                 found[document] = found.get(document, 0) + number

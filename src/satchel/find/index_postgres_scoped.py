@@ -10,7 +10,7 @@ from satchel.base.records import dataclass, field, replace
 from satchel.find import search
 from satchel.find.conditions import Condition, Every, Without, terms_of
 from satchel.find.exact import Term
-from satchel.find.index_postgres import LONGEST, MOST_TYPES, joined, kind_number, stems
+from satchel.find.index_postgres import LONGEST, MOST_TYPES, joined, kind_number, mark, stems
 from satchel.find.kind import Kind
 from satchel.find.scoring import Matched
 from satchel.find.search import Scope
@@ -29,10 +29,12 @@ _READ_COST = 50
 """To read the words of a document takes as long as so many packed postings of a common word."""
 
 _TERMS = """
-    unnest(CAST(:of_terms AS text[]), CAST(:of_texts AS text[]), CAST(:of_bits AS bigint[]))
-    WITH ORDINALITY AS t (term, text, bits, number)
+    unnest(CAST(:of_terms AS text[]), CAST(:of_texts AS text[]), CAST(:of_bits AS bigint[]),
+        CAST(:of_marks AS integer[]))
+    WITH ORDINALITY AS t (term, text, bits, mark, number)
 """
 _HOLDS = "(strpos(w.words, t.text) > 0 OR (t.bits & 255 <> 0 AND strpos(w.parts, t.text) > 0))"
+_MAY_HOLD = f"coalesce(get_bit(w.marks, t.mark), 1) = 1 AND {_HOLDS}"
 _COUNTED = """
     least((octet_length(w.{0}) - octet_length(replace(w.{0}, t.text, ''))) / octet_length(t.text), 255)
 """
@@ -99,6 +101,11 @@ class _Sought:
     def listed(self) -> str:
         """The words that postings are looked for by; a phrase's last one that only begins so has none of its own."""
         return " ".join(self.words[:-1] if self.is_prefix and len(self.words) > 1 else self.words)
+
+    @property
+    def mark(self) -> int | None:
+        """The bit of a word that is there as a whole, or None."""
+        return None if self.is_prefix and len(self.words) == 1 else mark(self.words[0])
 
     @property
     def may_overlap(self) -> bool:
@@ -197,7 +204,7 @@ class ScopedPostgresIndex:
                 """
             else:
                 packed = f"SELECT count(*) FROM ({self._packed(looking)}) AS c"
-            fresh = f"SELECT count(*) FROM (SELECT 1 FROM read w WHERE {_HOLDS}) AS c"
+            fresh = f"SELECT count(*) FROM (SELECT 1 FROM read w WHERE {_MAY_HOLD}) AS c"
             rows = self._ask(words, looking, f"{packed} UNION ALL {fresh}", "sum(f.posting)")
             counted |= {words[number - 1]: count for number, count in rows}
         return [min(counted.get(one, 0), most) for one in sought]
@@ -270,7 +277,7 @@ class ScopedPostgresIndex:
         """Look for terms, in what is packed by the SQL given, and in what is read."""
         if not sought:
             return
-        read = f"SELECT {_MADE} FROM read w WHERE {_HOLDS}"
+        read = f"SELECT {_MADE} FROM read w WHERE {_MAY_HOLD}"
         both = f"({packed}) UNION ALL {read}" if packed else read
         for number, postings in self._ask(sought, looking, both, _SENT, reads_packed=not packed):
             one = sought[number - 1]
@@ -303,6 +310,7 @@ class ScopedPostgresIndex:
             "of_terms": [one.listed for one in sought],
             "of_texts": [one.text for one in sought],
             "of_bits": [one.bits for one in sought],
+            "of_marks": [one.mark for one in sought],
         }
         which = ["w.project_id = :of_project", *(f"w.{one}" for one in conditions)]
         if not reads_packed:
@@ -319,7 +327,8 @@ class ScopedPostgresIndex:
         return self._transaction.all(
             f"""
             WITH read AS MATERIALIZED (
-                SELECT w.document, w.length, w.words || '' AS words, w.parts || '' AS parts FROM documents_words w
+                SELECT w.document, w.length, w.marks, w.words || '' AS words, w.parts || '' AS parts
+                FROM documents_words w
                 WHERE {" AND ".join(which)}
             )
             SELECT t.number, {sent} FROM {_TERMS} CROSS JOIN LATERAL ({found}) AS f (posting) GROUP BY t.number

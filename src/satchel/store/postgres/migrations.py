@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import psycopg
-from psycopg import Connection
 
 from satchel import __version__
 from satchel.base.errors import ReadOnly, Refused, StoreDamaged, StoreForeign
@@ -17,11 +16,11 @@ from satchel.store.failures import newer
 from satchel.store.postgres import failures
 from satchel.store.postgres.packing import PACK, amounts
 from satchel.store.postgres.schema_index import INDEX_TABLES, PACKED
-from satchel.store.postgres.statements import prepared
 from satchel.store.schema import MIGRATIONS, PACKING, SCHEMA_VERSION, STORE_TABLES
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
+    from satchel.store.postgres.connection import StoreConnection
     from satchel.store.postgres.database import Database
 
 _OWN = (
@@ -37,10 +36,10 @@ _OWN = (
 """What PostgreSQL alone has: SQLite tells by itself whether others have written."""
 
 _TABLES = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind IN ('r', 'v', 'm', 'p')"
-_WITHOUT_ID = f"""
-    {_TABLES} AND NOT EXISTS (
-        SELECT 1 FROM pg_attribute WHERE attrelid = pg_class.oid AND attname = 'id' AND NOT attisdropped
-    )
+_NUMBERED = """
+    SELECT c.relname, pg_get_serial_sequence(c.oid::regclass::text, 'id')
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE c.relnamespace = to_regnamespace(%s) AND c.relkind = 'r' AND a.attname = 'id' AND a.attidentity <> ''
 """
 _WRONG_COLLATION = """
     SELECT c.relname || '.' || a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
@@ -73,7 +72,7 @@ def make_ready(database: Database, *, writes: bool, migrates: bool) -> None:
                 version = SCHEMA_VERSION
             if version is not None:
                 _check_collations(connection, database)
-                database.without_id = tables_without_id(connection, database.address.schema)
+                database.sequences = numbered_tables(connection, database.address.schema)
         except psycopg.Error as error:
             raise database.explained(error) from error
     database.has_store = version is not None
@@ -94,12 +93,12 @@ def nothing_yet() -> Iterator[Transaction]:
         connection.close()
 
 
-def tables_without_id(connection: Connection[Row], schema: str) -> frozenset[str]:
-    """Return the tables of a schema whose rows have no number."""
-    return frozenset(str(row[0]) for row in connection.execute(_WITHOUT_ID, (schema,)).fetchall())
+def numbered_tables(connection: StoreConnection, schema: str) -> dict[str, str]:
+    """Return the tables of a schema whose rows get a number, each with the sequence that it comes from."""
+    return dict(connection.execute(_NUMBERED, (schema,)).fetchall())
 
 
-def _version(connection: Connection[Row], database: Database) -> int | None:
+def _version(connection: StoreConnection, database: Database) -> int | None:
     """Return the version of the store, after checking that this program may read it; None where there is none."""
     schema = database.address.schema
     tables = {str(row[0]) for row in connection.execute(_TABLES, (schema,)).fetchall()}
@@ -109,7 +108,7 @@ def _version(connection: Connection[Row], database: Database) -> int | None:
         raise _foreign(database, min(tables))
     try:
         with connection.transaction():
-            connection.execute(*database.settings())
+            connection.run_all(database.settings())
             row = connection.execute(
                 "SELECT (SELECT min_reader FROM store), (SELECT max(version) FROM migrations)"
             ).fetchone()
@@ -135,7 +134,7 @@ def _foreign(database: Database, table: str) -> StoreForeign:
     )
 
 
-def _bring_up_to_date(connection: Connection[Row], database: Database, version: int | None, *, migrates: bool) -> None:
+def _bring_up_to_date(connection: StoreConnection, database: Database, version: int | None, *, migrates: bool) -> None:
     if not migrates:
         raise ReadOnly(
             f"{database.location} has schema version {version or 0} and must be brought to {SCHEMA_VERSION} first",
@@ -146,7 +145,7 @@ def _bring_up_to_date(connection: Connection[Row], database: Database, version: 
     with connection.transaction():
         # of several programs that start at once one works, and the others find it done
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (database.lock_key,))
-        connection.execute(*database.settings())
+        connection.run_all(database.settings())
         connection.execute("SET LOCAL statement_timeout = 0")
         if connection.execute("SELECT to_regnamespace(%s)", (schema,)).fetchone() == (None,):
             try:
@@ -160,7 +159,7 @@ def _bring_up_to_date(connection: Connection[Row], database: Database, version: 
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (database.lock_key,))
         found = _version(connection, database) or 0
-        connection.execute(*database.settings())
+        connection.run_all(database.settings())
         connection.execute("SET LOCAL statement_timeout = 0")
         now = database.clock()
         try:
@@ -174,7 +173,7 @@ def _bring_up_to_date(connection: Connection[Row], database: Database, version: 
             ) from None
 
 
-def _apply(connection: Connection[Row], step: int, now: int) -> None:
+def _apply(connection: StoreConnection, step: int, now: int) -> None:
     migration = MIGRATIONS[step]
     statements = [*(STORE_TABLES if step == 0 else ()), *migration.statements]
     with connection.pipeline():
@@ -202,11 +201,11 @@ def _apply(connection: Connection[Row], step: int, now: int) -> None:
                 connection.execute(statement)
     if migration.name == PACKING:
         for (project,) in connection.execute("SELECT id FROM projects").fetchall():
-            while connection.execute(*prepared(PACK, amounts(project))).fetchone() is not None:
+            while connection.run_all((PACK, amounts(project)))[0].rows:
                 pass
 
 
-def _check_collations(connection: Connection[Row], database: Database) -> None:
+def _check_collations(connection: StoreConnection, database: Database) -> None:
     row = connection.execute(_WRONG_COLLATION, (database.address.schema,)).fetchone()
     if row is not None:
         raise StoreDamaged(

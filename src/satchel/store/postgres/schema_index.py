@@ -35,8 +35,8 @@ INDEX_TABLES: tuple[str, ...] = (
 
 PACKED: tuple[str, ...] = (
     "DROP TABLE documents_postings",
-    # place: run, kind and type; see satchel.find.index_postgres
-    "ALTER TABLE documents_words ADD COLUMN place BIGINT, ADD COLUMN length INTEGER",
+    # place: run, kind and type; marks: one bit for each word, or NULL. See satchel.find.index_postgres
+    "ALTER TABLE documents_words ADD COLUMN place BIGINT, ADD COLUMN length INTEGER, ADD COLUMN marks BYTEA",
     """
     UPDATE documents_words w SET
         place = coalesce((

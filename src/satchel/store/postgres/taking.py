@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar
 
 import psycopg
-from psycopg import Connection
 
 from satchel.base.errors import InvalidInput, ReadOnly, StoreDamaged, TooLarge
 from satchel.store.moving.taking import Taker
@@ -19,6 +18,7 @@ from satchel.store.transaction import Row
 
 if TYPE_CHECKING:
     from satchel.store.moving.rows import Table
+    from satchel.store.postgres.connection import StoreConnection
     from satchel.store.postgres.database import Database
     from satchel.store.postgres.engine import PostgresEngine
     from satchel.store.transaction import Transaction
@@ -55,12 +55,12 @@ class PostgresTaker(Taker):
         TooLarge,
     )
 
-    def __init__(self, database: Database, connection: Connection[Row]) -> None:
+    def __init__(self, database: Database, connection: StoreConnection) -> None:
         super().__init__(database.location, database.clock)
         self._database = database
         self._connection = connection
         self._schema = {"schema": database.address.schema}
-        self._without_id = migrations.tables_without_id(connection, database.address.schema)
+        self._sequences = migrations.numbered_tables(connection, database.address.schema)
 
     @contextmanager
     def _writing(self) -> Iterator[PostgresTransaction]:
@@ -77,7 +77,7 @@ class PostgresTaker(Taker):
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[PostgresTransaction]:
         transaction = PostgresTransaction(
-            self._connection, ((begin, None), self._database.settings()), without_id=self._without_id
+            self._connection, ((begin, None), self._database.settings()), sequences=self._sequences
         )
         try:
             yield transaction
@@ -172,7 +172,7 @@ def numbers(transaction: Transaction, schema: str) -> dict[str, int]:
     return {table: number for (table, *_), number in zip(found, given, strict=True)}
 
 
-def _is_being_filled(connection: Connection[Row], database: Database) -> bool:
+def _is_being_filled(connection: StoreConnection, database: Database) -> bool:
     schema = database.address.schema
     found = connection.execute(
         "SELECT 1 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid "
@@ -182,6 +182,6 @@ def _is_being_filled(connection: Connection[Row], database: Database) -> bool:
     if found is None:
         return False
     with connection.transaction():
-        connection.execute(*database.settings())
+        connection.run_all(database.settings())
         marked = "SELECT 1 FROM migrations WHERE version = %s"
         return connection.execute(marked, (BEING_FILLED,)).fetchone() is not None

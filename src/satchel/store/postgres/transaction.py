@@ -2,28 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import count, groupby
-from operator import itemgetter
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import psycopg
-from psycopg import Connection, Cursor
 
 from satchel.base.errors import Interrupted
 from satchel.store import forks
-from satchel.store.postgres.statements import prepared
+from satchel.store.postgres.connection import Result, Statement, StoreConnection
+from satchel.store.postgres.statements import with_lists
 from satchel.store.transaction import Parameters, Row, RuleBroken
 
 # the answers of more would fill the socket while the statements still go out
 _MOST_WAITING = 500
 
 _CANCEL_SECONDS = 5.0
-_ROLLED_BACK = count()
 
-Statement = tuple[str, Parameters | None]
+_NO_SEQUENCES: Mapping[str, str] = MappingProxyType({})
+
+_Waiting = tuple[str, Parameters | None, "AwaitedRows | None"]
+
+
+class Counter:
+    """The change counter of the project whose row is locked.
+
+    Attributes:
+        project_id: whose.
+        seq: the number that was taken last.
+    """
+
+    __slots__ = ("project_id", "seq")
+
+    def __init__(self, project_id: int, seq: int) -> None:
+        self.project_id = project_id
+        self.seq = seq
+
+
+class AwaitedRows:
+    """What a statement has found, once it was sent."""
+
+    __slots__ = ("_transaction", "rows")
+
+    def __init__(self, transaction: PostgresTransaction) -> None:
+        self._transaction = transaction
+        self.rows: list[Row] | None = None
+
+    def all(self) -> list[Row]:
+        """Return its rows."""
+        if self.rows is None:
+            self._transaction.send()
+        assert self.rows is not None
+        return self.rows
+
+    def one(self) -> Row | None:
+        """Return its first row, or None."""
+        rows = self.all()
+        return rows[0] if rows else None
 
 
 class PostgresTransaction:
@@ -33,7 +71,8 @@ class PostgresTransaction:
         connection: it runs nothing else.
         begin: statements that go out together with the first one.
         memo: see below.
-        without_id: the tables whose rows have no number.
+        sequences: the tables whose rows have a number, each with the sequence that it comes from.
+        counter: that of the project whose row is locked, if one is.
 
     Attributes:
         memo: what earlier write transactions on this project looked up and nobody has changed since.
@@ -49,8 +88,11 @@ class PostgresTransaction:
     database: ClassVar[str] = "postgresql"
 
     __slots__ = (
+        "_counter",
+        "_expected",
+        "_numbers",
+        "_sequences",
         "_waiting",
-        "_without_id",
         "connection",
         "forgot",
         "forks",
@@ -65,10 +107,11 @@ class PostgresTransaction:
 
     def __init__(
         self,
-        connection: Connection[Row],
+        connection: StoreConnection,
         begin: Sequence[Statement] = (),
         memo: dict[Hashable, Any] | None = None,
-        without_id: frozenset[str] = frozenset(),
+        sequences: Mapping[str, str] = _NO_SEQUENCES,
+        counter: Counter | None = None,
     ) -> None:
         self.connection = connection
         self.memo = {} if memo is None else memo
@@ -80,8 +123,11 @@ class PostgresTransaction:
         self.is_shared = False
         self.has_begun = False
         self.forks = forks.generation
-        self._waiting: list[Statement] = list(begin)
-        self._without_id = without_id
+        self._waiting: list[_Waiting] = [(*one, None) for one in begin]
+        self._sequences = sequences
+        self._counter = counter
+        self._expected: AwaitedRows | None = None
+        self._numbers: dict[str, deque[int]] = {}
 
     def cancel(self) -> None:
         """End the statement that runs, unless others work in the same transaction."""
@@ -100,35 +146,61 @@ class PostgresTransaction:
     def run(self, sql: str, parameters: Parameters | None = None) -> None:
         """Run one statement without a result; it is sent together with the next ones."""
         self._check()
-        self.later(*prepared(sql, parameters))
+        self.later(*with_lists(sql, parameters))
 
     def later(self, sql: str, parameters: Parameters | None = None) -> None:
-        """Send a statement, in psycopg's form, together with the next one."""
+        """Send a statement together with the next one, whatever was asked of the transaction meanwhile."""
         self.has_begun = True
-        self._waiting.append((sql, parameters))
+        self._waiting.append((sql, parameters, None))
         if len(self._waiting) >= _MOST_WAITING:
             self.send()
 
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
         """Run one statement and return how many rows it changed."""
-        return self._ask(*prepared(sql, parameters)).rowcount
-
-    def insert(self, sql: str, parameters: Parameters | None = None) -> int:
-        """Run one INSERT of one row and return the number it got."""
-        row = self._ask(*prepared(f"{sql} RETURNING id", parameters)).fetchone()
-        assert row is not None
-        return int(row[0])
+        return self._ask(*with_lists(sql, parameters)).changed
 
     def add(self, table: str, row: Parameters) -> int:
         """Insert one row, given by its columns, and return the number it got, 0 where it has none."""
-        sql = _insertion(table, tuple(row))
-        if table in self._without_id:
+        if table not in self._sequences:
             self._check()
-            self.later(sql, row)
+            self.later(_insertion(table, tuple(row)), row)
             return 0
-        found = self._ask(f"{sql} RETURNING id", row).fetchone()
-        assert found is not None
-        return int(found[0])
+        if self._expected is not None:
+            (arrays,) = self._expected.all()
+            self._numbers = {table: deque(some) for table, some in zip(self._numbers, arrays, strict=True)}
+            self._expected = None
+        if self._numbers.get(table):
+            self._check()
+            numbered = {"id": self._numbers[table].popleft(), **row}
+            self.later(_insertion(table, tuple(numbered)), numbered)
+            return int(numbered["id"])
+        ((number,),) = self._ask(f"{_insertion(table, tuple(row))} RETURNING id", row).rows
+        return int(number)
+
+    def expect(self, **rows: int) -> None:
+        """Ask, together with the next statement, for the numbers that rows of tables will get."""
+        arrays = (
+            f"ARRAY(SELECT nextval('{self._sequences[table]}') FROM generate_series(1, :{table}))" for table in rows
+        )
+        self._numbers = {table: deque() for table in rows}
+        self._expected = self.ask(f"SELECT {', '.join(arrays)}", rows)
+
+    def next_seq(self, project_id: int, changes: int = 1, *, documents: int = 0) -> int:
+        """Take the next numbers of a project's change counter; see :class:`satchel.store.transaction.Transaction`.
+
+        That of the project whose row is locked is known without asking.
+        """
+        values = {"id": project_id, "documents": documents}
+        counted = "documents = documents + :documents WHERE id = :id"
+        counter = self._counter
+        if counter is None or counter.project_id != project_id:
+            row = self.one(f"UPDATE projects SET seq = seq + :n, {counted} RETURNING seq", {**values, "n": changes})
+            assert row is not None
+            return int(row[0]) - changes + 1
+        counter.seq += changes
+        # the number itself: what is rolled back to a savepoint was counted here all the same
+        self.run(f"UPDATE projects SET seq = :seq, {counted}", {**values, "seq": counter.seq})
+        return counter.seq - changes + 1
 
     def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
         """Insert rows that are given by the same columns each."""
@@ -145,15 +217,23 @@ class PostgresTransaction:
         """Run one statement once for every row of parameters."""
         self._check()
         for row in rows:
-            self.later(*prepared(sql, row))
+            self.later(*with_lists(sql, row))
 
     def one(self, sql: str, parameters: Parameters | None = None) -> Row | None:
         """Run one statement and return its first row, or None."""
-        return self._ask(*prepared(sql, parameters)).fetchone()
+        rows = self._ask(*with_lists(sql, parameters)).rows
+        return rows[0] if rows else None
 
     def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
         """Run one statement and return its rows."""
-        return self._ask(*prepared(sql, parameters)).fetchall()
+        return self._ask(*with_lists(sql, parameters)).rows
+
+    def ask(self, sql: str, parameters: Parameters | None = None) -> AwaitedRows:
+        """Run one statement, sent together with the next ones, whose rows are read later."""
+        self._check()
+        asked = AwaitedRows(self)
+        self._waiting.append((*with_lists(sql, parameters), asked))
+        return asked
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -175,17 +255,15 @@ class PostgresTransaction:
     def roll_back_to(self, savepoint: str) -> None:
         """Undo what was done since a savepoint, and drop what was looked up: some of it may never have been."""
         self.memo.clear()
-        begin: Statement = (f"SAVEPOINT {savepoint}", None)
+        self._expected = None
+        begin = (f"SAVEPOINT {savepoint}", None, None)
         if begin in self._waiting:
             # nothing of it was sent; what waits before it stays
             last = len(self._waiting) - 1 - self._waiting[::-1].index(begin)
             del self._waiting[last:]
             return
         self._waiting.clear()
-        # psycopg takes for prepared what stood behind a failed statement, until it hears the answer to a ROLLBACK: of a
-        # text that it has never sent, and in no pipeline with what comes next
-        self.send((f"ROLLBACK TO SAVEPOINT {savepoint} -- {next(_ROLLED_BACK)}", None))
-        self.send((f"RELEASE SAVEPOINT {savepoint}", None))
+        self.send((f"ROLLBACK TO SAVEPOINT {savepoint}", None), (f"RELEASE SAVEPOINT {savepoint}", None))
 
     def send(self, *last: Statement) -> str | None:
         """Send what waits, and wait until all of it was done.
@@ -196,31 +274,23 @@ class PostgresTransaction:
         Returns:
             What the server says of the last one, such as ``COMMIT``; None where nothing was sent.
         """
-        statements = [*self._waiting, *last]
-        if not statements:
-            return None
-        *waiting, (sql, parameters) = statements
-        self._waiting = waiting
-        return self._send(sql, parameters).statusmessage
+        self._waiting += [(*one, None) for one in last]
+        return self._send().status if self._waiting else None
 
-    def _ask(self, sql: str, parameters: Parameters | None) -> Cursor[Row]:
+    def _ask(self, sql: str, parameters: Parameters | None) -> Result:
         self._check()
-        return self._send(sql, parameters)
+        self._waiting.append((sql, parameters, None))
+        return self._send()
 
-    def _send(self, sql: str, parameters: Parameters | None) -> Cursor[Row]:
-        """Send a statement, behind what waits, in one round trip."""
+    def _send(self) -> Result:
+        """Send what waits in one round trip, and return what the last statement did."""
         self.has_begun = True
-        if not self._waiting:
-            return self.connection.execute(sql, parameters)
-        statements, self._waiting = self._waiting, []
-        with self.connection.pipeline():
-            for before, alike in groupby(statements, itemgetter(0)):
-                given = [values for _, values in alike]
-                if len(given) == 1:
-                    self.connection.execute(before, given[0])
-                else:
-                    self.connection.cursor().executemany(before, [values or {} for values in given])
-            return self.connection.execute(sql, parameters)
+        waiting, self._waiting = self._waiting, []
+        results = self.connection.run_all(*((sql, parameters) for sql, parameters, _ in waiting))
+        for (_, _, asked), result in zip(waiting, results, strict=True):
+            if asked is not None:
+                asked.rows = result.rows
+        return results[-1]
 
     def _check(self) -> None:
         if self.forks != forks.generation:
@@ -234,4 +304,4 @@ class PostgresTransaction:
 @lru_cache(maxsize=64)
 def _insertion(table: str, columns: tuple[str, ...]) -> str:
     names = ", ".join(f'"{column}"' for column in columns)
-    return f"INSERT INTO {table} ({names}) VALUES ({', '.join(f'%({column})s' for column in columns)})"
+    return f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{column}' for column in columns)})"
