@@ -95,7 +95,7 @@ _DELETE = f"""
     DELETE FROM documents_words WHERE project_id = :project AND document = :document
 """
 _KEPT = f"""
-    SELECT w.place, w.words, w.parts, CASE
+    SELECT w.place, w.length, w.marks, w.words, w.parts, CASE
         WHEN w.document > coalesce((SELECT last FROM documents_packing WHERE project_id = :project), 0) THEN :size
         ELSE (
             SELECT count(*) FROM unnest(CAST(:terms AS text[]), CAST(:postings AS bigint[])) AS t (term, posting)
@@ -171,6 +171,11 @@ class _Indexed:
         self.length = min(len(words), 65_535)
 
     @property
+    def kept(self) -> tuple[int, bytes, str, str]:
+        """The length, the marks, the words and the parts."""
+        return self.length, marks(self.words, self.parts), self.words, self.parts
+
+    @property
     def counts(self) -> dict[str, int]:
         """By words: the length above 16 bits, and how often it is in the text and in the parts, each up to 255."""
         return _counts(self.length, self.words, self.parts)
@@ -200,10 +205,7 @@ class PostgresIndex:
             "project": project,
             "document": number,
             "place": place,
-            "length": indexed.length,
-            "marks": marks(indexed.words, indexed.parts),
-            "words": indexed.words,
-            "parts": indexed.parts,
+            **dict(zip(("length", "marks", "words", "parts"), indexed.kept, strict=True)),
         }
         if is_new:
             self._transaction.run(_INSERT, words)
@@ -211,7 +213,7 @@ class PostgresIndex:
                 self._transaction.run(PACK, amounts(project))
             return
         counts = indexed.counts
-        if self._kept(number, project, counts) == (place, indexed.words, indexed.parts, len(counts)):
+        if self._kept(number, project, counts) == (place, *indexed.kept, len(counts)):
             return
         self.delete(number, project)
         self._transaction.run(_INSERT, words)
@@ -223,7 +225,7 @@ class PostgresIndex:
         self._transaction.run(_DELETE, {"project": project_id, "document": number})
 
     def _kept(self, number: int, project_id: int, counts: Mapping[str, int]) -> Row | None:
-        """Return what is kept of a document: its place, words and parts, and how many of some postings."""
+        """Return what is kept of a document: its place, length, marks, words, parts, and how many of some postings."""
         values = {"project": project_id, "document": number, "size": len(counts)}
         return self._transaction.one(_KEPT, {**values, "terms": list(counts), "postings": _postings(number, counts)})
 
@@ -243,7 +245,7 @@ class PostgresIndex:
         indexed = _Indexed(text)
         some = dict(islice(indexed.counts.items(), _SAMPLE_WORDS))
         row = self._kept(number, project_id, some)
-        return row is not None and row[1:] == (indexed.words, indexed.parts, len(some))
+        return row is not None and row[1:] == (*indexed.kept, len(some))
 
     def fingerprints(self) -> dict[int, int]:
         """Return for every document a number that stands for its words in order, and for its postings."""
@@ -257,9 +259,7 @@ class PostgresIndex:
                 project,
                 _PER_STEP,
             ):
-                number = hash((project, words, parts))
-                if bits not in {None, marks(words, parts)}:
-                    number += 1
+                number = hash((project, length, bits, words, parts))
                 if document > packed.get(project, 0):
                     number += _of_postings(place, _counts(length, words, parts))
                 found[document] = found.get(document, 0) + number
@@ -279,7 +279,7 @@ class PostgresIndex:
         """Return the number that :meth:`fingerprints` gives for a document that is indexed as it should be."""
         indexed = _Indexed(document.text)
         place = place_number(document.run_id, document.kind, document.type)
-        return hash((document.project_id, indexed.words, indexed.parts)) + _of_postings(place, indexed.counts)
+        return hash((document.project_id, *indexed.kept)) + _of_postings(place, indexed.counts)
 
     def _steps(
         self, selection: str, order: str, first: tuple[object, ...], project: int, most: int

@@ -323,12 +323,10 @@ class ScopedPostgresIndex:
         if looking.first is not None:
             which.append("w.document BETWEEN :of_first AND :of_last")
             values |= {"of_first": looking.first, "of_last": looking.last}
-        # added to nothing, a long text is unpacked once, not once for each term
         return self._transaction.all(
             f"""
             WITH read AS MATERIALIZED (
-                SELECT w.document, w.length, w.marks, w.words || '' AS words, w.parts || '' AS parts
-                FROM documents_words w
+                SELECT w.document, w.length, w.marks, w.words, w.parts FROM documents_words w
                 WHERE {" AND ".join(which)}
             )
             SELECT t.number, {sent} FROM {_TERMS} CROSS JOIN LATERAL ({found}) AS f (posting) GROUP BY t.number

@@ -35,7 +35,7 @@ INDEX_TABLES: tuple[str, ...] = (
 
 PACKED: tuple[str, ...] = (
     "DROP TABLE documents_postings",
-    # place: run, kind and type; marks: one bit for each word, or NULL. See satchel.find.index_postgres
+    # place: run, kind and type; marks: one bit for each word. See satchel.find.index_postgres
     "ALTER TABLE documents_words ADD COLUMN place BIGINT, ADD COLUMN length INTEGER, ADD COLUMN marks BYTEA",
     """
     UPDATE documents_words w SET
