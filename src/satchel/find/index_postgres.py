@@ -69,28 +69,30 @@ _PACK_LATE = f"""
     FROM unnest(CAST(:terms AS text[]), CAST(:postings AS bigint[])) AS t (term, posting)
     WHERE :document <= (SELECT last FROM documents_packing WHERE project_id = :project)
     ON CONFLICT (project_id, term, first) DO UPDATE SET (postings, places) = (
-        SELECT array_agg(u.posting ORDER BY u.posting), array_agg(u.place ORDER BY u.posting)
-        FROM unnest(p.postings || excluded.postings, p.places || excluded.places) AS u (posting, place)
+        SELECT p.postings[1:(b.before)] || excluded.postings || p.postings[(b.before + 1):],
+            p.places[1:(b.before)] || excluded.places || p.places[(b.before + 1):]
+        FROM (
+            SELECT CAST(count(*) AS integer) AS before FROM unnest(p.postings) AS u (posting)
+            WHERE u.posting < excluded.postings[1]
+        ) AS b
     )
 """
+# slices: to unnest a block and to aggregate it again took twice the time
 _DELETE = f"""
     WITH held AS MATERIALIZED (
-        SELECT t.term, f.first, f.postings[1] >> 32 = :document AND cardinality(f.postings) = 1 AS is_only
+        SELECT t.term, f.first, cardinality(f.postings) AS size, CAST(u.number AS integer) AS number
         FROM (
             SELECT DISTINCT unnest(string_to_array(trim(w.words || w.parts), '  ')) AS term FROM documents_words w
             WHERE w.project_id = :project AND w.document = :document
         ) AS t CROSS JOIN LATERAL ({_BLOCK}) AS f
+        JOIN LATERAL unnest(f.postings) WITH ORDINALITY AS u (posting, number) ON u.posting >> 32 = :document
     ), emptied AS (
         DELETE FROM documents_packed p USING held h
-        WHERE h.is_only AND p.project_id = :project AND p.term = h.term AND p.first = h.first
+        WHERE h.size = 1 AND p.project_id = :project AND p.term = h.term AND p.first = h.first
     ), taken AS (
-        UPDATE documents_packed p SET (postings, places) = (
-            SELECT array_agg(u.posting ORDER BY u.posting), array_agg(u.place ORDER BY u.posting)
-            FROM unnest(p.postings, p.places) AS u (posting, place) WHERE u.posting >> 32 <> :document
-        )
-        FROM held h
-        WHERE NOT h.is_only AND p.project_id = :project AND p.term = h.term AND p.first = h.first
-            AND :document <= (SELECT last FROM documents_packing WHERE project_id = :project)
+        UPDATE documents_packed p SET postings = p.postings[1:(h.number - 1)] || p.postings[(h.number + 1):],
+            places = p.places[1:(h.number - 1)] || p.places[(h.number + 1):]
+        FROM held h WHERE h.size > 1 AND p.project_id = :project AND p.term = h.term AND p.first = h.first
     )
     DELETE FROM documents_words WHERE project_id = :project AND document = :document
 """
