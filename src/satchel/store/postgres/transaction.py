@@ -165,7 +165,7 @@ class PostgresTransaction:
             self._check()
             self.later(_insertion(table, tuple(row)), row)
             return 0
-        if self._expected is not None:
+        if self._expected is not None and table in self._numbers:
             (arrays,) = self._expected.all()
             self._numbers = {table: deque(some) for table, some in zip(self._numbers, arrays, strict=True)}
             self._expected = None
@@ -190,6 +190,8 @@ class PostgresTransaction:
 
         That of the project whose row is locked is known without asking.
         """
+        if documents and self._expected is None and not self._numbers.get("documents"):
+            self.expect(documents=documents)
         values = {"id": project_id, "documents": documents}
         counted = "documents = documents + :documents WHERE id = :id"
         counter = self._counter
