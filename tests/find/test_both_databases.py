@@ -22,6 +22,7 @@ from satchel.find.query import parse
 from satchel.find.search import Scope
 from satchel.keep.index_checks import index_problems
 from satchel.keep.kinds import texts_of
+from satchel.store.postgres import packing
 
 WORDS = (
     "cache token login config worker queue retry timeout release index migrate parse render socket buffer of the a to "
@@ -72,8 +73,8 @@ def made_query(chance: random.Random) -> tuple[str, str]:
     return asked + "?" * (chance.random() < 0.3), "natural"
 
 
-@pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[list[Satchel]]]:
+@pytest.fixture(scope="module", params=[256, 20], ids=["all new", "most packed"])
+def stores(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[list[list[Satchel]]]:
     """Of each database two projects, with the same content under the same numbers."""
     folder = tmp_path_factory.mktemp("both")
     chance = random.Random(11)
@@ -83,8 +84,11 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[list[Satch
     ]
     rules = [made_text(chance) for _ in range(20)]
     with ExitStack() as opened:
+        packs = opened.enter_context(pytest.MonkeyPatch.context())
+        packs.setattr(packing, "DOCUMENTS", request.param)
+        packs.setattr(packing, "POSTINGS", request.param // 2)
         made: list[list[Satchel]] = []
-        for where in (folder / "s.db", f"{postgres_cluster.url()}&schema=find_both"):
+        for where in (folder / "s.db", f"{postgres_cluster.url()}&schema=find_both_{request.param}"):
             pair = [opened.enter_context(_opened(where, folder, project)) for project in ("one", "other")]
             for satchel in pair:
                 for run in ("r1", "r2"):
@@ -184,8 +188,9 @@ def problems(satchel: Satchel) -> list[str]:
 
 
 @pytest.fixture
-def kept() -> Iterator[Satchel]:
-    """A store on PostgreSQL with eight notes."""
+def kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[Satchel]:
+    """A store on PostgreSQL with eight notes, whose postings are packed."""
+    monkeypatch.setattr(packing, "DOCUMENTS", 8)
     where = f"{postgres_cluster.url()}&schema=find_damage"
     with _opened(where, Path.cwd(), "p") as satchel:
         with satchel.workplace.engine.write() as transaction:
@@ -194,18 +199,23 @@ def kept() -> Iterator[Satchel]:
         satchel.runs.start("r")
         texts = ["zebra one two", "parse_config", "…", "全文検索", LONG, "zebra zebra", "one two three", "two"]
         satchel.entries.write_many([NewEntry("discovery", text) for text in texts], run_id="r")
+        with satchel.workplace.engine.write() as transaction:
+            index_of(transaction).pack()
         yield satchel
 
 
 DAMAGE = {
-    "DELETE FROM documents_postings WHERE term = 'zebra'": "2 texts are not what the index holds",
-    "UPDATE documents_postings SET counts = counts + 1 WHERE term = 'two'": "3 texts are not what the index holds",
+    "DELETE FROM documents_packed WHERE term = 'zebra'": "2 texts are not what the index holds",
+    "UPDATE documents_packed SET postings[1] = postings[1] + 1 WHERE term = 'two'": "1 texts are not what the index",
+    "UPDATE documents_packed SET places[2] = places[2] + 1 WHERE term = 'two'": "1 texts are not what the index holds",
+    "UPDATE documents_packed SET term = 'stray' WHERE term = 'two'": "3 texts are not what the index holds",
+    "DELETE FROM documents_packed": "7 texts are not what the index holds",
+    "DELETE FROM documents_packing": "7 texts are not what the index holds",
     "DELETE FROM documents_words WHERE words LIKE '%zebra%'": "2 documents are not indexed",
     "UPDATE documents_words SET words = ' other '": "8 texts are not what the index holds",
+    "UPDATE documents_words SET marks = substr(marks, 2) || marks": "8 texts are not what the index holds",
+    "UPDATE documents_words SET length = 9": "8 texts are not what the index holds",
     "DELETE FROM documents WHERE item_id % 2 = 0": "4 documents are indexed without an item",
-    "INSERT INTO documents_postings SELECT project_id, document, run_id, counts, kind, 'stray' "
-    "FROM documents_postings WHERE term = 'two'": "3 texts are not what the index holds",
-    "DELETE FROM documents_postings": "7 texts are not what the index holds",
 }
 
 
@@ -236,4 +246,4 @@ def test_a_new_version_on_postgresql_is_found_by_its_new_words_only(kept: Satche
         documents.remove(transaction, Kind.ENTRY, [number])
         index.delete(number, project)
         assert not index.holds(number, project, "two giraffes")
-        assert transaction.one("SELECT count(*) FROM documents_postings WHERE term = 'giraff'") == (0,)
+        assert transaction.one("SELECT count(*) FROM documents_packed WHERE term = 'giraff'") == (0,)

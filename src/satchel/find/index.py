@@ -62,6 +62,13 @@ class Index(Protocol):
     def remove_unknown(self) -> int:
         """Take out what is not in the documents, and return how many texts that was."""
 
+    def pack(self) -> bool:
+        """Bring some of what was written into the form that is searched, where that is put off.
+
+        Returns:
+            Whether there was any: then there may be more.
+        """
+
     def optimize(self) -> None:
         """Leave nothing of a deleted text in the index."""
 

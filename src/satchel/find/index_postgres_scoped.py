@@ -2,92 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from struct import Struct
 
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, field, replace
 from satchel.find import search
 from satchel.find.conditions import Condition, Every, Without, terms_of
 from satchel.find.exact import Term
-from satchel.find.index_postgres import LONGEST, MOST_TYPES, joined, kind_number, stems
+from satchel.find.index_postgres import MOST_TYPES, kind_number
+from satchel.find.index_postgres_terms import Found, Sought, added, for_scoring, occurrences
 from satchel.find.kind import Kind
 from satchel.find.scoring import Matched
 from satchel.find.search import Scope
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Row, Transaction
 
 _POSTING = Struct(">iI")
-_POSTINGS = "string_agg(int4send(f.document) || int4send(f.counts), '')"
-_TERMS = """
-    unnest(CAST(:of_terms AS text[]), CAST(:of_texts AS integer[])) WITH ORDINALITY AS t (term, in_text, place)
-"""
+_SENT = "string_agg(int8send(f.posting), '')"
 
-_BITS_OF_TEXT = 0xFF00
 _MOST = 2**62
 
 _WINDOW = 20_000
 """Of so many documents, the newest, it is asked first which meet a condition in a large scope."""
 
-_LEAST_OF_RAREST = 2_000
-"""Words of a phrase that are in more documents are as common as each other."""
+_READ_COST = 20
+"""To read the words of a document takes as long as so many packed postings of a common word."""
 
-Found = dict[int, int]
-"""The documents that hold a term, each with its length and counts; see :mod:`satchel.find.index_postgres`."""
+_TERMS = """
+    unnest(CAST(:of_terms AS text[]), CAST(:of_texts AS text[]), CAST(:of_bits AS bigint[]),
+        CAST(:of_marks AS integer[]))
+    WITH ORDINALITY AS t (term, text, bits, mark, number)
+"""
+_HOLDS = "(strpos(w.words, t.text) > 0 OR (t.bits & 255 <> 0 AND strpos(w.parts, t.text) > 0))"
+_MAY_HOLD = f"coalesce(get_bit(w.marks, t.mark), 1) = 1 AND {_HOLDS}"
+_COUNTED = """
+    least((octet_length(w.{0}) - octet_length(replace(w.{0}, t.text, ''))) / octet_length(t.text), 255)
+"""
+_MADE = f"""
+    w.document::bigint * 4294967296 + w.length * 65536::bigint
+        + {_COUNTED.format("words")} * 256 + {_COUNTED.format("parts")}
+"""
+"""The posting of a term as the words of a document give it."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Sought:
-    """A term as it is looked for.
-
-    Attributes:
-        words: as they stand in the postings.
-        is_prefix: whether a word that begins as the last one does is meant too.
-        in_text: whether only the text is looked at.
-    """
-
-    words: tuple[str, ...]
-    is_prefix: bool
-    in_text: bool
-
-    @staticmethod
-    def of(term: Term) -> _Sought:
-        """Return how a term is looked for."""
-        words = stems(" ".join(term.words))
-        if term.prefix and words:
-            words[-1] = words[-1][:LONGEST]
-        return _Sought(tuple(words), term.prefix, term.in_text)
-
-    @property
-    def is_word(self) -> bool:
-        """Whether it is a single whole word."""
-        return len(self.words) == 1 and not self.is_prefix
-
-    @property
-    def bits(self) -> int:
-        """The bits of the counts of which one must be set."""
-        return _BITS_OF_TEXT if self.in_text else 0xFFFF
-
-    @property
-    def text(self) -> str:
-        """What the words of a document hold where they hold the phrase."""
-        text = joined(self.words)
-        return text[:-1] if self.is_prefix else text
-
-    @property
-    def may_overlap(self) -> bool:
-        """Whether one occurrence may begin in another."""
-        size = len(self.words)
-        return self.is_prefix or any(self.words[:part] == self.words[size - part :] for part in range(1, size))
+_RAREST = """
+    (
+        SELECT s.term FROM unnest(string_to_array(t.term, ' ')) AS s (term)
+        ORDER BY (
+            SELECT coalesce(sum(cardinality(o.postings)), 0) FROM documents_packed o
+            WHERE o.project_id = :of_project AND o.term = s.term
+        )
+        LIMIT 1
+    ) AS r
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _Looking:
-    """How postings are selected: from what, by which conditions, how they end, and the parameters of these."""
+    """What documents are looked at.
 
-    source: str
-    asked: str
-    end: str
-    values: Mapping[str, object]
+    Attributes:
+        first, last: between which they lie; None where nothing bounds them.
+        documents: which they are; None looks at all.
+        most: how many packed ones of a term are enough, the newest.
+        asked: SQL over ``documents d`` that these meet, with its parameters.
+    """
+
+    first: int | None = None
+    last: int = 0
+    documents: Sequence[int] | None = None
+    most: int = _MOST
+    asked: str = ""
+    values: Mapping[str, object] = field(default_factory=dict)
 
 
 class ScopedPostgresIndex:
@@ -97,8 +82,8 @@ class ScopedPostgresIndex:
         self._transaction = transaction
         self._scope = scope
         self._given = population
-        self._known: dict[Term, _Sought] = {}
-        self._complete: dict[_Sought, Found] = {}
+        self._known: dict[Term, Sought] = {}
+        self._complete: dict[Sought, Found] = {}
 
     @cached_property
     def _place(self) -> tuple[int, int, int]:
@@ -126,46 +111,49 @@ class ScopedPostgresIndex:
         return self._place[0] if self._given is None else self._given
 
     @cached_property
-    def _within(self) -> tuple[str, dict[str, object]]:
-        """What postings of the scope meet, as SQL over ``documents_postings p``, with its parameters."""
+    def _of_place(self) -> tuple[tuple[str, ...], dict[str, object]]:
+        """What the place of a document in the scope meets, as SQL over a column ``place``, with its parameters."""
         scope = self._scope
-        values: dict[str, object] = {"of_project": scope.project_id}
-        asked = ["p.project_id = :of_project"]
+        values: dict[str, object] = {}
+        asked: list[str] = []
         if scope.run_id is not None:
-            _, first, last = self._place
-            asked.append("p.document BETWEEN :of_first AND :of_last AND p.run_id = :of_run")
-            values |= {"of_run": scope.run_id, "of_first": first, "of_last": last}
+            asked.append("place >> 16 = :of_run")
+            values["of_run"] = scope.run_id
         if scope.types:
-            asked.append("p.kind = ANY (CAST(:of_kinds AS smallint[]))")
+            asked.append("place & 65535 = ANY (CAST(:of_kinds AS bigint[]))")
             values["of_kinds"] = [kind_number(kind, number) for kind, number in scope.types]
         elif scope.kinds and len(scope.kinds) < len(Kind):
-            asked.append(f"p.kind / {MOST_TYPES} = ANY (CAST(:of_kinds AS smallint[]))")
+            asked.append(f"place / {MOST_TYPES} & {MOST_TYPES - 1} = ANY (CAST(:of_kinds AS bigint[]))")
             values["of_kinds"] = [kind.number for kind in scope.kinds]
-        return " AND ".join(asked), values
+        return tuple(asked), values
+
+    def _looking(self, most: int = _MOST) -> _Looking:
+        """Return that all of the scope is looked at, or at least so many of each term, the newest."""
+        _, first, last = self._place
+        return _Looking(None if self._scope.run_id is None else first, last, most=most)
 
     def counts(self, terms: Sequence[Term], most: int) -> list[int]:
         """Return how many documents hold each term, counted no further than so many."""
         sought = [self._sought(term) for term in terms]
         words = list(dict.fromkeys(one for one in sought if one.is_word))
-        counted = {one: len(found) for one, found in self._found([*{*sought} - {*words}], most).items()}
+        counted = {one: len(found) for one, found in self._found([*{*sought} - {*words}], self._looking(most)).items()}
         if words:
-            within, values = self._within
-            rows = self._transaction.all(
-                f"""
-                SELECT t.place, count(*) FROM {_TERMS}
-                CROSS JOIN LATERAL (
-                    SELECT 1 FROM documents_postings p
-                    WHERE {within} AND p.term = t.term AND p.counts & t.in_text <> 0 LIMIT :of_most
-                ) AS f GROUP BY t.place
-                """,
-                {**values, **_listed(words), "of_most": most},
-            )
-            counted |= {words[place - 1]: count for place, count in rows}
+            looking = self._looking(most)
+            if looking.first is None and not self._of_place[0] and not any(one.in_text for one in words):
+                packed = """
+                    SELECT cardinality(p.postings) FROM documents_packed p
+                    WHERE p.project_id = :of_project AND p.term = t.term
+                """
+            else:
+                packed = f"SELECT count(*) FROM ({self._packed(looking)}) AS c"
+            fresh = f"SELECT count(*) FROM (SELECT 1 FROM read w WHERE {_MAY_HOLD}) AS c"
+            rows = self._ask(words, looking, f"{packed} UNION ALL {fresh}", "sum(f.posting)")
+            counted |= {words[number - 1]: count for number, count in rows}
         return [min(counted.get(one, 0), most) for one in sought]
 
     def holding(self, terms: Sequence[Term], most: int) -> list[int]:
         """Return the documents that hold any of some terms, the newest first, at most so many."""
-        found = self._found([self._sought(term) for term in terms], most)
+        found = self._found([self._sought(term) for term in terms], self._looking(most))
         return sorted(set().union(*found.values()), reverse=True)[:most]
 
     def matches(
@@ -177,14 +165,17 @@ class ScopedPostgresIndex:
             return self._meeting(sought, condition, most, newest=newest)
         # in a small scope hardly anything is cut off, and filters are asked once for what holds any of the terms
         chosen = [self._sought(term) for term in choosing] or sought
-        found = self._found(chosen, most if newest else _MOST, is_filtered=newest)
+        looking = self._looking()
+        if newest:
+            asked, values = search.filters(self._scope)
+            looking = replace(looking, most=most, asked=asked, values=values)
+        found = self._found(chosen, looking)
         documents = self._passing(set().union(*found.values()), most, newest=newest)
         if choosing:
-            among = "p.document = ANY (CAST(:of_documents AS integer[]))"
-            found = self._found(sought, among=among, given={"of_documents": documents})
-        return _matched(sought, found, documents)
+            found = self._found(sought, _Looking(documents=documents))
+        return for_scoring(sought, found, documents)
 
-    def _meeting(self, sought: Sequence[_Sought], condition: Condition, most: int, *, newest: bool) -> list[Matched]:
+    def _meeting(self, sought: Sequence[Sought], condition: Condition, most: int, *, newest: bool) -> list[Matched]:
         """Return the documents that meet a condition: in a large scope window by window, from the newest on."""
         every = [*sought, *(self._sought(term) for term in terms_of(condition))]
         _, first, last = self._place
@@ -192,138 +183,157 @@ class ScopedPostgresIndex:
         matched: list[Matched] = []
         while first <= last and len(matched) < most:
             low = max(first, last - size + 1)
-            among = "p.document BETWEEN :of_low AND :of_high"
-            found = self._found(every, among=among, given={"of_low": low, "of_high": last})
+            found = self._found(every, _Looking(low, last))
             meeting = {document for document in self._of(condition, found) if low <= document <= last}
             documents = self._passing(meeting, most - len(matched), newest=newest)
-            matched += _matched(sought, found, documents)
+            matched += for_scoring(sought, found, documents)
             last -= size
             size *= 4
         return matched
 
-    def _sought(self, term: Term) -> _Sought:
+    def _sought(self, term: Term) -> Sought:
         if term not in self._known:
-            self._known[term] = _Sought.of(term)
+            self._known[term] = Sought.of(term)
         return self._known[term]
 
-    def _found(
-        self,
-        sought: Sequence[_Sought],
-        most: int = _MOST,
-        *,
-        among: str = "",
-        given: Mapping[str, object] | None = None,
-        is_filtered: bool = False,
-    ) -> dict[_Sought, Found]:
-        """Return where each of some terms is: in all of the scope, or at least in the newest so many documents.
-
-        Args:
-            among: SQL over ``documents_postings p``: of which documents it is asked.
-            given: its parameters.
-            is_filtered: whether the filters of the scope may be asked too.
-        """
+    def _found(self, sought: Sequence[Sought], looking: _Looking) -> dict[Sought, Found]:
+        """Return where each of some terms is."""
         found = {one: self._complete.get(one, {}) for one in sought}
         wanted = [one for one in found if one.words and one not in self._complete]
-        within, values = self._within
-        asked, others = search.filters(self._scope) if is_filtered else ("", {})
-        source = "documents_postings p JOIN documents d ON d.id = p.document" if asked else "documents_postings p"
-        looking = _Looking(
-            source,
-            " AND ".join(filter(None, (within, among, asked))),
-            # without OFFSET 0 every posting of the words was read: 2.7 ms where those of 80 documents took 0.3
-            "ORDER BY p.document DESC LIMIT :of_most" if most < _MOST else "OFFSET 0",
-            {**others, **values, **(given or {}), "of_most": most},
-        )
-        words = [one for one in wanted if one.is_word]
-        prefixes = [one for one in wanted if one.is_prefix and len(one.words) == 1]
-        phrases = [one for one in wanted if len(one.words) > 1]
-        if words:
-            self._find_words(words, looking, found)
-        if prefixes:
-            self._find_prefixes(prefixes, looking, found)
-        if phrases:
-            self._find_phrases(phrases, looking, found)
-        if not among and not asked:
-            self._complete |= {one: found[one] for one in wanted if len(found[one]) < most}
+        given = looking.documents
+        if given is not None and len(given) * _READ_COST < self.population:
+            self._find(wanted, looking, "", found)
+        else:
+            words = [one for one in wanted if one.is_word]
+            self._find(words, looking, self._packed(looking), found)
+            prefixes = [one for one in wanted if one.is_prefix and len(one.words) == 1]
+            begun = "p.term >= t.term AND p.term < t.term || chr(1114111)"
+            self._find(prefixes, looking, self._packed(replace(looking, most=_MOST), term=begun), found)
+            phrases = [one for one in wanted if len(one.words) > 1]
+            self._find(phrases, looking, "" if given is not None else self._packed(looking, is_phrase=True), found)
+        if looking == self._looking(looking.most):
+            self._complete |= {one: found[one] for one in wanted if len(found[one]) < looking.most}
         return found
 
-    def _find_words(self, words: Sequence[_Sought], looking: _Looking, found: dict[_Sought, Found]) -> None:
-        rows = self._transaction.all(
-            f"""
-            SELECT t.place, {_POSTINGS} FROM {_TERMS}
-            CROSS JOIN LATERAL (
-                SELECT p.document, p.counts FROM {looking.source}
-                WHERE {looking.asked} AND p.term = t.term AND p.counts & t.in_text <> 0 {looking.end}
-            ) AS f GROUP BY t.place
-            """,
-            {**looking.values, **_listed(words)},
-        )
-        for place, postings in rows:
-            found[words[place - 1]] = dict(_POSTING.iter_unpack(postings))
+    def _find(self, sought: Sequence[Sought], looking: _Looking, packed: str, found: dict[Sought, Found]) -> None:
+        """Look for terms, in what is packed by the SQL given, and in what is read."""
+        if not sought:
+            return
+        read = f"SELECT {_MADE} FROM read w WHERE {_MAY_HOLD}"
+        both = f"({packed}) UNION ALL {read}" if packed else read
+        for number, postings in self._ask(sought, looking, both, _SENT, reads_packed=not packed):
+            one = sought[number - 1]
+            documents = found[one]
+            if one.is_prefix and len(one.words) == 1:
+                # a document counts all the words that begin so
+                for document, counts in _POSTING.iter_unpack(postings):
+                    documents[document] = added(documents.get(document, 0), counts)
+            else:
+                documents.update(_POSTING.iter_unpack(postings))
+            if one.may_overlap and len(one.words) > 1:
+                self._count_overlapping(one, documents)
 
-    def _find_prefixes(self, prefixes: Sequence[_Sought], looking: _Looking, found: dict[_Sought, Found]) -> None:
-        """Look for words that begin with others: a document counts all of those that it holds."""
-        rows = self._transaction.all(
-            f"""
-            SELECT t.place, {_POSTINGS} FROM {_TERMS}
-            CROSS JOIN LATERAL (
-                SELECT p.document, p.counts FROM {looking.source}
-                WHERE {looking.asked} AND p.term >= t.term AND p.term < t.term || chr(1114111)
-                    AND p.counts & t.in_text <> 0
-                OFFSET 0
-            ) AS f GROUP BY t.place
-            """,
-            {**looking.values, **_listed(prefixes)},
-        )
-        for place, postings in rows:
-            documents = found[prefixes[place - 1]]
-            for document, counts in _POSTING.iter_unpack(postings):
-                documents[document] = _added(documents.get(document, 0), counts)
+    def _ask(
+        self, sought: Sequence[Sought], looking: _Looking, found: str, sent: str, *, reads_packed: bool = False
+    ) -> list[Row]:
+        """Ask for something of the postings of each of some terms.
 
-    def _find_phrases(self, phrases: Sequence[_Sought], looking: _Looking, found: dict[_Sought, Found]) -> None:
-        """Look for words that follow each other, in the words of the documents that hold the rarest of them."""
-        rows = self._transaction.all(
+        Args:
+            found: SQL for the postings of a term ``t``; ``read`` is the words of the documents that are not packed.
+            sent: what of these is sent for each term.
+            reads_packed: whether the words of packed documents are read too.
+        """
+        conditions, of_place = self._of_place
+        values: dict[str, object] = {
+            **looking.values,
+            **of_place,
+            "of_project": self._scope.project_id,
+            "of_most": looking.most,
+            "of_terms": [one.listed for one in sought],
+            "of_texts": [one.text for one in sought],
+            "of_bits": [one.bits for one in sought],
+            "of_marks": [one.mark for one in sought],
+        }
+        which = ["w.project_id = :of_project", *(f"w.{one}" for one in conditions)]
+        if not reads_packed:
+            which.append(
+                "w.document > coalesce((SELECT last FROM documents_packing WHERE project_id = :of_project), 0)"
+            )
+        if looking.documents is not None:
+            which.append("w.document = ANY (CAST(:of_documents AS integer[]))")
+            values["of_documents"] = looking.documents
+        if looking.first is not None:
+            which.append("w.document BETWEEN :of_first AND :of_last")
+            values |= {"of_first": looking.first, "of_last": looking.last}
+        return self._transaction.all(
             f"""
-            SELECT t.place, f.document, f.counts,
-                (length(f.words) - length(replace(f.words, t.text, ''))) / length(t.text),
-                (length(f.parts) - length(replace(f.parts, t.text, ''))) / length(t.text),
-                CASE WHEN t.may_overlap = 1 THEN f.words END, CASE WHEN t.may_overlap = 1 THEN f.parts END
-            FROM unnest(CAST(:of_phrases AS text[]), CAST(:of_words AS text[]), CAST(:of_overlaps AS integer[]),
-                CAST(:of_texts AS integer[])) WITH ORDINALITY AS t (text, words, may_overlap, in_text, place)
-            CROSS JOIN LATERAL (
-                SELECT s.term FROM unnest(string_to_array(t.words, ' ')) AS s (term)
-                ORDER BY (
-                    SELECT count(*) FROM (
-                        SELECT 1 FROM documents_postings p
-                        WHERE p.project_id = :of_project AND p.term = s.term LIMIT {_LEAST_OF_RAREST}
-                    ) AS counted
+            WITH read AS MATERIALIZED (
+                SELECT w.document, w.length, w.marks, w.words, w.parts FROM documents_words w
+                WHERE {" AND ".join(which)}
+            )
+            SELECT t.number, {sent} FROM {_TERMS} CROSS JOIN LATERAL ({found}) AS f (posting) GROUP BY t.number
+            """,
+            values,
+        )
+
+    def _packed(self, looking: _Looking, *, term: str = "p.term = t.term", is_phrase: bool = False) -> str:
+        """Return SQL for the packed postings of a term.
+
+        Args:
+            term: which words are meant, as SQL over ``documents_packed p`` and the term ``t``.
+            is_phrase: whether a phrase is looked for, in the documents that hold the rarest of its words.
+        """
+        conditions, _ = self._of_place
+        word = "r.term" if is_phrase else "t.term"
+        blocks = ["p.project_id = :of_project", f"p.term = {word}" if is_phrase else term]
+        asked = [_HOLDS if is_phrase else "u.posting & t.bits <> 0", *(f"u.{one}" for one in conditions)]
+        if looking.first is not None:
+            blocks.append("p.first <= :of_last")
+            if term == "p.term = t.term":
+                # the block that holds the first one, where there is any
+                blocks.append(
+                    f"""
+                    p.first >= coalesce((
+                        SELECT max(o.first) FROM documents_packed o
+                        WHERE o.project_id = :of_project AND o.term = {word} AND o.first <= :of_first
+                    ), 0)
+                    """
                 )
-                LIMIT 1
-            ) AS rarest
-            CROSS JOIN LATERAL (
-                SELECT p.document, p.counts, w.words, w.parts FROM {looking.source}
-                JOIN documents_words w ON w.project_id = :of_project AND w.document = p.document
-                WHERE {looking.asked} AND p.term = rarest.term
-                    AND (strpos(w.words, t.text) > 0 OR (t.in_text <> {_BITS_OF_TEXT} AND strpos(w.parts, t.text) > 0))
-                {looking.end}
-            ) AS f
+            asked.append("u.posting >> 32 BETWEEN :of_first AND :of_last")
+        if looking.documents is not None:
+            # IS TRUE keeps this, and the filters, from becoming joins: as a nested loop one took 350 ms in place of 3
+            asked.append("(u.posting >> 32 IN (SELECT unnest(CAST(:of_documents AS bigint[])))) IS TRUE")
+        if looking.asked:
+            asked.append(
+                f"(EXISTS (SELECT 1 FROM documents d WHERE d.id = u.posting >> 32 AND {looking.asked})) IS TRUE"
+            )
+        words = "JOIN documents_words w ON w.project_id = :of_project AND w.document = u.posting >> 32"
+        # blocks are read from the last one on, no more than needed: a nested loop keeps the order of its outer rows
+        is_newest = looking.most < _MOST
+        return f"""
+            SELECT f.posting FROM {f"{_RAREST} CROSS JOIN LATERAL" if is_phrase else ""} (
+                SELECT p.postings, p.places FROM documents_packed p WHERE {" AND ".join(blocks)}
+                {"ORDER BY p.first DESC" if is_newest else ""}
+            ) AS k CROSS JOIN LATERAL (
+                SELECT {_MADE if is_phrase else "u.posting"} AS posting FROM (
+                    SELECT unnest(k.postings) AS posting{", unnest(k.places) AS place" if conditions else ""}
+                ) AS u {words if is_phrase else ""}
+                WHERE {" AND ".join(asked)} {"ORDER BY u.posting DESC" if is_newest else ""}
+            ) AS f {"LIMIT :of_most" if is_newest else ""}
+        """
+
+    def _count_overlapping(self, phrase: Sought, documents: Found) -> None:
+        """Count a phrase of which one occurrence may begin in another."""
+        rows = self._transaction.all(
+            """
+            SELECT document, words, parts FROM documents_words
+            WHERE project_id = :of_project AND document = ANY (CAST(:of_documents AS integer[]))
             """,
-            {
-                **looking.values,
-                "of_phrases": [one.text for one in phrases],
-                # a word that only begins so has no postings of its own
-                "of_words": [" ".join(one.words[:-1] if one.is_prefix else one.words) for one in phrases],
-                "of_overlaps": [int(one.may_overlap) for one in phrases],
-                "of_texts": [one.bits for one in phrases],
-            },
+            {"of_project": self._scope.project_id, "of_documents": list(documents)},
         )
-        for place, document, counts, in_text, in_parts, words, parts in rows:
-            one = phrases[place - 1]
-            counted = (in_text, in_parts)
-            if one.may_overlap:
-                counted = (_occurrences(one.text, words), _occurrences(one.text, parts))
-            own, of_parts = (min(count, 255) for count in counted)
-            found[one][document] = (counts & 0xFFFF_0000) + (own << 8) + of_parts
+        for document, *texts in rows:
+            own, of_parts = (min(occurrences(phrase.text, text), 255) for text in texts)
+            documents[document] = (documents[document] & 0xFFFF_0000) + (own << 8) + of_parts
 
     def _passing(self, documents: set[int], most: int, *, newest: bool) -> list[int]:
         """Return which of some documents pass the filters of the scope, at most so many, the newest first."""
@@ -342,7 +352,7 @@ class ScopedPostgresIndex:
         passing = passing[:most]
         return passing if newest else passing[::-1]
 
-    def _of(self, condition: Condition, found: Mapping[_Sought, Found]) -> set[int]:
+    def _of(self, condition: Condition, found: Mapping[Sought, Found]) -> set[int]:
         """Return the documents that meet a condition."""
         if isinstance(condition, Term):
             return set(found[self._sought(condition)])
@@ -350,40 +360,3 @@ class ScopedPostgresIndex:
             return self._of(condition.kept, found) - self._of(condition.excluded, found)
         parts = [self._of(part, found) for part in condition.parts]
         return set.intersection(*parts) if isinstance(condition, Every) else set().union(*parts)
-
-
-def _listed(words: Sequence[_Sought]) -> dict[str, object]:
-    """Return single words as parameters, with the bits of which one must be set in the counts."""
-    return {
-        "of_terms": [one.words[0] for one in words],
-        "of_texts": [one.bits for one in words],
-    }
-
-
-def _added(one: int, other: int) -> int:
-    """Return the counts of two words of one document together."""
-    in_text = min(255, (one >> 8 & 255) + (other >> 8 & 255))
-    return (other & 0xFFFF_0000) + (in_text << 8) + min(255, (one & 255) + (other & 255))
-
-
-def _occurrences(phrase: str, words: str) -> int:
-    """Return how often a phrase is in words, also where one occurrence begins in another."""
-    count = 0
-    place = words.find(phrase)
-    while place >= 0:
-        count += 1
-        place = words.find(phrase, place + 1)
-    return count
-
-
-def _matched(sought: Sequence[_Sought], found: Mapping[_Sought, Found], documents: Iterable[int]) -> list[Matched]:
-    """Return documents as the scoring wants them."""
-    size = len(sought)
-    totals = dict.fromkeys(documents, 0)
-    top = 16 * size
-    for place, one in enumerate(sought):
-        shift = 16 * (size - place - 1)
-        for document, counts in found[one].items():
-            if document in totals:
-                totals[document] |= (counts >> 16) << top | (counts & one.bits) << shift
-    return [(document, total.to_bytes(2 * size + 2, "big")) for document, total in totals.items()]

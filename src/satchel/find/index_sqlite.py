@@ -125,6 +125,10 @@ class SqliteIndex:
         """Take every text out of the index, as before it is rebuilt."""
         self._transaction.run("INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')")
 
+    def pack(self) -> bool:
+        """Return False: FTS5 merges what was written by itself."""
+        return False
+
     def optimize(self) -> None:
         """Merge the whole index into one segment, so that nothing of a deleted text is left in it."""
         self._transaction.run("INSERT INTO documents_fts (documents_fts) VALUES ('optimize')")

@@ -238,6 +238,8 @@ OF_PROJECTS = (
     "CREATE INDEX kept_calls_kept_at ON kept_calls (project_id, kept_at)",
 )
 
+PACKING = "in PostgreSQL, postings lie in blocks"
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("the base: projects, runs, agents, context, search", _BASE),
     Migration(
@@ -270,6 +272,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     # a program of before would sweep events and not say so
     Migration("what expires is found in its project", _EXPIRY, 12, 25),
     Migration("bands of likeness, and calls that were kept, are of a project", OF_PROJECTS, 12, 26),
+    # a program of before would look for postings where there are none
+    Migration(PACKING, (), 27, 27),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

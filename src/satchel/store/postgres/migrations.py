@@ -14,8 +14,9 @@ from satchel.base.errors import ReadOnly, Refused, StoreDamaged, StoreForeign
 from satchel.store.dialect import POSTGRESQL, rendered
 from satchel.store.failures import newer
 from satchel.store.postgres import failures
-from satchel.store.postgres.schema_index import INDEX_TABLES
-from satchel.store.schema import MIGRATIONS, SCHEMA_VERSION, STORE_TABLES
+from satchel.store.postgres.packing import PACK, amounts
+from satchel.store.postgres.schema_index import INDEX_TABLES, PACKED
+from satchel.store.schema import MIGRATIONS, PACKING, SCHEMA_VERSION, STORE_TABLES
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -198,6 +199,13 @@ def _apply(connection: StoreConnection, step: int, now: int) -> None:
             "UPDATE store SET min_reader = greatest(min_reader, %s), min_writer = greatest(min_writer, %s)",
             (migration.min_reader, migration.min_writer),
         )
+        if migration.name == PACKING:
+            for statement in PACKED:
+                connection.execute(statement)
+    if migration.name == PACKING:
+        for (project,) in connection.execute("SELECT id FROM projects").fetchall():
+            while connection.run_all((PACK, amounts(project)))[0].rows:
+                pass
 
 
 def _check_collations(connection: StoreConnection, database: Database) -> None:

@@ -1,0 +1,220 @@
+"""Packing the postings of the index on PostgreSQL: whatever is written, removed and packed, the living are found."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+import postgres_cluster
+from satchel import Satchel, open_satchel
+from satchel.base.records import replace
+from satchel.find import documents, index_postgres
+from satchel.find.documents import Document
+from satchel.find.exact import Term
+from satchel.find.index import index_of
+from satchel.find.index_postgres import joined, stems
+from satchel.find.kind import Kind
+from satchel.find.search import Scope
+from satchel.find.words import parts_text
+from satchel.store.postgres import packing
+from satchel.store.transaction import Transaction
+
+WORDS = "cache token login config parse_config HTTPServer2 a the retry retries naïve 検索".split()
+ITEMS = count(1)
+SCOPES = (
+    Scope(1),
+    Scope(1, run_id=1),
+    Scope(1, run_id=2, kinds=(Kind.ENTRY,)),
+    Scope(1, kinds=(Kind.CONSTRAINT,)),
+    Scope(1, types=((Kind.ENTRY, 2), (Kind.CONSTRAINT, 1))),
+)
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Satchel]:
+    """A store on PostgreSQL with two runs."""
+    with open_satchel(f"{postgres_cluster.url()}&schema=find_packing", "p", cwd=Path.cwd(), environ={}) as satchel:
+        for run in ("r1", "r2"):
+            satchel.runs.start(run)
+        yield satchel
+
+
+@pytest.fixture
+def satchel(opened: Satchel, monkeypatch: pytest.MonkeyPatch) -> Satchel:
+    """The store with nothing in its index, which packs few documents into small blocks."""
+    monkeypatch.setattr(packing, "DOCUMENTS", 5)
+    monkeypatch.setattr(packing, "POSTINGS", 4)
+    with opened.workplace.engine.write() as transaction:
+        transaction.run("DELETE FROM documents")
+        index_of(transaction).empty()
+        documents.recount(transaction)
+    return opened
+
+
+def made(chance: random.Random) -> Document:
+    kind = chance.choice((Kind.ENTRY, Kind.ENTRY, Kind.CONSTRAINT))
+    run = chance.choice((1, 2)) if kind is Kind.ENTRY else None
+    return Document(kind, next(ITEMS), 1, 1, run, made_text(chance), 0, chance.choice((1, 2)))
+
+
+def made_text(chance: random.Random) -> str:
+    return " ".join(chance.choices(WORDS, k=chance.randint(0, 8)))
+
+
+def pack(transaction: Transaction) -> None:
+    while index_of(transaction).pack():
+        pass
+
+
+def held(text: str, term: Term) -> tuple[int, int, int]:
+    """Return the length of a text in words, and how often a term is in it and in its parts."""
+    words = joined(stems(" ".join(term.words)))
+    sought = words[:-1] if term.prefix else words
+    own, parts = joined(stems(text)), joined(stems(parts_text(text)))
+    in_text, in_parts = (sum(one.startswith(sought, at) for at in range(len(one))) for one in (own, parts))
+    return len(stems(text)), in_text, in_parts
+
+
+def in_scope(document: Document, scope: Scope) -> bool:
+    return (
+        scope.run_id in {None, document.run_id}
+        and (not scope.kinds or document.kind in scope.kinds)
+        and (not scope.types or (document.kind, document.type) in scope.types)
+    )
+
+
+def check(transaction: Transaction, living: dict[int, Document], chance: random.Random) -> None:
+    """Compare what is found with what the living documents hold."""
+    index = index_of(transaction)
+    assert index.problems() == []
+    assert index.is_sound()
+    assert index.fingerprints() == {number: index.fingerprint(one) for number, one in living.items()}
+    assert all(index.holds(number, 1, one.text) for number, one in living.items())
+    term = chance.choice(
+        (
+            Term((chance.choice(WORDS),), in_text=chance.random() < 0.3),
+            Term((chance.choice(WORDS)[:3],), prefix=True),
+            Term(tuple(chance.choices(("cache", "token", "a"), k=2)), prefix=chance.random() < 0.3),
+        )
+    )
+    for scope in SCOPES:
+        expected = {
+            number: counts
+            for number, one in living.items()
+            if in_scope(one, scope)
+            for counts in [held(one.text, term)]
+            if counts[1] or (counts[2] and not term.in_text)
+        }
+        within = index.within(scope)
+        most = chance.choice((3, 1_000))
+        assert within.counts([term], most) == [min(len(expected), most)], (term, scope)
+        newest = sorted(expected, reverse=True)[:most]
+        assert index.within(scope).holding([term], most) == newest
+        for condition, choosing in ((None, ()), (None, (term,)), (term, ())):
+            found = index.within(scope).matches([term], choosing, condition, most, newest=True)
+            assert {number: tuple(counts) for number, counts in found} == {
+                number: (*divmod(length, 256), own, 0 if term.in_text else parts)
+                for number in newest
+                for length, own, parts in [expected[number]]
+            }, (term, scope, condition, choosing)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_changes_leave_the_index_with_what_the_living_documents_hold(
+    satchel: Satchel, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    chance = random.Random(seed)
+    living: dict[int, Document] = {}
+    engine = satchel.workplace.engine.of_project("p")
+
+    def change(transaction: Transaction) -> None:
+        roll = chance.random()
+        if roll < 0.6 or not living:
+            document = made(chance)
+            documents.add(transaction, document)
+            row = transaction.one("SELECT max(id) FROM documents")
+            assert row is not None
+            living[row[0]] = document
+        elif roll < 0.75:
+            number = chance.choice([*living])
+            run = chance.choice((1, 2)) if living[number].kind is Kind.ENTRY else None
+            living[number] = replace(living[number], text=made_text(chance), run_id=run)
+            documents.renew(transaction, living[number])
+        elif roll < 0.9:
+            document = living.pop(chance.choice([*living]))
+            documents.remove(transaction, document.kind, [document.item_id])
+        elif roll < 0.95:
+            pack(transaction)
+        else:
+            if chance.random() < 0.5:
+                index_of(transaction).empty()
+            for document in sorted(living.values(), key=lambda one: one.kind.number):
+                documents.renew(transaction, document)
+
+    for _ in range(25):
+        monkeypatch.setattr(index_postgres, "_LARGE", chance.choice((0, 10_000)))
+        monkeypatch.setattr("satchel.find.index_postgres_scoped._READ_COST", chance.choice((0, 10_000)))
+        monkeypatch.setattr("satchel.find.index_postgres_scoped._WINDOW", chance.choice((4, 20_000)))
+        with engine.write() as transaction:
+            for _ in range(chance.randint(1, 12)):
+                change(transaction)
+            check(transaction, living, chance)
+        with engine.read() as transaction:
+            check(transaction, living, chance)
+
+
+def test_a_write_packs_once_enough_documents_wait(satchel: Satchel) -> None:
+    chance = random.Random(1)
+    for _ in range(200):
+        with satchel.workplace.engine.write() as transaction:
+            documents.add(transaction, replace(made(chance), text="cache"))
+    ((waiting,),) = postgres_cluster.run(
+        "SELECT count(*) FROM find_packing.documents_words "
+        "WHERE document > (SELECT last FROM find_packing.documents_packing)"
+    )
+    assert int(str(waiting)) < 200
+    blocks = postgres_cluster.run(
+        "SELECT first, cardinality(postings) FROM find_packing.documents_packed WHERE term = 'cach' ORDER BY first"
+    )
+    assert blocks[0][0] == 0
+    assert all(size == 5 for _, size in blocks)
+
+
+def test_long_texts_are_packed_at_once(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "BYTES", 20_000)
+    with satchel.workplace.engine.write() as transaction:
+        for place in range(3):
+            documents.add(transaction, replace(made(random.Random(place)), text="token " * 2_000))
+        assert transaction.all("SELECT cardinality(postings) FROM documents_packed") == [(2,)]
+        assert index_of(transaction).within(Scope(1)).counts([Term(("token",))], 9) == [3]
+
+
+def test_what_is_packed_leaves_nothing_of_a_removed_document(satchel: Satchel) -> None:
+    with satchel.workplace.engine.write() as transaction:
+        items = [replace(made(random.Random(place)), text=f"cache secret{place}") for place in range(5)]
+        for item in items:
+            documents.add(transaction, item)
+        pack(transaction)
+        assert transaction.one("SELECT count(*) FROM documents_packed WHERE term LIKE 'secret_%'") == (5,)
+        documents.remove(transaction, items[0].kind, [items[0].item_id])
+        assert transaction.all("SELECT term FROM documents_packed WHERE term = 'secret0'") == []
+        assert transaction.one("SELECT cardinality(postings) FROM documents_packed WHERE term = 'cach'") == (4,)
+
+
+def test_the_documents_of_other_projects_stay_where_they_are(satchel: Satchel) -> None:
+    with satchel.workplace.engine.write() as transaction:
+        transaction.run(
+            "INSERT INTO projects (id, uid, name, created_at) VALUES (99, '\\x01', 'other', 0) ON CONFLICT DO NOTHING"
+        )
+        chance = random.Random(2)
+        mine, theirs = ([replace(made(chance), run_id=None, project_id=one) for _ in range(6)] for one in (1, 99))
+        for pair in zip(mine, theirs, strict=True):
+            for document in pair:
+                documents.add(transaction, document)
+        transaction.run(packing.PACK, packing.amounts(1))
+        assert [row[0] for row in transaction.all("SELECT project_id FROM documents_packing")] == [1]
+        assert transaction.one("SELECT count(*) FROM documents_packed WHERE project_id = 99") == (0,)
