@@ -167,7 +167,7 @@ def in_postgresql(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     import on_postgresql
 
-    with on_postgresql.instead_of_files():
+    with on_postgresql.instead_of_files(has_store=not request.node.get_closest_marker("no_store")):
         yield
 
 

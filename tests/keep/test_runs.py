@@ -336,17 +336,21 @@ WRITER = """
 import sys
 from satchel import open_satchel
 
-with open_satchel(cwd=sys.argv[1], environ={}, settings={"store.durability": "relaxed"}) as satchel:
+at = sys.argv[2] if len(sys.argv) > 2 else None
+with open_satchel(at, cwd=sys.argv[1], environ={}, settings={"store.durability": "relaxed"}) as satchel:
     print("ready", flush=True)
     sys.stdin.readline()
     satchel.entries.write("discovery", "x")
 """
 
 
-def test_processes_that_write_first_at_once_make_one_run(open_in: Callable[..., Satchel], project: Path) -> None:
+@pytest.mark.no_store
+def test_processes_that_write_first_at_once_make_one_run(satchel: Satchel, project: Path) -> None:
+    engine = satchel.workplace.engine
+    place = [str(project), *([engine.location] if engine.folder is None else [])]
     writers = [
         subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(project)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", WRITER, *place], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         for _ in range(4)
     ]
@@ -360,6 +364,5 @@ def test_processes_that_write_first_at_once_make_one_run(open_in: Callable[..., 
     for writer in writers:
         writer.communicate()
         assert writer.returncode == 0
-    satchel = open_in(project)
     assert satchel.runs.list().total == 1
     assert satchel.entries.read().total == 4

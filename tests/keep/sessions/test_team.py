@@ -20,7 +20,6 @@ from satchel.keep.sessions.team import (
     TeamClaim,
     others_at_work,
 )
-from satchel.store.sqlite_transaction import SqliteTransaction
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -287,18 +286,20 @@ def test_the_team_takes_as_many_statements_however_many_there_are(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run: list[str] = []
-    all_rows = SqliteTransaction.all
+    ann = start("ann")
+    with ann.workplace.engine.read() as opened:
+        kind = type(opened)
+    all_rows = kind.all
 
-    def counted(transaction: SqliteTransaction, sql: str, parameters: Any = None) -> Any:
+    def counted(transaction: Any, sql: str, parameters: Any = None) -> Any:
         run.append(sql)
         return all_rows(transaction, sql, parameters)
 
-    ann = start("ann")
     for name in ("ben", "cat", "dan"):
         one = start(name)
         one.entries.write("scratchpad", PAD)
         one.files.claim([f"{name}.py"])
-    monkeypatch.setattr(SqliteTransaction, "all", counted)
+    monkeypatch.setattr(kind, "all", counted)
     assert len(ann.sessions.team().sessions) == 4
     assert len(run) == 4
     run.clear()
