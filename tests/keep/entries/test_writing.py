@@ -87,6 +87,7 @@ def test_several_entries_are_written_in_order(satchel: Satchel) -> None:
     assert {entry.agent for entry in read} == {"dev"}
 
 
+@pytest.mark.no_store
 @pytest.mark.parametrize(
     ("bad", "problem"),
     [
@@ -102,6 +103,7 @@ def test_a_batch_is_written_whole_or_not_at_all_and_names_the_place(
     good = NewEntry("discovery", "fine")
     with pytest.raises((InvalidInput, TooLarge), match=f"^{problem}"):
         satchel.entries.write_many([good, good, bad, good])
+    assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()
 
 
@@ -187,6 +189,7 @@ def test_what_is_cleaned_in_the_texts_of_structured_content_is_said(satchel: Sat
     assert written.notes == ("1 control character removed", "1 lone surrogate replaced by U+FFFD")
 
 
+@pytest.mark.no_store
 @pytest.mark.parametrize("field", ["task_id", "loop_id", "file", "run_id", "agent"])
 @pytest.mark.parametrize("name", ["a\0b", "a\nb", "\ud800", "", "  ", "{{loopId}}", "x" * 201, TOKEN, f"src/{TOKEN}/a"])
 def test_what_must_not_stand_in_a_name_is_refused_and_nothing_is_written(
@@ -195,6 +198,7 @@ def test_what_must_not_stand_in_a_name_is_refused_and_nothing_is_written(
     named: dict[str, Any] = {field: name}
     with pytest.raises(InvalidInput, match=f"^{field} "):
         satchel.entries.write("discovery", "x", **named)
+    assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()
 
 

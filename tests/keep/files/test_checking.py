@@ -34,8 +34,10 @@ def test_a_file_that_nobody_claims_or_changed_is_free(satchel: Satchel, clock: M
     assert checked.files == (FileCheck("a.py", None, "free", None, (), (), (), ()),)
 
 
+@pytest.mark.no_store
 def test_before_the_first_write_every_file_is_free_and_nothing_is_made(satchel: Satchel, project: Path) -> None:
     assert [one.state for one in satchel.files.check(["a.py", "issue:3"], agent="bob").files] == ["free", "free"]
+    assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()
 
 

@@ -65,10 +65,12 @@ class TestWhoSeesWhat:
 
 
 class TestReadingWritesNothing:
+    @pytest.mark.no_store
     def test_reading_makes_no_store(self, satchel: Satchel, project: Path) -> None:
         page = satchel.messages.inbox(agent="Ann")
         assert (page.messages, page.total, page.unread, page.seq, page.agent) == ((), 0, 0, 0, "Ann")
         assert page.notes == ("nothing was written for this project yet",)
+        assert not satchel.workplace.engine.exists()
         assert not (project / ".satchel").exists()
 
     def test_reading_registers_nobody_and_marks_nothing(self, satchel: Satchel) -> None:

@@ -267,10 +267,12 @@ def test_getting_refuses_an_unknown_status(satchel: Satchel) -> None:
         satchel.patterns.get("x1", status="some")
 
 
+@pytest.mark.no_store
 def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(satchel: Satchel, project: Path) -> None:
     page = satchel.patterns.find()
     assert (page.patterns, page.total, page.seq) == ((), 0, 0)
     assert page.notes == ("nothing was written for this project yet",)
+    assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()
 
 
