@@ -152,6 +152,7 @@ _FULL_TEXT = "it damages, or counts the rows of, the tables of SQLite's full-tex
 _FILE = "it names, copies or reads the file of the store"
 _SQLITE = "it asks SQLite by statements of its own: plans of queries, pragmas, functions"
 _NO_TEXT = "PostgreSQL keeps no text that is not UTF-8"
+_PROCESSES = "its processes keep a store in a file; what they ask of a store runs elsewhere with threads and services"
 _NAMES = "in a database, which many machines share, a project is told by its name and not by its folder"
 
 _OF_KEEP: Mapping[str, str] = {
@@ -165,6 +166,8 @@ _OF_KEEP: Mapping[str, str] = {
     "keep/test_projects.py::test_a_name_taken_by_another_root_is_refused_with_the_way_out": _NAMES,
     "keep/test_projects.py::test_a_project_whose_folder_was_moved_is_found_again": _NAMES,
     "keep/test_loop_scope.py": _SQLITE,
+    "keep/entries/test_plans.py": _SQLITE,
+    "keep/sessions/test_joining_processes.py": _PROCESSES,
     "keep/moving/test_taking.py::test_what_lines_name_is_found_by_the_index_of_uids": _SQLITE,
     "keep/test_no_text.py": _NO_TEXT,
 }
