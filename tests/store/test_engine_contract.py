@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -280,6 +281,15 @@ def test_an_interrupt_stops_an_endless_statement_and_the_engine_serves_on(engine
             working.result()
     add(engine, "after")
     assert names(engine) == ["before", "after"]
+
+
+def test_a_statement_that_runs_when_the_time_of_its_transaction_is_over_is_ended(engine: Engine) -> None:
+    add(engine, "before")
+    asked = count()
+    with pytest.raises(Interrupted), engine.read() as transaction:  # noqa: PT012
+        transaction.is_out_of_time = lambda: next(asked) > 3
+        transaction.one(_ENDLESS)
+    assert names(engine) == ["before"]
 
 
 def test_an_interrupt_before_a_statement_stops_the_rest_of_the_transaction(engine: Engine) -> None:

@@ -6,7 +6,7 @@ sent together 84 and 11.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +28,8 @@ Statement = tuple[str, Parameters | None]
 
 # on the server each prepared one takes some 10 KB
 _MOST_KNOWN = 1_000
+# between two looks at what the server has sent, so that a signal is seen; and where something is to be done meanwhile
+_PAUSE_SECONDS, _LOOK_SECONDS = 0.1, 0.02
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _DONE = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK})
 _FAILED = frozenset({ExecStatus.FATAL_ERROR, ExecStatus.BAD_RESPONSE})
@@ -81,11 +83,12 @@ class StoreConnection(Connection[Row]):
         self._names: dict[_Key, bytes] = {}  # an empty one where a statement came once
         self._made = 0
 
-    def run_all(self, *statements: Statement) -> list[Result]:
+    def run_all(self, *statements: Statement, meanwhile: Callable[[], None] | None = None) -> list[Result]:
         """Run statements in order, in one round trip.
 
         Args:
             statements: at least one; none of them waits for another's answer.
+            meanwhile: called now and then while an answer is awaited.
 
         Returns:
             What each of them did.
@@ -106,7 +109,7 @@ class StoreConnection(Connection[Row]):
                 else:
                     pgconn.send_query_params(one.text, one.values, one.key[1], one.formats)
             pgconn.pipeline_sync()
-            answers = self.wait(_answers(pgconn))
+            answers = self.wait(_answers(pgconn, meanwhile), _PAUSE_SECONDS if meanwhile is None else _LOOK_SECONDS)
         finally:
             self._leave_pipeline()
         return self._read(adapting, sent, answers)
@@ -168,7 +171,7 @@ def _dumped(
     return (sql, tuple(adapting.types or ())), text, values, adapting.formats or ()
 
 
-def _answers(pgconn: PGconn) -> Generator[Wait, Ready | int, list[PGresult]]:
+def _answers(pgconn: PGconn, meanwhile: Callable[[], None] | None) -> Generator[Wait, Ready | int, list[PGresult]]:
     """Send the rest of a batch, and return the server's answers once all are there or the connection is lost."""
     answers: list[PGresult] = []
     is_sent = pgconn.flush() == 0
@@ -183,6 +186,8 @@ def _answers(pgconn: PGconn) -> Generator[Wait, Ready | int, list[PGresult]]:
         if pgconn.status != ConnStatus.OK:
             return answers
         ready = yield Wait.R if is_sent else Wait.RW
+        if not ready and meanwhile is not None:
+            meanwhile()
         if ready & Ready.R:
             pgconn.consume_input()
         is_sent = is_sent or pgconn.flush() == 0

@@ -35,11 +35,13 @@ _OWN = (
 """What PostgreSQL alone has: SQLite tells by itself whether others have written."""
 
 _TABLES = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind IN ('r', 'v', 'm', 'p')"
-_NUMBERED = """
-    SELECT c.relname, pg_get_serial_sequence(c.oid::regclass::text, 'id')
-    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-    WHERE c.relnamespace = to_regnamespace(%s) AND c.relkind = 'r' AND a.attname = 'id' AND a.attidentity <> ''
+NUMBERED = """
+    SELECT c.relname, a.attname, pg_get_serial_sequence(c.oid::regclass::text, a.attname)
+    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+    WHERE c.relnamespace = to_regnamespace(:schema) AND a.attidentity <> '' AND c.relname <> 'store'
+    ORDER BY 1
 """
+"""The columns whose numbers the database gives, with the sequences that they come from."""
 _WRONG_COLLATION = """
     SELECT c.relname || '.' || a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
     WHERE c.relnamespace = to_regnamespace(%s) AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
@@ -94,7 +96,8 @@ def nothing_yet() -> Iterator[Transaction]:
 
 def numbered_tables(connection: StoreConnection, schema: str) -> dict[str, str]:
     """Return the tables of a schema whose rows get a number, each with the sequence that it comes from."""
-    return dict(connection.execute(_NUMBERED, (schema,)).fetchall())
+    (found,) = connection.run_all((NUMBERED, {"schema": schema}))
+    return {table: sequence for table, column, sequence in found.rows if column == "id"}
 
 
 def _version(connection: StoreConnection, database: Database) -> int | None:

@@ -31,13 +31,6 @@ _TABLES = """
     SELECT relname FROM pg_class
     WHERE relnamespace = to_regnamespace(:schema) AND relkind = 'r' AND relname NOT IN ('store', 'migrations')
 """
-_COUNTING = """
-    SELECT c.relname, a.attname, pg_get_serial_sequence(c.oid::regclass::text, a.attname)
-    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-    WHERE c.relnamespace = to_regnamespace(:schema) AND a.attidentity <> '' AND c.relname <> 'store'
-    ORDER BY 1
-"""
-"""The columns whose numbers the database gives, with the sequences that they come from."""
 
 
 class PostgresTaker(Taker):
@@ -152,7 +145,7 @@ def taking(engine: PostgresEngine) -> Iterator[PostgresTaker]:
 
 def counting(transaction: Transaction, schema: str) -> list[Row]:
     """Return the tables whose rows the database numbers, each with the column and the sequence of the numbers."""
-    return transaction.all(_COUNTING, {"schema": schema})
+    return transaction.all(migrations.NUMBERED, {"schema": schema})
 
 
 def highest_of(transaction: Transaction, schema: str) -> list[tuple[Row, int]]:

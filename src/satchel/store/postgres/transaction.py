@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -15,7 +14,7 @@ from satchel.base.errors import Interrupted
 from satchel.store import forks
 from satchel.store.postgres.connection import Result, Statement, StoreConnection
 from satchel.store.postgres.statements import with_lists
-from satchel.store.transaction import Parameters, Row, RuleBroken
+from satchel.store.transaction import Parameters, Row, RuleBroken, insertion
 
 # the answers of more would fill the socket while the statements still go out
 _MOST_WAITING = 500
@@ -51,6 +50,11 @@ class AwaitedRows:
         self._transaction = transaction
         self.rows: list[Row] | None = None
 
+    @property
+    def is_here(self) -> bool:
+        """Whether it was sent."""
+        return self.rows is not None
+
     def all(self) -> list[Row]:
         """Return its rows."""
         if self.rows is None:
@@ -77,7 +81,9 @@ class PostgresTransaction:
     Attributes:
         memo: what earlier write transactions on this project looked up and nobody has changed since.
         left_out: always 0: PostgreSQL keeps no text that is none.
-        is_out_of_time: asked before each statement: whether to end the transaction with Interrupted; None never does.
+        is_out_of_time: asked before each statement and now and then while one runs: whether to end the transaction with
+            Interrupted; None never does.
+        is_ended: whether a statement was ended since the time was over; then the transaction can do nothing more.
         interrupted: whether the next statement ends with Interrupted.
         forgot: whether the memo of every engine is to be emptied with the commit.
         has_begun: whether anything was asked.
@@ -99,6 +105,7 @@ class PostgresTransaction:
         "has_begun",
         "interrupted",
         "is_doubtful",
+        "is_ended",
         "is_out_of_time",
         "is_shared",
         "left_out",
@@ -118,6 +125,7 @@ class PostgresTransaction:
         self.left_out = 0
         self.is_out_of_time: Callable[[], bool] | None = None
         self.interrupted = False
+        self.is_ended = False
         self.forgot = False
         self.is_doubtful = False
         self.is_shared = False
@@ -162,19 +170,17 @@ class PostgresTransaction:
     def add(self, table: str, row: Parameters) -> int:
         """Insert one row, given by its columns, and return the number it got, 0 where it has none."""
         if table not in self._sequences:
-            self._check()
-            self.later(_insertion(table, tuple(row)), row)
+            self.run(insertion(table, tuple(row)), row)
             return 0
-        if self._expected is not None:
+        if self._expected is not None and table in self._numbers:
             (arrays,) = self._expected.all()
             self._numbers = {table: deque(some) for table, some in zip(self._numbers, arrays, strict=True)}
             self._expected = None
         if self._numbers.get(table):
-            self._check()
             numbered = {"id": self._numbers[table].popleft(), **row}
-            self.later(_insertion(table, tuple(numbered)), numbered)
+            self.run(insertion(table, tuple(numbered)), numbered)
             return int(numbered["id"])
-        ((number,),) = self._ask(f"{_insertion(table, tuple(row))} RETURNING id", row).rows
+        ((number,),) = self._ask(f"{insertion(table, tuple(row))} RETURNING id", row).rows
         return int(number)
 
     def expect(self, **rows: int) -> None:
@@ -190,6 +196,8 @@ class PostgresTransaction:
 
         That of the project whose row is locked is known without asking.
         """
+        if documents and self._expected is None and not self._numbers.get("documents"):
+            self.expect(documents=documents)
         values = {"id": project_id, "documents": documents}
         counted = "documents = documents + :documents WHERE id = :id"
         counter = self._counter
@@ -204,9 +212,8 @@ class PostgresTransaction:
 
     def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
         """Insert rows that are given by the same columns each."""
-        self._check()
-        for row in rows:
-            self.later(_insertion(table, tuple(rows[0])), row)
+        if rows:
+            self.many(insertion(table, tuple(rows[0])), rows)
 
     def reserve(self, table: str, count: int) -> Sequence[int]:
         """Return the numbers, in order, that as many new rows of a table are inserted with next."""
@@ -286,11 +293,20 @@ class PostgresTransaction:
         """Send what waits in one round trip, and return what the last statement did."""
         self.has_begun = True
         waiting, self._waiting = self._waiting, []
-        results = self.connection.run_all(*((sql, parameters) for sql, parameters, _ in waiting))
+        results = self.connection.run_all(
+            *((sql, parameters) for sql, parameters, _ in waiting),
+            meanwhile=None if self.is_out_of_time is None else self._end_in_time,
+        )
         for (_, _, asked), result in zip(waiting, results, strict=True):
             if asked is not None:
                 asked.rows = result.rows
         return results[-1]
+
+    def _end_in_time(self) -> None:
+        """End the statement that runs where the time is over."""
+        if self.is_out_of_time is not None and not self.is_ended and self.is_out_of_time():
+            self.is_ended = True
+            self.cancel()
 
     def _check(self) -> None:
         if self.forks != forks.generation:
@@ -299,9 +315,3 @@ class PostgresTransaction:
             raise Interrupted("the call was interrupted", "Nothing of it was written")
         if self.is_out_of_time is not None and self.is_out_of_time():
             raise Interrupted("the time is over", "Ask for less at once")
-
-
-@lru_cache(maxsize=64)
-def _insertion(table: str, columns: tuple[str, ...]) -> str:
-    names = ", ".join(f'"{column}"' for column in columns)
-    return f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{column}' for column in columns)})"
