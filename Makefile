@@ -10,7 +10,7 @@ ON_POSTGRESQL := $(wildcard tests/*/test_machine.py tests/*/*/test_*machine.py) 
 	$(addprefix tests/keep/,decisions entries files test_event_log.py test_expiry.py test_following.py)
 OVER_SERVER := $(wildcard tests/interfaces/mcp/test_tools*.py) tests/interfaces/cli
 
-.PHONY: help tour test test-slow check referees trial bench dist lock clean
+.PHONY: help tour test test-slow test-postgresql check referees trial bench dist lock clean
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -35,6 +35,10 @@ test-slow: $(VENV)/.dev  ## run the rest: megabytes, long state machines, proces
 	$(BIN)/python -m pytest -n $(TEST_JOBS) -m slow
 	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee and not slow" --over-server $(OVER_SERVER)
 	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee and not slow" --postgresql $(ON_POSTGRESQL)
+
+test-postgresql: $(VENV)/.dev  ## run the fast tests of what is kept, found, briefed and consulted in PostgreSQL
+	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee and not slow" --postgresql \
+		$(addprefix tests/,keep find brief consult)
 
 check: $(VENV)/.dev  ## lint, format, types, layers
 	$(BIN)/ruff check .

@@ -7,7 +7,7 @@ import os
 import ssl
 import threading
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -159,15 +159,27 @@ def template_in_memory() -> bytes:
         return connection.serialize("main")
 
 
-@pytest.fixture
-def in_postgresql(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Stores that are opened lie in PostgreSQL, where that is asked for."""
-    if not request.config.getoption("--postgresql"):
+@contextmanager
+def postgresql_where_asked(config: pytest.Config, *, has_store: bool = True) -> Iterator[None]:
+    """Let stores that are opened in the block lie in PostgreSQL, where that is asked for.
+
+    Args:
+        config: that of the run.
+        has_store: whether a store may begin as an empty one.
+    """
+    if not config.getoption("--postgresql"):
         yield
         return
     import on_postgresql
 
-    with on_postgresql.instead_of_files():
+    with on_postgresql.instead_of_files(has_store=has_store):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def in_postgresql(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Stores that the test opens lie in PostgreSQL, where that is asked for."""
+    with postgresql_where_asked(request.config, has_store=not request.node.get_closest_marker("no_store")):
         yield
 
 

@@ -254,6 +254,7 @@ class TestKeeping:
         (other / ".git").mkdir(parents=True)
         (other / "src").mkdir()
         (other / "src" / "a.py").write_text(f"\n\n{CODE}")
+        satchel.place.file.parent.mkdir(exist_ok=True)  # a store in PostgreSQL has made none
         there = open_in(other, db=str(satchel.place.file), project=satchel.workplace.suggested_name)
         assert [one.citation and one.citation.state for one in there.entries.read()] == ["moved"]
 

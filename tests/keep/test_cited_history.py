@@ -262,6 +262,7 @@ class TestOtherTrees:
         commit_all(tree)
         shallow = tree.parent / "shallow"
         git(tree.parent, "clone", "--quiet", "--depth=1", f"file://{tree}", str(shallow))
+        satchel.place.file.parent.mkdir(exist_ok=True)  # a store in PostgreSQL has made none
         there = open_in(shallow, db=str(satchel.place.file), project="tree")
         assert said(there) == ("moved to b.py", "line 10")
         assert said(there, "e2") == ("file gone",)

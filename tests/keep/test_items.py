@@ -113,7 +113,7 @@ def test_without_a_project_nothing_is_known(open_in: Callable[..., Satchel], pro
 def test_what_belongs_to_another_project_is_unknown(
     open_in: Callable[..., Satchel], project: Path, store: Satchel
 ) -> None:
-    other = open_in(project, db=store.place.file, project="other")
+    other = open_in(project, project="other")
     other.runs.start("night")
     for ref in ("e1", "d1", "c1", "m2", "f1", "p1", "x1", "y1", "s1"):
         with pytest.raises(NotFound):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from satchel import Satchel, open_satchel
@@ -63,10 +65,10 @@ def test_what_holds_no_more_or_is_of_its_time_is_not_pinned(satchel: Satchel) ->
             satchel.pins.pin(ref)
 
 
-def test_only_a_person_pins(satchel: Satchel) -> None:
+def test_only_a_person_pins(satchel: Satchel, project: Path) -> None:
     note = satchel.entries.write("discovery", "a note")
     caller = Caller.of_request("token", "s1")
-    with open_satchel(satchel.place.file, caller=caller, environ={}) as agent, pytest.raises(Refused):
+    with open_satchel(cwd=project, caller=caller, environ={}) as agent, pytest.raises(Refused):
         agent.pins.pin(note.ref)
 
 

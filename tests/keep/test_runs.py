@@ -255,12 +255,14 @@ def test_a_star_is_no_default_run(open_in: Callable[..., Satchel], project: Path
         open_in(project, **options)
 
 
+@pytest.mark.no_store
 def test_main_can_be_named_before_its_first_use(satchel: Satchel, project: Path) -> None:
     assert satchel.entries.read(run_id="main").total == satchel.packages.find(run_id="main").total == 0
     assert satchel.runs.get("main") is None
     state = satchel.entries.load_state("main")
     assert (state.run_id, state.run, state.discoveries) == ("main", None, ())
     assert satchel.entries.prune(run_id="main", dry_run=True).total == 0
+    assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()
     assert satchel.entries.write("discovery", "x", run_id="main").run_id == "main"
 
@@ -279,6 +281,7 @@ def test_the_first_write_makes_main_and_nothing_else(satchel: Satchel) -> None:
     assert [run.run_id for run in satchel.runs.list()] == ["main"]
 
 
+@pytest.mark.no_store
 def test_reading_before_the_first_write_says_so_and_makes_nothing(satchel: Satchel, project: Path) -> None:
     page = satchel.entries.read()
     assert (page.entries, page.total, page.run_id, page.seq) == ((), 0, None, 0)
@@ -287,6 +290,7 @@ def test_reading_before_the_first_write_says_so_and_makes_nothing(satchel: Satch
     assert satchel.runs.get() is None
     assert satchel.agents.list() == ()
     assert satchel.housekeeping.statistics().project is None
+    assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()
 
 
@@ -298,9 +302,11 @@ def test_an_unknown_run_is_answered_with_the_nearest(satchel: Satchel) -> None:
         satchel.entries.read(run_id="zzz")
 
 
+@pytest.mark.no_store
 def test_an_unknown_run_before_the_first_write_is_an_error_too(satchel: Satchel, project: Path) -> None:
     with pytest.raises(NotFound, match="No run was started yet"):
         satchel.entries.read(run_id="r1")
+    assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()
 
 
@@ -336,17 +342,21 @@ WRITER = """
 import sys
 from satchel import open_satchel
 
-with open_satchel(cwd=sys.argv[1], environ={}, settings={"store.durability": "relaxed"}) as satchel:
+at = sys.argv[2] if len(sys.argv) > 2 else None
+with open_satchel(at, cwd=sys.argv[1], environ={}, settings={"store.durability": "relaxed"}) as satchel:
     print("ready", flush=True)
     sys.stdin.readline()
     satchel.entries.write("discovery", "x")
 """
 
 
-def test_processes_that_write_first_at_once_make_one_run(open_in: Callable[..., Satchel], project: Path) -> None:
+@pytest.mark.no_store
+def test_processes_that_write_first_at_once_make_one_run(satchel: Satchel, project: Path) -> None:
+    engine = satchel.workplace.engine
+    place = [str(project), *([engine.location] if engine.folder is None else [])]
     writers = [
         subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(project)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", WRITER, *place], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         for _ in range(4)
     ]
@@ -360,6 +370,5 @@ def test_processes_that_write_first_at_once_make_one_run(open_in: Callable[..., 
     for writer in writers:
         writer.communicate()
         assert writer.returncode == 0
-    satchel = open_in(project)
     assert satchel.runs.list().total == 1
     assert satchel.entries.read().total == 4

@@ -307,10 +307,12 @@ def test_a_filter_that_is_none_is_refused(
         satchel.constraints.find(**given)
 
 
+@pytest.mark.no_store
 def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(satchel: Satchel, project: Path) -> None:
     page = satchel.constraints.find(layer="data", tags=["api"], author="ann")
     assert (page.constraints, page.total, page.seq) == ((), 0, 0)
     assert page.notes == ("nothing was written for this project yet",)
+    assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()
 
 

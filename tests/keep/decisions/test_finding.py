@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from satchel import Decision, InvalidInput
+from satchel import Decision, InvalidInput, Satchel
 from satchel.base.clock import iso
 from satchel.keep.decisions import DecisionPage, Decisions, NewDecision, queries
 
@@ -303,10 +303,14 @@ def test_a_filter_that_is_none_is_refused(
         decisions.find(**given)
 
 
-def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(decisions: Decisions, project: Path) -> None:
+@pytest.mark.no_store
+def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(
+    decisions: Decisions, satchel: Satchel, project: Path
+) -> None:
     page = decisions.find(layer="data", tags=["api"], scopes=["gateway"], author="ann", query="cache")
     assert (page.decisions, page.total, page.seq) == ((), 0, 0)
     assert page.notes == ("nothing was written for this project yet",)
+    assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()
 
 

@@ -167,9 +167,13 @@ def test_what_is_no_key_is_refused(decisions: Decisions, key: Any) -> None:
         decisions.get(key)
 
 
-def test_in_a_project_without_anything_there_is_no_decision(decisions: Decisions, project: Path) -> None:
+@pytest.mark.no_store
+def test_in_a_project_without_anything_there_is_no_decision(
+    decisions: Decisions, satchel: Satchel, project: Path
+) -> None:
     with pytest.raises(NotFound, match=r"there is no decision 'cache'"):
         decisions.get("cache")
+    assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()
 
 

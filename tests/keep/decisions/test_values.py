@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kept_bytes import kept_bytes
 from satchel import InvalidInput
 from satchel.keep.decisions import Decisions, NewDecision
 
@@ -144,8 +145,7 @@ def test_notes_and_that_nothing_was_changed_are_both_said(decisions: Decisions) 
 def test_a_secret_is_nowhere_in_the_store(decisions: Decisions, satchel: Any) -> None:
     decisions.set("limit", f"use {SECRET}", rationale=SECRET)
     decisions.set("limit", "other")
-    satchel.workplace.engine.close()
-    assert all(SECRET.encode() not in file.read_bytes() for file in satchel.place.file.parent.iterdir())
+    assert SECRET.encode() not in kept_bytes(satchel)
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,10 @@ def test_the_look_is_over_before_the_writers_turn(satchel: Satchel, monkeypatch:
     look = near_notes.look
 
     def watched(transaction: Any, *rest: Any) -> Any:
-        writing.append(transaction.connection.txn_state("main") == apsw.SQLITE_TXN_WRITE)
+        if transaction.database == "sqlite":
+            writing.append(transaction.connection.txn_state("main") == apsw.SQLITE_TXN_WRITE)
+        else:
+            writing.append(transaction.all("SHOW transaction_read_only") != [("on",)])
         return look(transaction, *rest)
 
     monkeypatch.setattr(near_notes, "look", watched)

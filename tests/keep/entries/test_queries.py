@@ -11,7 +11,7 @@ import pytest
 
 from satchel import Entry, EntryPage, InvalidInput, NewEntry, Satchel
 from satchel.base.clock import iso
-from satchel.store.sqlite_transaction import SqliteTransaction
+from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -314,11 +314,13 @@ def test_a_change_of_status_is_a_change(satchel: Satchel) -> None:
 def written_after_each_statement(monkeypatch: pytest.MonkeyPatch, other: Satchel) -> Iterator[None]:
     """Let another engine commit an entry after each statement of this thread."""
     reader = threading.get_ident()
+    with other.workplace.engine.read() as opened:
+        kind = type(opened)
 
     def interleave(name: str) -> Callable[..., Any]:
-        original: Callable[..., Any] = getattr(SqliteTransaction, name)
+        original: Callable[..., Any] = getattr(kind, name)
 
-        def run(transaction: SqliteTransaction, *arguments: Any) -> Any:
+        def run(transaction: Transaction, *arguments: Any) -> Any:
             result = original(transaction, *arguments)
             if threading.get_ident() == reader:
                 thread = threading.Thread(target=other.entries.write, args=("discovery", "word, too"))
@@ -329,8 +331,8 @@ def written_after_each_statement(monkeypatch: pytest.MonkeyPatch, other: Satchel
         return run
 
     with monkeypatch.context() as patch:
-        for name in ("one", "all"):
-            patch.setattr(SqliteTransaction, name, interleave(name))
+        for name in ("one", "all", "ask"):
+            patch.setattr(kind, name, interleave(name))
         yield
 
 

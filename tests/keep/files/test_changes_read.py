@@ -212,9 +212,11 @@ def test_an_agent_that_nobody_is_makes_the_page_empty_and_is_said(satchel: Satch
     assert (page.total, page.notes[0]) == (0, "nobody here is called 'anna'; authors here: ann")
 
 
+@pytest.mark.no_store
 def test_reading_before_the_first_write_makes_nothing(satchel: Satchel, project: Path) -> None:
     page = satchel.files.changes(layer="data", author="ann")
     assert (page.total, page.seq, page.notes) == (0, 0, ("nothing was written for this project yet",))
+    assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()
 
 

@@ -54,9 +54,11 @@ def test_a_filter_of_claims_that_is_not_acceptable_is_refused(satchel: Satchel, 
         satchel.files.claims(**arguments)
 
 
+@pytest.mark.no_store
 def test_listing_claims_before_the_first_write_makes_nothing(satchel: Satchel, project: Path) -> None:
     page = satchel.files.claims(author="ann", path="a")
     assert (page.total, page.notes) == (0, ("nothing was written for this project yet",))
+    assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from index_tables import lose_text, replace_text
 from keep.finding.story import Story
 from satchel import Satchel
 from satchel.keep.index_checks import index_problems
+from satchel.store.transaction import Transaction
 
 
 def untold(done: int, total: int) -> None:
@@ -23,21 +27,26 @@ def test_the_index_of_a_whole_store_agrees_with_its_tables(story: Story) -> None
 
 
 @pytest.mark.parametrize(
-    ("sql", "problem"),
+    ("damage", "problem"),
     [
+        (replace_text, "1 texts are not what the index holds, such as e3"),
+        (lose_text, "1 documents are not indexed, the first is 3"),
+        ("DELETE FROM documents WHERE id = :number", "1 items of kind entry are not in the documents"),
+        ("DELETE FROM documents WHERE id = :number", "1 documents are indexed without an item, the first is 3"),
         (
-            "INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALUES (3, 'another', '', 'p1 r1 k1')",
-            "1 texts are not what the index holds, such as e3",
+            "UPDATE documents SET item_id = 999 WHERE id = :number",
+            "1 items of kind entry are in the documents but gone",
         ),
-        ("DELETE FROM documents_fts WHERE rowid = 3", "1 documents are not indexed, the first is 3"),
-        ("DELETE FROM documents WHERE id = 3", "1 items of kind entry are not in the documents"),
-        ("DELETE FROM documents WHERE id = 3", "1 documents are indexed without an item, the first is 3"),
-        ("UPDATE documents SET item_id = 999 WHERE id = 3", "1 items of kind entry are in the documents but gone"),
     ],
 )
-def test_a_damaged_index_is_told_by_its_disagreements(story: Story, sql: str, problem: str) -> None:
+def test_a_damaged_index_is_told_by_its_disagreements(
+    story: Story, damage: str | Callable[[Transaction, int], None], problem: str
+) -> None:
     with story.satchel.workplace.engine.write() as transaction:
-        transaction.run(sql)
+        if isinstance(damage, str):
+            transaction.run(damage, {"number": 3})
+        else:
+            damage(transaction, 3)
     assert problem in problems(story.satchel)
     story.satchel.finding.rebuild(untold)
     assert problems(story.satchel) == []

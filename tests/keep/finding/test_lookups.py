@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from conftest import postgresql_where_asked
 from keep.finding.project import FILLER, NOTES, Project
 from satchel import open_satchel
 
 
 @pytest.fixture(scope="module")
-def project() -> Iterator[Project]:
+def project(request: pytest.FixtureRequest) -> Iterator[Project]:
     """One store for all lookups."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, postgresql_where_asked(request.config):
         (Path(folder) / ".git").mkdir()
         with open_satchel(cwd=folder, environ={}, settings={"store.durability": "relaxed"}) as satchel:
             yield Project(satchel)

@@ -199,9 +199,11 @@ def test_another_project_is_left_alone(
     assert left == [1, 1, 1]
 
 
+@pytest.mark.no_store
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_without_a_project_there_is_nothing_to_clear(satchel: Satchel, project: Path, dry_run: bool) -> None:
     assert satchel.housekeeping.clear(0, 0, dry_run=dry_run) == Cleared(0, 0, 0, 0, 0, done=not dry_run)
+    assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from kept_bytes import kept_bytes
 from satchel import NotFound, Satchel
 from satchel.keep.kinds import KIND_OF, KINDS
 
@@ -14,12 +15,6 @@ Deliver = Callable[[Satchel, str], None]
 
 WORD = "xylophonist"
 KIND_NAMES = [thing.name.replace("_", " ") for thing in KINDS.values()]
-
-
-def bytes_beside(satchel: Satchel) -> bytes:
-    """Return everything in the files of the store, after every connection to it was closed."""
-    satchel.close()
-    return b"".join(path.read_bytes() for path in satchel.place.file.parent.rglob("*") if path.is_file())
 
 
 def test_there_is_an_item_of_every_kind_to_forget(satchel: Satchel, fill: Fill) -> None:
@@ -42,10 +37,10 @@ def test_an_item_of_any_kind_can_be_forgotten(satchel: Satchel, fill: Fill, kind
 
 def test_nothing_of_what_was_forgotten_stays_in_any_byte(satchel: Satchel, fill: Fill) -> None:
     refs = fill(satchel, WORD)
-    assert WORD.encode() in bytes_beside(satchel)
+    assert WORD.encode() in kept_bytes(satchel)
     for ref in refs.values():
         satchel.housekeeping.forget(ref)
-    assert WORD[:9].encode() not in bytes_beside(satchel)
+    assert WORD[:9].encode() not in kept_bytes(satchel)
 
 
 def test_a_solution_can_be_forgotten_and_its_error_stays(satchel: Satchel) -> None:
@@ -70,7 +65,7 @@ def test_nothing_of_a_forgotten_solution_stays_in_any_byte(satchel: Satchel) -> 
     satchel.patterns.report("KeyError", "no id", solution=f"{WORD} first", agent="ann")
     satchel.patterns.report("KeyError", "no id", solution=f"{WORD} first", agent="bob")
     satchel.housekeeping.forget("y1")
-    assert WORD[:9].encode() not in bytes_beside(satchel)
+    assert WORD[:9].encode() not in kept_bytes(satchel)
 
 
 def test_a_preview_of_a_solution_removes_nothing(satchel: Satchel) -> None:

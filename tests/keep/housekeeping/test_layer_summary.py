@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from satchel import Satchel
 from satchel.base.vocabulary import LAYERS
 from satchel.keep.housekeeping import LayerCount
@@ -89,10 +91,12 @@ def test_layers_come_in_the_order_they_were_named(open_in: Callable[..., Satchel
     assert rows[-2] == LayerCount("edge", 0, 0, 1)
 
 
+@pytest.mark.no_store
 def test_a_project_without_anything_has_the_layers_that_every_project_has(satchel: Satchel, project: Path) -> None:
     summary = satchel.housekeeping.layer_summary()
     assert summary.rows == tuple(LayerCount(layer, 0, 0, 0) for layer in (*LAYERS, None))
     assert summary.seq == 0
+    assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from every_table import every_row
 from satchel import Satchel
 from satchel.keep.moving import Imported, KindImported
 
@@ -26,4 +27,5 @@ def everything(satchel: Satchel) -> list[object]:
         "package_consumers error_patterns error_solutions strategies deliveries agents documents projects"
     ).split()
     with satchel.workplace.engine.read() as transaction:
-        return [transaction.all(f"SELECT * FROM {table}") for table in tables]
+        every = every_row(transaction)
+    return [every[table] for table in tables]

@@ -205,12 +205,13 @@ def test_the_store_is_sound_afterwards(satchel: Satchel, take: Take, tmp_path: P
     assert [check.name for check in satchel.housekeeping.doctor() if check.status != "ok"] == ["backups"]
 
 
+@pytest.mark.no_store
 def test_a_preview_writes_nothing_and_says_what_would_come(
     satchel: Satchel, take: Take, tmp_path: Path, now: int
 ) -> None:
     file = sample(tmp_path / "s.db", "3.6", now)
     foreseen = take(file, dry_run=True)
-    assert not satchel.place.file.exists()
+    assert not satchel.workplace.engine.exists()
     assert not foreseen.done
     done = take(file)
     assert (foreseen.kinds, foreseen.notes) == (done.kinds, done.notes)

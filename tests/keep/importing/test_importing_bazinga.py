@@ -63,6 +63,7 @@ def test_the_store_is_sound_afterwards(satchel: Satchel, bring: Take, tmp_path: 
     assert [check.name for check in satchel.housekeeping.doctor() if check.status != "ok"] == ["backups"]
 
 
+@pytest.mark.no_store
 def test_a_preview_writes_nothing_and_says_what_would_come(
     satchel: Satchel, bring: Take, bazinga: Made, now: int
 ) -> None:
@@ -76,7 +77,7 @@ def test_a_preview_writes_nothing_and_says_what_would_come(
         database.delivery(f"c{number}", agent_type="Developer")
     file = database.close()
     foreseen = bring(file, dry_run=True)
-    assert not satchel.place.file.exists()
+    assert not satchel.workplace.engine.exists()
     assert not foreseen.done
     done = bring(file)
     assert (foreseen.kinds, foreseen.notes, foreseen.troubles) == (done.kinds, done.notes, done.troubles)

@@ -10,6 +10,7 @@ import pytest
 
 from keep.messages.inboxes import HOUR, texts
 from satchel import InvalidInput, Satchel
+from satchel.find.index import index_of
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -64,10 +65,12 @@ class TestWhoSeesWhat:
 
 
 class TestReadingWritesNothing:
+    @pytest.mark.no_store
     def test_reading_makes_no_store(self, satchel: Satchel, project: Path) -> None:
         page = satchel.messages.inbox(agent="Ann")
         assert (page.messages, page.total, page.unread, page.seq, page.agent) == ((), 0, 0, 0, "Ann")
         assert page.notes == ("nothing was written for this project yet",)
+        assert not satchel.workplace.engine.exists()
         assert not (project / ".satchel").exists()
 
     def test_reading_registers_nobody_and_marks_nothing(self, satchel: Satchel) -> None:
@@ -176,7 +179,7 @@ def test_a_rebuilt_index_finds_the_same(satchel: Satchel, clock: ManualClock) ->
     satchel.messages.mark_read(["m1"], agent="Ann")
     with satchel.workplace.engine.write() as transaction:
         transaction.run("DELETE FROM documents")
-        transaction.run("DELETE FROM documents_fts")
+        index_of(transaction).empty()
     assert satchel.finding.rebuild(lambda *_: None) == 2
     assert satchel.messages.inbox(agent="Ann", query="cat").total == 2
     assert [found.ref for found in satchel.finding.search("dog", types=["warning"], kinds=["message"]).results] == [

@@ -314,10 +314,12 @@ def test_without_a_choice_packages_of_all_runs_are_listed(satchel: Satchel, sear
     assert (page.total, page.run_id, page.by_priority) == (2, None, (("medium", 2),))
 
 
+@pytest.mark.no_store
 def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(satchel: Satchel, project: Path) -> None:
     page = satchel.packages.find(task_id="T1", role="qa", author="ann", after_seq=0)
     assert (page.packages, page.total, page.seq, page.after_seq) == ((), 0, 0, 0)
     assert page.notes == ("nothing was written for this project yet",)
+    assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kept_bytes import kept_bytes
 from satchel import InvalidInput, NotFound, Package, ReadOnly, Refused, Satchel, TooLarge
 from satchel.base.vocabulary import PRIORITIES
 from satchel.keep.packages import TYPES
@@ -134,9 +135,7 @@ def test_a_secret_that_the_end_of_a_summary_would_cut_is_redacted(satchel: Satch
 
 def test_a_secret_is_in_no_byte_of_the_store(satchel: Satchel) -> None:
     satchel.packages.save(f"uses {SECRET}", content=f"password: {SECRET}", task_id="T1")
-    satchel.close()
-    kept = b"".join(path.read_bytes() for path in satchel.place.file.parent.rglob("*") if path.is_file())
-    assert SECRET[:12].encode() not in kept
+    assert SECRET[:12].encode() not in kept_bytes(satchel)
 
 
 REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {

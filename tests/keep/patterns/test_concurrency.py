@@ -17,11 +17,10 @@ PROCESSES, ROUNDS = 4, 25
 
 _JUDGE = """
 import sys
-from pathlib import Path
 from satchel import open_satchel
 
-store, number, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-with open_satchel(store, "p", f"agent-{number}", cwd=store.parent, environ={}) as satchel:
+store, folder, number, rounds = *sys.argv[1:3], int(sys.argv[3]), int(sys.argv[4])
+with open_satchel(store, "p", f"agent-{number}", cwd=folder, environ={}) as satchel:
     print("ready", flush=True)
     sys.stdin.readline()
     for turn in range(rounds):
@@ -31,12 +30,12 @@ with open_satchel(store, "p", f"agent-{number}", cwd=store.parent, environ={}) a
 
 
 def test_processes_that_judge_at_once_lose_no_count(tmp_path: Path) -> None:
-    store = tmp_path / "s.db"
-    with open_satchel(store, "p", "author", cwd=tmp_path, environ={}) as satchel:
+    with open_satchel(tmp_path / "s.db", "p", "author", cwd=tmp_path, environ={}) as satchel:
+        store = satchel.workplace.engine.location
         satchel.patterns.report("E", "boom", solution="fix")
         processes = [
             subprocess.Popen(
-                [sys.executable, "-c", _JUDGE, str(store), str(number), str(ROUNDS)],
+                [sys.executable, "-c", _JUDGE, store, str(tmp_path), str(number), str(ROUNDS)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

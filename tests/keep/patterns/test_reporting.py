@@ -258,6 +258,7 @@ class TestHintsAndStack:
             satchel.patterns.report(*MISSING, **given)
 
 
+@pytest.mark.no_store
 @pytest.mark.parametrize(
     ("given", "problem"),
     [

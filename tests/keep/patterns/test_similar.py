@@ -40,7 +40,7 @@ def test_a_known_error_comes_without(satchel: Satchel) -> None:
 def test_an_error_of_another_project_is_not_shown(satchel: Satchel) -> None:
     satchel.patterns.report("PoolError", "cannot open the database of the shop")
     with satchel.workplace.engine.write() as transaction:
-        transaction.run("INSERT INTO projects (uid, name, created_at) VALUES (x'00', 'other', 0)")
+        transaction.run("INSERT INTO projects (uid, name, created_at) VALUES (:uid, 'other', 0)", {"uid": b"other"})
         transaction.run("UPDATE error_patterns SET project_id = 2")
     assert satchel.patterns.report("PoolError", "cannot open the database of the market").similar == ()
 

@@ -21,7 +21,6 @@ from satchel.keep.sessions.team import (
     others_at_work,
 )
 from satchel.store.asking import answer
-from satchel.store.sqlite_transaction import SqliteTransaction
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -288,18 +287,26 @@ def test_the_team_takes_as_many_statements_however_many_there_are(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run: list[str] = []
-    all_rows = SqliteTransaction.all
-
-    def counted(transaction: SqliteTransaction, sql: str, parameters: Any = None) -> Any:
-        run.append(sql)
-        return all_rows(transaction, sql, parameters)
-
     ann = start("ann")
+    with ann.workplace.engine.read() as opened:
+        kind = type(opened)
+
+    def count(name: str) -> None:
+        original = getattr(kind, name)
+
+        def counted(transaction: Any, sql: str, parameters: Any = None) -> Any:
+            run.append(sql)
+            return original(transaction, sql, parameters)
+
+        monkeypatch.setattr(kind, name, counted)
+
     for name in ("ben", "cat", "dan"):
         one = start(name)
         one.entries.write("scratchpad", PAD)
         one.files.claim([f"{name}.py"])
-    monkeypatch.setattr(SqliteTransaction, "all", counted)
+    count("all")
+    if opened.database == "postgresql":  # SQLite runs at once what is asked
+        count("ask")
     assert len(ann.sessions.team().sessions) == 4
     assert len(run) == 4
     run.clear()

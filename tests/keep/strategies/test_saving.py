@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kept_bytes import kept_bytes
 from satchel import InvalidInput, ReadOnly, Satchel, Strategy, TooLarge
 
 if TYPE_CHECKING:
@@ -104,9 +105,7 @@ def test_secrets_in_an_insight_are_redacted_and_that_is_said(satchel: Satchel) -
     assert "ghp_" not in saved.insight
     assert "a secret was redacted (github-token)" in saved.notes
     assert "1 control character removed" in saved.notes
-    satchel.close()
-    kept = b"".join(path.read_bytes() for path in satchel.place.file.parent.rglob("*") if path.is_file())
-    assert SECRET[:12].encode() not in kept
+    assert SECRET[:12].encode() not in kept_bytes(satchel)
 
 
 REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
