@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
@@ -223,6 +224,17 @@ def test_an_interrupt_stops_an_endless_statement_and_the_engine_serves_on(engine
             working.result()
     add(engine, "after")
     assert names(engine) == ["before", "after"]
+
+
+def test_a_statement_ends_when_the_time_is_over_and_its_transaction_goes_on(engine: Engine) -> None:
+    add(engine, "before")
+    looks = chain([False, False], repeat(True))
+    with engine.read() as transaction:
+        transaction.is_out_of_time = lambda: next(looks)
+        with pytest.raises(Interrupted, match="the time is over"), transaction.savepoint():
+            transaction.one(_ENDLESS)
+        transaction.is_out_of_time = None
+        assert names_in(transaction) == ["before"]
 
 
 def test_an_interrupt_before_a_statement_stops_the_rest_of_the_transaction(engine: Engine) -> None:

@@ -43,7 +43,8 @@ def find_in_time(asked: Asked, notes: list[str], query: Query, deadline: Deadlin
     for share, small, candidates in ((_SHARE_OF_QUERY, _SMALL, _CANDIDATES), (1.0, _SMALL_IN_HASTE, _SMALL_IN_HASTE)):
         deadline.share = share
         try:
-            found = _find(asked, query, small, candidates)
+            with asked.transaction.savepoint():
+                found = _find(asked, query, small, candidates)
         except Interrupted:
             if not deadline.has_passed():
                 raise

@@ -26,6 +26,7 @@ from satchel.store.postgres import failures, types
 from satchel.store.postgres.address import Address
 from satchel.store.postgres.group import Turns
 from satchel.store.postgres.transaction import Statement
+from satchel.store.postgres.watched import WatchedConnection
 from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running
 from satchel.store.transaction import Row
 
@@ -69,7 +70,7 @@ class Shared:
 
     __slots__ = ("connection", "forgot", "mark", "memo_version", "number", "project")
 
-    def __init__(self, connection: Connection[Row], project: str | None) -> None:
+    def __init__(self, connection: WatchedConnection, project: str | None) -> None:
         self.connection = connection
         self.project = project
         self.mark = os.urandom(MARK_BYTES)
@@ -112,9 +113,9 @@ class Database:
         self.without_id: frozenset[str] = frozenset()
         self.lock = threading.RLock()
         self._idle_lock = threading.Lock()
-        self._idle: deque[tuple[float, Connection[Row]]] = deque()
+        self._idle: deque[tuple[float, WatchedConnection]] = deque()
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
-        self._lent: dict[Connection[Row], threading.BoundedSemaphore] = {}
+        self._lent: dict[WatchedConnection, threading.BoundedSemaphore] = {}
         self._turns: dict[str | None, Turns[Shared]] = {}
         self._versions: WeakKeyDictionary[Connection[Row], int] = WeakKeyDictionary()
         self.alone = _Alone()
@@ -168,7 +169,7 @@ class Database:
         set_each = ", ".join(f"set_config('{name}', %({name})s, true)" for name in values)
         return f"SELECT {set_each}", values
 
-    def connect(self) -> Connection[Row]:
+    def connect(self) -> WatchedConnection:
         """Make a connection.
 
         Raises:
@@ -176,7 +177,7 @@ class Database:
         """
         connection = None
         try:
-            connection = psycopg.connect(**self._options())
+            connection = WatchedConnection.connect(**self._options())
             self._configure(connection)
         except BaseException as error:
             if connection is not None:
@@ -190,7 +191,7 @@ class Database:
         """Return the major version of the server of a connection."""
         return self._versions[connection]
 
-    def borrow(self, seconds: float) -> Connection[Row]:
+    def borrow(self, seconds: float) -> WatchedConnection:
         """Take a connection; the caller gives it back.
 
         Args:
@@ -213,7 +214,7 @@ class Database:
         self._lent[connection] = free
         return connection
 
-    def _idle_one(self) -> Connection[Row] | None:
+    def _idle_one(self) -> WatchedConnection | None:
         """Take the connection that was used last and is still open; close those that nobody has used for long."""
         with self._idle_lock:
             while self._idle and time.monotonic() - self._idle[0][0] > _UNUSED_SECONDS:
@@ -226,7 +227,7 @@ class Database:
                 one.close()
         return None
 
-    def give_back(self, connection: Connection[Row], *, is_broken: bool = False) -> None:
+    def give_back(self, connection: WatchedConnection, *, is_broken: bool = False) -> None:
         """Take a connection back and roll back what is open; one that was lost is closed.
 
         What has read does not wait for the answer, which saves a sixth of a page: who borrows it next does.

@@ -14,6 +14,7 @@ from satchel.base.errors import InvalidInput, ReadOnly, StoreDamaged, TooLarge
 from satchel.store.moving.taking import Taker
 from satchel.store.postgres import failures, migrations
 from satchel.store.postgres.transaction import PostgresTransaction
+from satchel.store.postgres.watched import WatchedConnection
 from satchel.store.schema import BEING_FILLED
 from satchel.store.transaction import Row
 
@@ -55,7 +56,7 @@ class PostgresTaker(Taker):
         TooLarge,
     )
 
-    def __init__(self, database: Database, connection: Connection[Row]) -> None:
+    def __init__(self, database: Database, connection: WatchedConnection) -> None:
         super().__init__(database.location, database.clock)
         self._database = database
         self._connection = connection

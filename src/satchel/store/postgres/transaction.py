@@ -10,11 +10,12 @@ from operator import itemgetter
 from typing import Any, ClassVar
 
 import psycopg
-from psycopg import Connection, Cursor
+from psycopg import Cursor
 
 from satchel.base.errors import Interrupted
 from satchel.store import forks
 from satchel.store.postgres.statements import prepared
+from satchel.store.postgres.watched import WatchedConnection
 from satchel.store.transaction import Parameters, Row, RuleBroken
 
 # the answers of more would fill the socket while the statements still go out
@@ -38,7 +39,8 @@ class PostgresTransaction:
     Attributes:
         memo: what earlier write transactions on this project looked up and nobody has changed since.
         left_out: always 0: PostgreSQL keeps no text that is none.
-        is_out_of_time: asked before each statement: whether to end the transaction with Interrupted; None never does.
+        is_out_of_time: asked before each statement and while one runs: whether to end it with Interrupted; None never
+            does.
         interrupted: whether the next statement ends with Interrupted.
         forgot: whether the memo of every engine is to be emptied with the commit.
         has_begun: whether anything was asked.
@@ -65,7 +67,7 @@ class PostgresTransaction:
 
     def __init__(
         self,
-        connection: Connection[Row],
+        connection: WatchedConnection,
         begin: Sequence[Statement] = (),
         memo: dict[Hashable, Any] | None = None,
         without_id: frozenset[str] = frozenset(),
@@ -165,7 +167,11 @@ class PostgresTransaction:
         self.later("SAVEPOINT satchel_part")
         try:
             yield
-            self.send(("RELEASE SAVEPOINT satchel_part", None))
+            release: Statement = ("RELEASE SAVEPOINT satchel_part", None)
+            if self._waiting:
+                self.send(release)
+            else:
+                self.later(*release)
         except BaseException as error:
             self.roll_back_to("satchel_part")
             if isinstance(error, (psycopg.IntegrityError, psycopg.DataError)):
@@ -205,7 +211,16 @@ class PostgresTransaction:
 
     def _ask(self, sql: str, parameters: Parameters | None) -> Cursor[Row]:
         self._check()
-        return self._send(sql, parameters)
+        if self.is_out_of_time is None:
+            return self._send(sql, parameters)
+        self.connection.look = self._look
+        try:
+            return self._send(sql, parameters)
+        except psycopg.errors.QueryCanceled:
+            self._check()
+            raise
+        finally:
+            self.connection.look = None
 
     def _send(self, sql: str, parameters: Parameters | None) -> Cursor[Row]:
         """Send a statement, behind what waits, in one round trip."""
@@ -221,6 +236,10 @@ class PostgresTransaction:
                 else:
                     self.connection.cursor().executemany(before, [values or {} for values in given])
             return self.connection.execute(sql, parameters)
+
+    def _look(self) -> None:
+        if self.is_out_of_time is not None and self.is_out_of_time():
+            self.cancel()
 
     def _check(self) -> None:
         if self.forks != forks.generation:
