@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from typing import Any
 
-import apsw
 import pytest
 
 from satchel import Satchel
@@ -22,8 +20,8 @@ MISSING = "packages, constraints, decisions, messages, error patterns, strategie
 
 def change(store: Satchel, sql: str) -> None:
     """Change the store as another tool may."""
-    with closing(apsw.Connection(str(store.place.file))) as connection:
-        connection.execute(sql)
+    with store.workplace.engine.write() as transaction:
+        transaction.run(sql)
 
 
 class Processor:
