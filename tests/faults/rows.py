@@ -7,13 +7,13 @@ import os
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 
-INSERT = "INSERT INTO projects (uid, name, created_at) VALUES (:uid, :name, 0)"
+INSERT = "INSERT INTO projects (uid, name, created_at) VALUES (:uid, :name, :created_at)"
 """A row to write, with the parameters of :func:`row`."""
 
 
 def row(name: str) -> dict[str, object]:
     """Return the parameters of one row."""
-    return {"uid": os.urandom(16), "name": name}
+    return {"uid": os.urandom(16), "name": name, "created_at": 0}
 
 
 def add(engine: Engine, name: str) -> None:

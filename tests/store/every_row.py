@@ -24,8 +24,8 @@ def write(transaction: Transaction) -> None:
         for number in (1, 2, 3):
             values = {f"c{place}": _value(table, place, number) for place in range(len(table.columns))}
             transaction.run(f"INSERT INTO {table.name} ({table.listed}) VALUES ({places})", values)
-    gone = transaction.insert(
-        "INSERT INTO tags (uid, seq, project_id, name, folded, created_at) VALUES (x'00', 9, 1, 'gone', 'gone', 0)"
+    gone = transaction.add(
+        "tags", {"uid": b"\0", "seq": 9, "project_id": 1, "name": "gone", "folded": "gone", "created_at": 0}
     )
     transaction.run("DELETE FROM tags WHERE id = :id", {"id": gone})
 

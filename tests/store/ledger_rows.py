@@ -9,9 +9,7 @@ from satchel.store.transaction import Transaction
 
 def insert(transaction: Transaction, table: str, **values: object) -> int:
     """Insert a row below all rules, and return its number."""
-    columns = ", ".join(values)
-    places = ", ".join(f":{name}" for name in values)
-    return transaction.insert(f"INSERT INTO {table} ({columns}) VALUES ({places})", values)
+    return transaction.add(table, values)
 
 
 def add(transaction: Transaction, table: str, **values: object) -> int:

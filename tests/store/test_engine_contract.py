@@ -17,6 +17,7 @@ from satchel.base.errors import Interrupted
 from satchel.store.engine import Engine
 from satchel.store.opening import Access
 from satchel.store.postgres.engine import PostgresEngine
+from satchel.store.transaction import Transaction
 
 OpenEngine = Callable[..., Engine]
 
@@ -85,6 +86,62 @@ def test_an_insert_returns_the_row_it_made(engine: Engine) -> None:
         made = transaction.one(f"{INSERT} RETURNING id, name", row("a"))
         assert made is not None
         assert transaction.one("SELECT name FROM projects WHERE id = :id", {"id": made[0]}) == ("a",)
+
+
+def test_what_is_asked_is_read_in_any_order_and_beside_other_statements(engine: Engine) -> None:
+    with engine.write() as transaction:
+        transaction.many(INSERT, [row("a"), row("b")])
+        both = transaction.ask("SELECT name FROM projects ORDER BY name")
+        one = transaction.ask("SELECT name FROM projects WHERE name = :name", {"name": "b"})
+        none = transaction.ask("SELECT name FROM projects WHERE name = :name", {"name": "c"})
+        transaction.run(INSERT, row("c"))
+        assert transaction.one("SELECT count(*) FROM projects") == (3,)
+        assert (none.one(), one.one(), both.one(), both.all()) == (None, ("b",), ("a",), [("a",), ("b",)])
+
+
+def test_rows_that_are_expected_get_the_next_numbers_like_those_that_are_not(engine: Engine) -> None:
+    run = {"seq": 1, "created_at": 7}
+    with engine.write() as transaction:
+        project = transaction.add("projects", row("a"))
+        transaction.expect(runs=3)
+        expected = [
+            transaction.add("runs", {"uid": b"%d" % number, "project_id": project, "run_id": f"r{number}", **run})
+            for number in range(4)
+        ]
+        assert [name for (name,) in transaction.all("SELECT run_id FROM runs ORDER BY id")] == ["r0", "r1", "r2", "r3"]
+        assert [number for (number,) in transaction.all("SELECT id FROM runs ORDER BY id")] == expected
+
+
+def test_the_counter_of_a_project_gives_no_number_twice(engine: Engine) -> None:
+    with engine.write() as transaction:
+        project = transaction.add("projects", row("a"))
+        other = transaction.add("projects", row("b"))
+    of_project = engine.of_project("a")
+    taken: list[int] = []
+
+    def take(transaction: Transaction, changes: int = 1) -> int:
+        first = transaction.next_seq(project, changes, documents=changes)
+        return first + changes - 1
+
+    def take_in_vain(transaction: Transaction) -> None:
+        with transaction.savepoint():
+            take(transaction, 2)
+            raise ZeroDivisionError
+
+    for _ in range(2):
+        with of_project.write() as transaction:
+            before = transaction.one("SELECT seq FROM projects WHERE id = :id", {"id": project})
+            assert before is not None
+            taken += [take(transaction), take(transaction, 3)]
+            with pytest.raises(ZeroDivisionError):
+                take_in_vain(transaction)
+            taken.append(take(transaction))
+            assert taken[-3] == before[0] + 1
+            assert transaction.next_seq(other) == transaction.next_seq(other) - 1
+    assert taken == sorted({*taken})
+    with engine.read() as transaction:
+        kept = transaction.one("SELECT seq, documents FROM projects WHERE id = :id", {"id": project})
+    assert kept == (taken[-1], 10)
 
 
 def test_a_write_reads_what_it_wrote_itself(engine: Engine) -> None:

@@ -24,9 +24,7 @@ TABLES = ("blobs", "conversation_files", "conversation_folders", "conversation_t
 
 def insert(transaction: Transaction, table: str, **values: object) -> int:
     """Insert a row below all rules, and return its number."""
-    columns = ", ".join(values)
-    places = ", ".join(f":{name}" for name in values)
-    return transaction.insert(f"INSERT INTO {table} ({columns}) VALUES ({places})", values)
+    return transaction.add(table, values)
 
 
 @pytest.fixture

@@ -181,7 +181,7 @@ class Conversations:
                     "answered": result.answer_tokens,
                     "now": now,
                     "expires": work.retention.expires_at(now, work.retention.conversations_hours),
-                    "seq": projects.next_seq(transaction, conversation.project_id),
+                    "seq": transaction.next_seq(conversation.project_id),
                     "id": conversation.id,
                     "token": conversation.lease.token,
                 },
@@ -378,12 +378,18 @@ def _caller(work: Workplace) -> str:
 
 
 def _begin(transaction: Transaction, project: Project, key: ConversationKey, now: int) -> int:
-    return transaction.insert(
-        """
-        INSERT INTO conversations (uid, seq, project_id, owner, assistant, session_id, created_at, updated_at)
-        VALUES (:uid, 0, :project, :owner, :assistant, :session, :now, :now)
-        """,
-        {**_values(project, key), "uid": os.urandom(16), "now": now},
+    return transaction.add(
+        "conversations",
+        {
+            "uid": os.urandom(16),
+            "seq": 0,
+            "project_id": project.id,
+            "owner": key.owner,
+            "assistant": key.assistant,
+            "session_id": key.conversation,
+            "created_at": now,
+            "updated_at": now,
+        },
     )
 
 

@@ -44,22 +44,12 @@ class Document:
     expires_at: int | None = None
 
 
-_INSERT = """
-    INSERT INTO documents
-        (seq, project_id, run_id, kind, item_id, type, agent_id, task_id, loop_id, segment, file, status, created_at,
-         expires_at)
-    VALUES
-        (:seq, :project, :run, :kind, :item, :type, :agent, :task, :loop, :segment, :file, :status, :created,
-         :expires)
-"""
-
-
 _RENEW = """
     UPDATE documents
-    SET seq = :seq, project_id = :project, run_id = :run, type = :type, agent_id = :agent, task_id = :task,
-        loop_id = :loop, segment = :segment, file = :file, status = :status, created_at = :created,
-        expires_at = :expires
-    WHERE kind = :kind AND item_id = :item
+    SET seq = :seq, project_id = :project_id, run_id = :run_id, type = :type, agent_id = :agent_id, task_id = :task_id,
+        loop_id = :loop_id, segment = :segment, file = :file, status = :status, created_at = :created_at,
+        expires_at = :expires_at
+    WHERE kind = :kind AND item_id = :item_id
     RETURNING id
 """
 
@@ -85,28 +75,28 @@ def renew(transaction: Transaction, document: Document) -> None:
 
 
 def _insert(transaction: Transaction, values: dict[str, object], *, is_counted: bool = False) -> int:
-    number = transaction.insert(_INSERT, values)
+    number = transaction.add("documents", values)
     if not is_counted:
-        transaction.run(_COUNT, {"n": 1, "project": values["project"]})
+        transaction.run(_COUNT, {"n": 1, "project": values["project_id"]})
     return number
 
 
 def _values(document: Document) -> dict[str, object]:
     return {
         "seq": document.seq,
-        "project": document.project_id,
-        "run": document.run_id,
+        "project_id": document.project_id,
+        "run_id": document.run_id,
         "kind": document.kind.number,
-        "item": document.item_id,
+        "item_id": document.item_id,
         "type": document.type,
-        "agent": document.agent_id,
-        "task": document.task_id,
-        "loop": document.loop_id,
+        "agent_id": document.agent_id,
+        "task_id": document.task_id,
+        "loop_id": document.loop_id,
         "segment": segment_of(document.task_id, document.loop_id),
         "file": document.file,
         "status": document.status,
-        "created": document.created_at,
-        "expires": document.expires_at,
+        "created_at": document.created_at,
+        "expires_at": document.expires_at,
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from satchel.base.errors import StoreDamaged
 from satchel.base.records import dataclass, field, replace
@@ -206,9 +206,12 @@ def rank(
     bonus: dict[int, float] = {}
     if query.is_question and query.condition is None:
         best = heapq.nlargest(_WITH_SURROUNDINGS, totals, key=lambda document: (totals[document], document))
+        agents = transaction.ask(
+            "SELECT id, folded FROM agents WHERE project_id = :project", {"project": scope.project_id}
+        )
         places, rows = _surroundings(transaction, best, scope)
         evidence = scoring.with_surroundings(scores, places)
-        authors = _authors_named(transaction, scope.project_id, query.terms)
+        authors = _authors_named(agents.all(), query.terms)
         for document, shares in evidence.items():
             total = sum(shares)
             # what only time holds together would be lifted whatever it says
@@ -368,11 +371,10 @@ def _put_back(transaction: Transaction, scope: Scope, found: Sequence[int]) -> t
     return {number: status for number, status in rows if status}, {number for number, status in rows if not status}
 
 
-def _authors_named(transaction: Transaction, project_id: int, terms: Sequence[Term]) -> frozenset[int]:
-    """Return the agents whose whole name is among the words of the query."""
+def _authors_named(agents: Iterable[Row], terms: Sequence[Term]) -> frozenset[int]:
+    """Return which agents have their whole name among the words of the query."""
     words = {word for term in terms for word in term.words}
-    rows = transaction.all("SELECT id, folded FROM agents WHERE project_id = :project", {"project": project_id})
-    return frozenset(number for number, name in rows if (parts := WORD.findall(name)) and words.issuperset(parts))
+    return frozenset(number for number, name in agents if (parts := WORD.findall(name)) and words.issuperset(parts))
 
 
 def _neighbour(sign: str, direction: str, distance: int) -> str:

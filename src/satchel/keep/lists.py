@@ -18,7 +18,7 @@ from satchel.keep import projects, runs
 from satchel.keep.common_filters import COMMON
 from satchel.keep.listing import Asked, Item, Listing, View, hidden_note
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Rows, Transaction, set_of
 
 PageT = TypeVar("PageT", bound=KeptPage[Any])
 
@@ -160,12 +160,11 @@ def _list(view: View, listing: Listing[Item]) -> tuple[tuple[Item, ...], int]:
     if planned is not None:
         return _load(view, listing, planned[0]), planned[1]
     asked, where = view.asked, view.all_conditions
-    row = view.transaction.one(f"SELECT count(*) FROM {listing.table} WHERE {where}", view.values)
-    assert row is not None
+    counted = view.transaction.ask(f"SELECT count(*) FROM {listing.table} WHERE {where}", view.values)
     if listing.finish is not None:
         listing.finish(view, where)
     if not asked.limit:
-        return (), int(row[0])
+        return (), _total(counted)
     order = listing.order(asked).sql
     # what is joined is read of the page alone: the last page of 100,000 notes takes 9 ms, and 32 where all is joined
     page = f"SELECT {listing.alias}.id FROM {listing.table} WHERE {where} ORDER BY {order} LIMIT :limit OFFSET :offset"
@@ -173,7 +172,13 @@ def _list(view: View, listing: Listing[Item]) -> tuple[tuple[Item, ...], int]:
         f"SELECT {listing.columns} FROM {listing.source} WHERE {listing.alias}.id IN ({page}) ORDER BY {order}",
         {**view.values, "limit": asked.limit, "offset": asked.offset},
     )
-    return listing.make(view, rows), int(row[0])
+    return listing.make(view, rows), _total(counted)
+
+
+def _total(counted: Rows) -> int:
+    row = counted.one()
+    assert row is not None
+    return int(row[0])
 
 
 def _texts_of(listing: Listing[Item], transaction: Transaction, documents_of: Sequence[int]) -> dict[int, str]:

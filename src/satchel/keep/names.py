@@ -58,7 +58,7 @@ class Agents(Service):
             if role is not None:
                 transaction.run(
                     "UPDATE agents SET role = :role, seq = :seq WHERE id = :id AND role IS DISTINCT FROM :role",
-                    {"role": role, "id": agent, "seq": projects.next_seq(transaction, project.id)},
+                    {"role": role, "id": agent, "seq": transaction.next_seq(project.id)},
                 )
             row = transaction.one(f"{_AGENT} WHERE id = :id", {"id": agent})
         assert row is not None
@@ -104,7 +104,7 @@ def ensure_agent(
     elif acts and not known[2]:
         transaction.run(
             "UPDATE agents SET has_acted = 1, seq = :seq WHERE id = :id",
-            {"seq": projects.next_seq(transaction, project_id), "id": known[0]},
+            {"seq": transaction.next_seq(project_id), "id": known[0]},
         )
     agent = transaction.memo[key] = int(known[0]), str(known[1])
     return agent
@@ -114,7 +114,7 @@ def _named_row(transaction: Transaction, project_id: int, name: str, now: int) -
     """Return what is recorded of a name when it is used first, by the columns that all names have."""
     return {
         "uid": os.urandom(16),
-        "seq": projects.next_seq(transaction, project_id),
+        "seq": transaction.next_seq(project_id),
         "project_id": project_id,
         "name": name,
         "folded": fold(name),
@@ -345,7 +345,7 @@ def ensure_file(transaction: Transaction, project_id: int, path: str, now: int) 
         "files",
         {
             "uid": os.urandom(16),
-            "seq": projects.next_seq(transaction, project_id),
+            "seq": transaction.next_seq(project_id),
             "project_id": project_id,
             "path": path,
             "created_at": now,

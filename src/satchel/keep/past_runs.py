@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from satchel.base.records import dataclass
 from satchel.keep import runs
-from satchel.keep.projects import next_seq
 from satchel.store.transaction import Transaction
 
 
@@ -51,7 +50,7 @@ def upsert(transaction: Transaction, project_id: int, past: PastRun) -> int:
         "runs",
         {
             "uid": past.uid,
-            "seq": next_seq(transaction, project_id),
+            "seq": transaction.next_seq(project_id),
             "project_id": project_id,
             "run_id": past.run_id,
             "title": past.title,
@@ -74,7 +73,7 @@ def bring_up_to_date(transaction: Transaction, project_id: int, number: int, pas
             "title": past.title,
             "status": runs.STATUSES.index(past.status) + 1,
             "ended": past.ended_at,
-            "seq": next_seq(transaction, project_id),
+            "seq": transaction.next_seq(project_id),
             "id": number,
             "project": project_id,
         },

@@ -185,24 +185,6 @@ def _seed(transaction: Transaction, table: str, names: Sequence[str], project_id
     )
 
 
-def next_seq(transaction: Transaction, project_id: int, changes: int = 1, *, documents: int = 0) -> int:
-    """Take the next numbers of the project's change counter.
-
-    Args:
-        changes: how many are needed, at least 1.
-        documents: how many search documents the project gets with them, which are counted by the same statement.
-
-    Returns:
-        The first of them; the others follow.
-    """
-    counted = f", documents = documents + {int(documents)}" if documents else ""
-    row = transaction.one(
-        f"UPDATE projects SET seq = seq + :n{counted} WHERE id = :id RETURNING seq", {"n": changes, "id": project_id}
-    )
-    assert row is not None
-    return int(row[0]) - changes + 1
-
-
 def _may_have_moved(project: Project, workplace: Workplace, root: str) -> bool:
     """Whether a project of another root is this one: the store came along with the folder, or the name is the same."""
     if project.root is None:

@@ -168,7 +168,7 @@ class Runs(Service):
                 {
                     "status": STATUSES.index(status) + 1,
                     "now": now,
-                    "seq": projects.next_seq(transaction, project.id),
+                    "seq": transaction.next_seq(project.id),
                     "id": choice.id,
                 },
             )
@@ -337,7 +337,7 @@ def _insert(transaction: Transaction, project_id: int, name: str, now: int, furt
         "runs",
         {
             "uid": os.urandom(16),
-            "seq": projects.next_seq(transaction, project_id),
+            "seq": transaction.next_seq(project_id),
             "project_id": project_id,
             "run_id": name,
             "created_at": now,

@@ -66,19 +66,11 @@ class SqliteTransaction:
         self.connection.execute(sql, parameters)
         return self.connection.changes()
 
-    def insert(self, sql: str, parameters: Parameters | None = None) -> int:
-        """Run one INSERT of one row and return the number it got.
-
-        For rows written beside a full-text index: measured, a RETURNING clause makes the index write out every row by
-        itself, which doubles the cost of a batch.
-        """
-        self._check()
-        self.connection.execute(sql, parameters)
-        return self.connection.last_insert_rowid()
-
     def add(self, table: str, row: Parameters) -> int:
-        """Insert one row, given by its columns, and return the number it got; see :meth:`insert`."""
+        """Insert one row, given by its columns, and return the number it got."""
         self._check()
+        # no RETURNING: measured, beside a full-text index it makes that write out every row by itself, which doubles
+        # the cost of a batch
         self.connection.execute(_insertion(table, tuple(row)), row)
         return self.connection.last_insert_rowid()
 
@@ -120,6 +112,23 @@ class SqliteTransaction:
         self.left_out += left_out
         return rows
 
+    def ask(self, sql: str, parameters: Parameters | None = None) -> ReadRows:
+        """Run one statement and keep its rows for who asks."""
+        return ReadRows(self.all(sql, parameters))
+
+    def next_seq(self, project_id: int, changes: int = 1, *, documents: int = 0) -> int:
+        """Take the next numbers of a project's change counter; see :class:`satchel.store.transaction.Transaction`."""
+        counted = f", documents = documents + {int(documents)}" if documents else ""
+        row = self.one(
+            f"UPDATE projects SET seq = seq + :n{counted} WHERE id = :id RETURNING seq",
+            {"n": changes, "id": project_id},
+        )
+        assert row is not None
+        return int(row[0]) - changes + 1
+
+    def expect(self, **rows: int) -> None:
+        """Do nothing: a row says its number when it is inserted."""
+
     def reserve(self, table: str, count: int) -> Sequence[int]:
         """Return the numbers, in order, that as many new rows of a table are inserted with next."""
         row = self.one("SELECT seq FROM sqlite_sequence WHERE name = :table", {"table": table})
@@ -154,6 +163,23 @@ class SqliteTransaction:
             raise Interrupted("the time is over", "Ask for less at once")
         if self.forks != forks.generation:
             raise forks.refusal()
+
+
+class ReadRows:
+    """The rows of a statement."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: list[Row]) -> None:
+        self._rows = rows
+
+    def all(self) -> list[Row]:
+        """Return them."""
+        return self._rows
+
+    def one(self) -> Row | None:
+        """Return the first one, or None."""
+        return self._rows[0] if self._rows else None
 
 
 class SqliteRunning(Running[SqliteTransaction]):

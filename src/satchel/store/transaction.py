@@ -31,6 +31,16 @@ class RuleBroken(Exception):
     """What was written in a savepoint is against a rule of its table; the savepoint was rolled back."""
 
 
+class Rows(Protocol):
+    """What a statement has found; it is read within its transaction."""
+
+    def all(self) -> list[Row]:
+        """Return its rows; see :meth:`Transaction.all`."""
+
+    def one(self) -> Row | None:
+        """Return its first row, or None."""
+
+
 class Transaction(Protocol):
     """The statements of one transaction, with ``:name`` parameters. Rows are tuples.
 
@@ -57,9 +67,6 @@ class Transaction(Protocol):
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
         """Run one statement and return how many rows it changed."""
 
-    def insert(self, sql: str, parameters: Parameters | None = None) -> int:
-        """Run one INSERT of one row and return the number it got."""
-
     def add(self, table: str, row: Parameters) -> int:
         """Insert one row, given by its columns, and return the number it got."""
 
@@ -74,6 +81,23 @@ class Transaction(Protocol):
 
     def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
         """Run one statement and return its rows, but for those with text that is none; see :attr:`left_out`."""
+
+    def ask(self, sql: str, parameters: Parameters | None = None) -> Rows:
+        """Run one statement whose rows are read later; an engine may send it together with the next ones."""
+
+    def next_seq(self, project_id: int, changes: int = 1, *, documents: int = 0) -> int:
+        """Take the next numbers of a project's change counter.
+
+        Args:
+            changes: how many are needed, at least 1.
+            documents: how many search documents the project gets with them, which are counted by the same statement.
+
+        Returns:
+            The first of them; the others follow.
+        """
+
+    def expect(self, **rows: int) -> None:
+        """Say how many rows will be added to tables, by their names: an engine may ask for their numbers ahead."""
 
     def reserve(self, table: str, count: int) -> Sequence[int]:
         """Return the numbers, in order, that as many new rows of a table are inserted with next."""

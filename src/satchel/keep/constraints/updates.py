@@ -15,7 +15,7 @@ from satchel.find.kind import Kind
 from satchel.keep import names
 from satchel.keep.constraints.records import ACTIVE, COLUMNS, INACTIVE, SOURCE, Constraint, constraint_of
 from satchel.keep.corrections import log
-from satchel.keep.projects import Workplace, next_seq
+from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content
 from satchel.store.transaction import Transaction, set_of
 
@@ -78,7 +78,7 @@ def insert(
         layer = names.ensure_layer(transaction, workplace, project_id, new.layer, now)
     category, category_name = names.ensure_name(transaction, "categories", project_id, new.category, now)
     tags = [names.ensure_name(transaction, "tags", project_id, tag, now) for tag in new.tags]
-    seq = next_seq(transaction, project_id)
+    seq = transaction.next_seq(project_id)
     number = transaction.add(
         "constraints",
         {
@@ -141,7 +141,7 @@ def end(
     Args:
         now: since when, in milliseconds UTC.
     """
-    seq = next_seq(transaction, project_id)
+    seq = transaction.next_seq(project_id)
     transaction.run(
         """
         UPDATE constraints
@@ -155,7 +155,7 @@ def end(
 
 def revive(transaction: Transaction, project_id: int, number: int) -> None:
     """Record that a constraint holds again."""
-    seq = next_seq(transaction, project_id)
+    seq = transaction.next_seq(project_id)
     transaction.run(
         """
         UPDATE constraints SET active = 1, reason = NULL, deactivated_by = NULL, deactivated_at = NULL, seq = :seq

@@ -11,7 +11,6 @@ from satchel.base.text import shortened
 from satchel.base.vocabulary import HUMAN
 from satchel.find.kind import Kind
 from satchel.keep.names import is_persons
-from satchel.keep.projects import next_seq
 from satchel.store.transaction import Transaction, set_of
 
 SUPERSEDED, RETRACTED, CONFIRMED = 1, 2, 3
@@ -81,7 +80,7 @@ def record(
         "corrections",
         {
             "uid": os.urandom(16),
-            "seq": next_seq(transaction, project_id),
+            "seq": transaction.next_seq(project_id),
             "project_id": project_id,
             "action": action,
             "item_kind": item[0].number,
@@ -123,7 +122,7 @@ def take_back(transaction: Transaction, project_id: int, number: int, now: int) 
     """Record that a correction stands no more since now, in milliseconds UTC."""
     transaction.run(
         "UPDATE corrections SET undone_at = :now, seq = :seq WHERE id = :id",
-        {"now": now, "id": number, "seq": next_seq(transaction, project_id)},
+        {"now": now, "id": number, "seq": transaction.next_seq(project_id)},
     )
 
 

@@ -11,7 +11,6 @@ from satchel.find.documents import Document
 from satchel.find.kind import Kind
 from satchel.keep.decisions.records import Value
 from satchel.keep.decisions.state import COLUMNS, SOURCE, Current, Named, State, currents
-from satchel.keep.projects import next_seq
 from satchel.store.transaction import Transaction, set_of
 
 _PROJECT, _LAYER, _TAG, _SCOPE = 0, 1, 2, 3
@@ -36,7 +35,7 @@ def create(
         bands: what :func:`bands_of` gives, where it is known already.
     """
     uid = uid or os.urandom(16)
-    seq = next_seq(transaction, project_id)
+    seq = transaction.next_seq(project_id)
     number = transaction.add(
         "decisions",
         {
@@ -76,7 +75,7 @@ def change(
         at: when it is changed, in milliseconds UTC.
         uid: 16 bytes, of the state before as a part of the history; None takes random ones.
     """
-    seq = next_seq(transaction, project_id, 2) + 1
+    seq = transaction.next_seq(project_id, 2) + 1
     old = before.state
     transaction.add(
         "decision_history",

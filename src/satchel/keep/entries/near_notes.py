@@ -75,21 +75,20 @@ def look(transaction: Transaction, project_id: int, entry: Prepared) -> Look:
     bands = _bands(project_id, entry.content)
     if not bands.recorded:
         return NO_LOOK
-    fresh = transaction.all(
+    fresh = transaction.ask(
         _FRESH,
         {"project": project_id, "kind": _KIND, "mark": likeness.mark("reached", project_id), "type": entry.type},
     )
+    recorded, values = likeness.look_up(Kind.ENTRY, bands, _COMPARED, _OF_BAND)
+    like = transaction.ask(_among(recorded), {**values, "project": project_id, "type": entry.type})
     sought, late = set(bands.sought), {}
     runs: dict[int, int] = {}
     texts: dict[int, str] = {}
-    for number, content, run, is_like in fresh:
+    for number, content, run, is_like in fresh.all():
         late[number] = _bands(project_id, content).recorded
         if is_like and not sought.isdisjoint(late[number]):
             runs[number], texts[number] = run, content
-    recorded, values = likeness.look_up(Kind.ENTRY, bands, _COMPARED, _OF_BAND)
-    for number, content, run in transaction.all(
-        _among(recorded), {**values, "project": project_id, "type": entry.type}
-    ):
+    for number, content, run in like.all():
         runs[number], texts[number] = run, content
     if entry.supersedes is not None:
         texts.pop(entry.supersedes, None)

@@ -125,15 +125,15 @@ class Entries:
             actor = acting(transaction, work, project.id, agent, now, task_id=_last_task(prepared))
             person = is_by_person(work, agent)
             writer = Writer(project.id, run.id, actor.number, now, actor.session, person)
+            transaction.expect(context=len(prepared), documents=len(prepared))
+            said = Sightings(transaction, writer, prepared)
             duplicates = {} if self._find_duplicates is None else self._find_duplicates(transaction, writer, prepared)
             kept = {
                 place: _load(transaction, one.entry, (one.note,))
                 for place, one in duplicates.items()
                 if one.entry is not None
             }
-            said = Sightings(
-                transaction, writer, {place: one for place, one in enumerate(prepared) if place not in kept}
-            )
+            said.read(kept.keys())
             for place, known in said.known.items():
                 kept[place] = _seen(transaction, writer, known, prepared[place])
             places = [place for place in range(len(prepared)) if place not in kept and place not in said.first]

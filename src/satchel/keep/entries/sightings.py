@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from satchel.base.records import replace
 from satchel.find.kind import Kind
@@ -44,7 +44,7 @@ def key_of(
 
 
 class Sightings:
-    """What of several new notes is kept already.
+    """What of several new notes is kept already; :meth:`read` finds it.
 
     Attributes:
         keys: of each new note, by its place, what :func:`key_of` gives.
@@ -53,34 +53,41 @@ class Sightings:
         ended: by the places of new notes the newest that said the same, and holds no more.
     """
 
-    def __init__(self, transaction: Transaction, writer: Writer, entries: Mapping[int, Prepared]) -> None:
+    def __init__(self, transaction: Transaction, writer: Writer, entries: Sequence[Prepared]) -> None:
         """Look for them, with one statement.
 
         Args:
-            entries: new notes by their places; what replaces another is never taken for it.
+            entries: new notes; what replaces another is never taken for it.
         """
-        self.keys = {
-            place: key_of(one.type, one.content, one.file, one.line, one.loop_id, writer.agent)
-            for place, one in entries.items()
-        }
+        self.keys = [key_of(one.type, one.content, one.file, one.line, one.loop_id, writer.agent) for one in entries]
         self.known: dict[int, int] = {}
         self.first: dict[int, int] = {}
         self.ended: dict[int, int] = {}
-        keys = {place: key for place, key in self.keys.items() if entries[place].supersedes is None}
+        self._compared = {
+            place: key
+            for place, (key, one) in enumerate(zip(self.keys, entries, strict=True))
+            if key is not None and one.supersedes is None
+        }
         # bound, so that the statement of a single note is prepared once: that takes five times as long as the look
-        wanted = {f"said{place}": key for place, key in enumerate({*keys.values()} - {None})}
-        if not wanted:
-            return
-        rows = transaction.all(
+        wanted = {f"said{place}": key for place, key in enumerate({*self._compared.values()})}
+        self._found = wanted and transaction.ask(
             "SELECT id, said, superseded_by IS NULL FROM context "
             f"WHERE project_id = :project AND said IN (:{', :'.join(wanted)}) ORDER BY id",
             {"project": writer.project_id, **wanted},
         )
+
+    def read(self, kept: Container[int]) -> None:
+        """Find what is kept already.
+
+        Args:
+            kept: the places of those that are kept for another reason.
+        """
+        rows = self._found.all() if self._found else ()
         live = {said: number for number, said, is_live in reversed(rows) if is_live}
         over = {said: number for number, said, is_live in rows if not is_live}
         places: dict[int, int] = {}
-        for place, key in keys.items():
-            if key is None:
+        for place, key in self._compared.items():
+            if place in kept:
                 continue
             if key in live:
                 self.known[place] = live[key]

@@ -26,7 +26,7 @@ from satchel.keep.entries.records import (
 )
 from satchel.keep.names import check_identifier
 from satchel.keep.paths import check_lines
-from satchel.keep.projects import Workplace, next_seq
+from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_size, map_texts, storable, storable_json, to_json
 from satchel.store.transaction import Transaction
 
@@ -110,15 +110,6 @@ def storable_content(entry_type: str, content: object, limit: int) -> tuple[str,
     return text, notes
 
 
-_INSERT = """
-    INSERT INTO context
-        (uid, seq, project_id, run_id, type, content, task_id, loop_id, file, line, said, last_line, agent_id,
-        created_at, session_id)
-    VALUES
-        (:uid, :seq, :project, :run, :type, :content, :task, :loop, :file, :line, :said, :last, :agent, :now, :session)
-"""
-
-
 def insert(
     transaction: Transaction, writer: Writer, entries: Sequence[Prepared], said: Sequence[int | None]
 ) -> list[tuple[int, bytes, int]]:
@@ -135,7 +126,7 @@ def insert(
     """
     project_id, run, agent, now = writer.project_id, writer.run, writer.agent, writer.now
     corrector = log.Corrector(agent, writer.session, writer.is_person, now)
-    first = next_seq(transaction, project_id, len(entries), documents=len(entries))
+    first = transaction.next_seq(project_id, len(entries), documents=len(entries))
     kept: list[tuple[int, bytes, int]] = []
     random = os.urandom(16 * len(entries))
     for seq, (entry, key) in enumerate(zip(entries, said, strict=True), first):
@@ -146,24 +137,24 @@ def insert(
             replaced = [*replaced, *({entry.supersedes} - set(replaced))]
         if entry.type == CODEBASE_ANALYSIS and replaced:
             _step_aside(transaction, replaced[0])
-        number = transaction.insert(
-            _INSERT,
+        number = transaction.add(
+            Kind.ENTRY.table,
             {
                 "uid": uid,
                 "seq": seq,
-                "project": project_id,
-                "run": run,
+                "project_id": project_id,
+                "run_id": run,
                 "type": entry.type,
                 "content": entry.content,
-                "task": entry.task_id,
-                "loop": entry.loop_id,
+                "task_id": entry.task_id,
+                "loop_id": entry.loop_id,
                 "file": entry.file,
                 "line": entry.line,
                 "said": key,
-                "last": entry.last_line,
-                "agent": agent,
-                "now": now,
-                "session": writer.session,
+                "last_line": entry.last_line,
+                "agent_id": agent,
+                "created_at": now,
+                "session_id": writer.session,
             },
         )
         if entry.cited is not None:
@@ -376,7 +367,7 @@ def _step_aside(transaction: Transaction, number: int) -> None:
 
 def _mark(transaction: Transaction, project_id: int, changed: Sequence[int], by: int | None) -> None:
     """Record that entries were superseded, or with None that they live again; each is a change of its own."""
-    first = next_seq(transaction, project_id, len(changed))
+    first = transaction.next_seq(project_id, len(changed))
     changes = list(zip(changed, range(first, first + len(changed)), strict=True))
     transaction.many(
         "UPDATE context SET superseded_by = :by, seq = :seq WHERE id = :id",

@@ -12,7 +12,6 @@ from satchel.find.documents import Document
 from satchel.find.kind import Kind
 from satchel.keep import names, paths
 from satchel.keep.files.records import CHANGES, FileChange
-from satchel.keep.projects import next_seq
 from satchel.store.transaction import Row, Transaction, set_of
 
 COLUMNS = """
@@ -64,7 +63,7 @@ def insert(transaction: Transaction, new: NewChange) -> tuple[int, bytes, int]:
     """Store an edit with its document, and return its number, uid and seq."""
     uid = new.uid or os.urandom(16)
     file = names.ensure_file(transaction, new.project_id, new.file, new.created_at)
-    seq = next_seq(transaction, new.project_id)
+    seq = transaction.next_seq(new.project_id)
     number = transaction.add(
         "file_changes",
         {
@@ -133,7 +132,7 @@ def renew(transaction: Transaction, new: NewChange, since: int) -> bool:
         {
             "now": new.created_at,
             "expires": new.expires_at,
-            "seq": next_seq(transaction, new.project_id),
+            "seq": transaction.next_seq(new.project_id),
             "id": row[0],
         },
     )

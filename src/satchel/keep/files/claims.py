@@ -15,7 +15,7 @@ from satchel.keep.expiry import end_claims
 from satchel.keep.files.places import Place, clashing
 from satchel.keep.files.presence import is_anything_claimed
 from satchel.keep.files.records import Claim, Claimed
-from satchel.keep.projects import Project, next_seq
+from satchel.keep.projects import Project
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Row, Transaction, set_of
 
@@ -250,7 +250,7 @@ def grant(
     own = {held.place: held for held in sorted(mine, key=lambda held: held.session == holder.session)}
     _take_into_session(transaction, holder, mine, own)
     ended = {held.claim.id for held in seen.over}
-    first = next_seq(transaction, project_id, len(wanted))
+    first = transaction.next_seq(project_id, len(wanted))
     values: dict[str, object] = {
         "session_id": holder.session,
         "exclusive": int(terms.exclusive),

@@ -14,7 +14,6 @@ from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
-from satchel.keep.projects import next_seq
 from satchel.keep.texts import check_json, check_size, json_texts, map_texts, parse_json, storable_json, to_json
 from satchel.store.transaction import Transaction, set_of
 
@@ -127,7 +126,7 @@ def insert(
             own. An older message that arrives only now is kept from now on.
     """
     kept_from = now if kept_from is None else kept_from
-    uid, seq = uid or os.urandom(16), next_seq(transaction, project_id)
+    uid, seq = uid or os.urandom(16), transaction.next_seq(project_id)
     expires = retention.expires_at(kept_from, retention.unread_messages_hours)
     read_expires = min(expires, retention.expires_at(kept_from, retention.messages_hours))
     number = transaction.add(

@@ -20,7 +20,6 @@ from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.reading import Reading
 from satchel.keep.moving.states import Judgement, Source, State
 from satchel.keep.moving.verdicts import Outcome, Verdict
-from satchel.keep.projects import next_seq
 from satchel.keep.texts import storable_json
 from satchel.store.transaction import RuleBroken, set_of
 
@@ -236,7 +235,7 @@ class Batch:
         kind, transaction, project = self._kind, self._transaction, self._reading.project
         is_found = kind.documents is not None
         has_seq = kind.table not in _WITHOUT_SEQ
-        seq = next_seq(transaction, project, len(new), documents=len(new) if is_found else 0)
+        seq = transaction.next_seq(project, len(new), documents=len(new) if is_found else 0)
         numbers = transaction.reserve(kind.table, len(new))
         rows = []
         unresolved = []
@@ -414,7 +413,7 @@ class Batch:
         merged |= {field.kept_in for field in kind.fields if field.merge == FILL and row[field.kept_in] is None}
         columns = {name: value for name, value in row.items() if name not in merged}
         if kind.table not in _WITHOUT_SEQ:
-            columns["seq"] = next_seq(transaction, project)
+            columns["seq"] = transaction.next_seq(project)
         assigned = ", ".join(f'"{name}" = :{name}' for name in columns)
         transaction.run(
             f"UPDATE {kind.table} SET {assigned} WHERE id = :id",

@@ -27,7 +27,6 @@ from satchel.keep.moving.fields import (
     one_of,
 )
 from satchel.keep.moving.reading import Reading
-from satchel.keep.projects import next_seq
 
 
 def _show_value(value: str | float) -> str | int | float:
@@ -103,7 +102,7 @@ def _bring_together(reading: Reading, number: int, row: dict[str, Any], given: R
     is_whole = not states and in_order and revisions[-1] < row["revision"]
     every = new if is_whole else sorted([*states, *new], key=lambda one: (one["set_at"], one["revision"]))
     transaction.run("DELETE FROM decision_history WHERE decision_id = :id", {"id": number})
-    first = next_seq(transaction, reading.project, len(every))
+    first = transaction.next_seq(reading.project, len(every))
     for place, one in enumerate(every):
         revision = one["revision"] if is_whole else place + 1
         placed = {**one, "decision_id": number, "project_id": reading.project, "seq": first + place}

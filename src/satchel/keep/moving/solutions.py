@@ -23,7 +23,6 @@ from satchel.keep.moving.fields import (
 )
 from satchel.keep.moving.reading import Reading
 from satchel.keep.patterns.records import STATES
-from satchel.keep.projects import next_seq
 
 _CONFIRMATIONS = Part(
     "confirmations",
@@ -54,7 +53,7 @@ def _bring_together(reading: Reading, pattern: int, _row: dict[str, Any], given:
         confirmations = one.pop("confirmations", [])
         uid = one["uid"] if one["uid"] in known else by_text.get(fold(one["solution"]))
         if uid is None:
-            seq = next_seq(transaction, reading.project)
+            seq = transaction.next_seq(reading.project)
             placed = {**one, "seq": seq, "project_id": reading.project, "pattern_id": pattern}
             number = transaction.add("error_solutions", placed)
         else:
@@ -63,7 +62,7 @@ def _bring_together(reading: Reading, pattern: int, _row: dict[str, Any], given:
             if one["updated_at"] > updated:
                 said |= {name: one[name] for name in ("confidence", "state", "solution", "updated_at")}
             if said != {"confirmed": confirmed, "failed": failed}:
-                said["seq"] = next_seq(transaction, reading.project)
+                said["seq"] = transaction.next_seq(reading.project)
                 columns = ", ".join(f"{name} = :{name}" for name in said)
                 transaction.run(f"UPDATE error_solutions SET {columns} WHERE id = :id", {**said, "id": number})
         reading.add_rows(_CONFIRMATIONS, number, {}, confirmations)

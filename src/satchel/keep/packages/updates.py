@@ -23,7 +23,7 @@ from satchel.keep.packages.records import (
     priority_after,
     type_number,
 )
-from satchel.keep.projects import Workplace, next_seq
+from satchel.keep.projects import Workplace
 from satchel.keep.runs import RunChoice
 from satchel.keep.texts import check_content, check_short
 from satchel.store.transaction import Transaction, set_of
@@ -129,7 +129,7 @@ def insert(
     Returns:
         Its number.
     """
-    seq = next_seq(transaction, project_id)
+    seq = transaction.next_seq(project_id)
     number = transaction.add(
         "context_packages",
         {
@@ -179,7 +179,7 @@ def set_superseded(
     Args:
         now: when, in milliseconds UTC; None keeps the time of the change before.
     """
-    first = next_seq(transaction, project_id, len(numbers))
+    first = transaction.next_seq(project_id, len(numbers))
     changes = list(zip(numbers, range(first, first + len(numbers)), strict=True))
     transaction.many(
         """
@@ -199,7 +199,7 @@ def set_priority(transaction: Transaction, project_id: int, number: int, priorit
         priority: its number.
         now: the time in milliseconds UTC.
     """
-    seq = next_seq(transaction, project_id)
+    seq = transaction.next_seq(project_id)
     transaction.run(
         """
         UPDATE context_packages SET priority = :priority, seq = :seq, updated_at = :now

@@ -12,7 +12,6 @@ from satchel.keep.patterns import resigning, updates
 from satchel.keep.patterns.preparing import Prepared
 from satchel.keep.patterns.records import DEFAULT_TTL_DAYS
 from satchel.keep.patterns.signing import VERSION
-from satchel.keep.projects import next_seq
 from satchel.store.transaction import Row, Transaction
 
 _MEET = f"""
@@ -66,7 +65,7 @@ def meet(
         now: milliseconds UTC.
         agent, session: who reports.
     """
-    seq = next_seq(transaction, project_id)
+    seq = transaction.next_seq(project_id)
     values: dict[str, object] = {
         "seq": seq,
         "project": project_id,

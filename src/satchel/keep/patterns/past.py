@@ -5,7 +5,6 @@ from __future__ import annotations
 from satchel.base.clock import DAY_MS
 from satchel.base.records import dataclass
 from satchel.keep.patterns.records import ACTIVE, CONFIRMED, DEMOTED, FIRST
-from satchel.keep.projects import next_seq
 from satchel.store.transaction import Transaction
 
 
@@ -61,7 +60,7 @@ def add_seen(transaction: Transaction, project_id: int, number: int, seen: Seen)
             last_seen = CASE WHEN last_seen > :last THEN last_seen ELSE :last END
         WHERE id = :id AND project_id = :project
         """,
-        {**_values(project_id, number, seen), "seq": next_seq(transaction, project_id)},
+        {**_values(project_id, number, seen), "seq": transaction.next_seq(project_id)},
     )
 
 
@@ -86,7 +85,7 @@ def renew(
         """,
         {
             "times": occurrences,
-            "seq": next_seq(transaction, project_id),
+            "seq": transaction.next_seq(project_id),
             "last": last,
             "now": now,
             "days": days,
@@ -111,7 +110,7 @@ def set_solution(transaction: Transaction, project_id: int, number: int, past: P
         """,
         {
             "uid": uid,
-            "seq": next_seq(transaction, project_id),
+            "seq": transaction.next_seq(project_id),
             "text": past.text,
             "tenths": past.tenths,
             "state": past.state,

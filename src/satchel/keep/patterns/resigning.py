@@ -8,7 +8,6 @@ from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep.patterns.records import ACTIVE, CONFIRMED, DEMOTED, FIRST, LEAST, MOST, TENTATIVE
 from satchel.keep.patterns.signing import VERSION, signed
-from satchel.keep.projects import next_seq
 from satchel.store.transaction import Transaction
 
 AT_ONCE = 20
@@ -114,7 +113,7 @@ def merge(transaction: Transaction, project_id: int, kept: int, gone: int, now: 
         ) AS g
         WHERE id = :kept AND project_id = :project
         """,
-        {**values, "seq": next_seq(transaction, project_id)},
+        {**values, "seq": transaction.next_seq(project_id)},
     )
     texts = "SELECT id, solution FROM error_solutions WHERE project_id = :project AND pattern_id = :pattern ORDER BY id"
     there: dict[str, int] = {
@@ -169,7 +168,7 @@ def _merge_solutions(transaction: Transaction, project_id: int, kept: int, gone:
             "confirmed": confirmed + too,
             "failed": failed + against,
             "state": state,
-            "seq": next_seq(transaction, project_id),
+            "seq": transaction.next_seq(project_id),
             "now": now,
         },
     )

@@ -31,7 +31,6 @@ from satchel.keep.patterns.records import (
     solution_of,
     solutions_of,
 )
-from satchel.keep.projects import next_seq
 from satchel.keep.texts import Storable
 from satchel.store.transaction import Transaction, set_of
 
@@ -77,7 +76,7 @@ def solve(
         if not hear(transaction, project_id, same[0], agent, now, session=session, helped=True)[1]:
             return same[0], False, (f"{ref} says so already, and the same agent has confirmed it before",)
         return same[0], False, (f"{ref} says so already: it is confirmed",)
-    seq = next_seq(transaction, project_id)
+    seq = transaction.next_seq(project_id)
     number = transaction.add(
         "error_solutions",
         {
@@ -159,7 +158,7 @@ def hear(
         {"id": number, "agent": agent, "session": session, "helped": int(helped)},
     )
     if is_news:
-        seq = next_seq(transaction, project_id)
+        seq = transaction.next_seq(project_id)
         moved = transaction.one(f"{_CONFIRM if helped else _FAIL} RETURNING confidence", {**values, "seq": seq})
         assert moved is not None
         _touch(transaction, project_id, known[0], seq)
@@ -232,7 +231,7 @@ def delete_solution(transaction: Transaction, project_id: int, solution: Solutio
         "DELETE FROM error_solutions WHERE id = :id AND project_id = :project",
         {"id": solution.id, "project": project_id},
     )
-    _touch(transaction, project_id, solution.pattern_id, next_seq(transaction, project_id))
+    _touch(transaction, project_id, solution.pattern_id, transaction.next_seq(project_id))
     index(transaction, project_id, solution.pattern_id, is_new=False)
 
 

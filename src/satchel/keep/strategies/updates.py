@@ -14,7 +14,7 @@ from satchel.find.documents import Document
 from satchel.find.kind import Kind
 from satchel.keep import names
 from satchel.keep.corrections import log
-from satchel.keep.projects import Workplace, next_seq
+from satchel.keep.projects import Workplace
 from satchel.keep.strategies.records import COLUMNS, MAX_INSIGHT_CHARS, SOURCE, Strategy, strategy_of
 from satchel.keep.texts import check_short
 from satchel.store.transaction import Transaction, set_of
@@ -90,7 +90,7 @@ def insert(
     Returns:
         Its number.
     """
-    seq = next_seq(transaction, project_id)
+    seq = transaction.next_seq(project_id)
     number = transaction.add(
         "strategies",
         {
@@ -179,7 +179,7 @@ def count_outcome(transaction: Transaction, project_id: int, number: int, now: i
     Returns:
         Whether the project has such a one.
     """
-    seq = next_seq(transaction, project_id)
+    seq = transaction.next_seq(project_id)
     values = {"now": now, "seq": seq, "project": project_id, "id": number}
     row = transaction.one(_COUNT[helped], values)
     if row is None:
@@ -205,7 +205,7 @@ def check_replaceable(transaction: Transaction, project_id: int, number: int, by
 
 def set_superseded(transaction: Transaction, project_id: int, number: int, heir: int | None) -> None:
     """Record that a strategy was superseded, by itself where it was retracted, or with None that it is live again."""
-    seq = next_seq(transaction, project_id)
+    seq = transaction.next_seq(project_id)
     transaction.run(
         "UPDATE strategies SET superseded_by = :heir, seq = :seq WHERE project_id = :project AND id = :id",
         {"heir": heir, "seq": seq, "project": project_id, "id": number},
@@ -216,7 +216,7 @@ def set_superseded(transaction: Transaction, project_id: int, number: int, heir:
 
 def set_tried(transaction: Transaction, project_id: int, number: int, helped: int, last_seen: int) -> None:
     """Record how often a strategy helped elsewhere, and when it was last seen there, in milliseconds UTC."""
-    seq = next_seq(transaction, project_id)
+    seq = transaction.next_seq(project_id)
     transaction.run(
         """
         UPDATE strategies SET helped = :helped, last_seen = :seen, seq = :seq WHERE project_id = :project AND id = :id

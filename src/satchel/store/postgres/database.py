@@ -25,7 +25,7 @@ from satchel.store import forks
 from satchel.store.postgres import failures, types
 from satchel.store.postgres.address import Address
 from satchel.store.postgres.group import Turns
-from satchel.store.postgres.transaction import Statement
+from satchel.store.postgres.transaction import Counter
 from satchel.store.postgres.watched import WatchedConnection
 from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running
 from satchel.store.transaction import Row
@@ -66,9 +66,10 @@ class Shared:
         number: how many transactions there had been with it.
         memo_version: the version of the memo when it began; None where it works in the store as a whole.
         forgot: whether any of it has changed what others may have looked up.
+        counter: that of the project's changes; None where it works in the store as a whole.
     """
 
-    __slots__ = ("connection", "forgot", "mark", "memo_version", "number", "project")
+    __slots__ = ("connection", "counter", "forgot", "mark", "memo_version", "number", "project")
 
     def __init__(self, connection: WatchedConnection, project: str | None) -> None:
         self.connection = connection
@@ -77,6 +78,7 @@ class Shared:
         self.number = 0
         self.memo_version: int | None = None
         self.forgot = False
+        self.counter: Counter | None = None
 
 
 class _Alone(threading.local):
@@ -110,7 +112,7 @@ class Database:
         self.is_ready = False
         self.has_store = False
         self.commits = 0
-        self.without_id: frozenset[str] = frozenset()
+        self.sequences: dict[str, str] = {}
         self.lock = threading.RLock()
         self._idle_lock = threading.Lock()
         self._idle: deque[tuple[float, WatchedConnection]] = deque()
@@ -142,7 +144,7 @@ class Database:
         """The role that owns the store, for people."""
         return self.address.role or self.address.user or "the role that logs in"
 
-    def settings(self, wait_ms: int | None = None, version: int = 0) -> Statement:
+    def settings(self, wait_ms: int | None = None, version: int = 0) -> tuple[str, dict[str, str]]:
         """Return the statement that sets what holds for one transaction; PgBouncer passes it to no other.
 
         Args:

@@ -35,10 +35,10 @@ _OWN = (
 """What PostgreSQL alone has: SQLite tells by itself whether others have written."""
 
 _TABLES = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind IN ('r', 'v', 'm', 'p')"
-_WITHOUT_ID = f"""
-    {_TABLES} AND NOT EXISTS (
-        SELECT 1 FROM pg_attribute WHERE attrelid = pg_class.oid AND attname = 'id' AND NOT attisdropped
-    )
+_NUMBERED = """
+    SELECT c.relname, pg_get_serial_sequence(c.oid::regclass::text, 'id')
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE c.relnamespace = to_regnamespace(%s) AND c.relkind = 'r' AND a.attname = 'id' AND a.attidentity <> ''
 """
 _WRONG_COLLATION = """
     SELECT c.relname || '.' || a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
@@ -71,7 +71,7 @@ def make_ready(database: Database, *, writes: bool, migrates: bool) -> None:
                 version = SCHEMA_VERSION
             if version is not None:
                 _check_collations(connection, database)
-                database.without_id = tables_without_id(connection, database.address.schema)
+                database.sequences = numbered_tables(connection, database.address.schema)
         except psycopg.Error as error:
             raise database.explained(error) from error
     database.has_store = version is not None
@@ -92,9 +92,9 @@ def nothing_yet() -> Iterator[Transaction]:
         connection.close()
 
 
-def tables_without_id(connection: Connection[Row], schema: str) -> frozenset[str]:
-    """Return the tables of a schema whose rows have no number."""
-    return frozenset(str(row[0]) for row in connection.execute(_WITHOUT_ID, (schema,)).fetchall())
+def numbered_tables(connection: Connection[Row], schema: str) -> dict[str, str]:
+    """Return the tables of a schema whose rows get a number, each with the sequence that it comes from."""
+    return dict(connection.execute(_NUMBERED, (schema,)).fetchall())
 
 
 def _version(connection: Connection[Row], database: Database) -> int | None:

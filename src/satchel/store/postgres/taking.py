@@ -61,7 +61,7 @@ class PostgresTaker(Taker):
         self._database = database
         self._connection = connection
         self._schema = {"schema": database.address.schema}
-        self._without_id = migrations.tables_without_id(connection, database.address.schema)
+        self._sequences = migrations.numbered_tables(connection, database.address.schema)
 
     @contextmanager
     def _writing(self) -> Iterator[PostgresTransaction]:
@@ -78,7 +78,7 @@ class PostgresTaker(Taker):
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[PostgresTransaction]:
         transaction = PostgresTransaction(
-            self._connection, ((begin, None), self._database.settings()), without_id=self._without_id
+            self._connection, ((begin, None), self._database.settings()), sequences=self._sequences
         )
         try:
             yield transaction

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import count, groupby
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import psycopg
@@ -24,7 +26,47 @@ _MOST_WAITING = 500
 _CANCEL_SECONDS = 5.0
 _ROLLED_BACK = count()
 
+_NO_SEQUENCES: Mapping[str, str] = MappingProxyType({})
+
 Statement = tuple[str, Parameters | None]
+_Waiting = tuple[str, Parameters | None, "AwaitedRows | None"]
+
+
+class Counter:
+    """The change counter of the project whose row is locked.
+
+    Attributes:
+        project_id: whose.
+        seq: the number that was taken last.
+    """
+
+    __slots__ = ("project_id", "seq")
+
+    def __init__(self, project_id: int, seq: int) -> None:
+        self.project_id = project_id
+        self.seq = seq
+
+
+class AwaitedRows:
+    """What a statement has found, once it was sent."""
+
+    __slots__ = ("_transaction", "rows")
+
+    def __init__(self, transaction: PostgresTransaction) -> None:
+        self._transaction = transaction
+        self.rows: list[Row] | None = None
+
+    def all(self) -> list[Row]:
+        """Return its rows."""
+        if self.rows is None:
+            self._transaction.send_in_time()
+        assert self.rows is not None
+        return self.rows
+
+    def one(self) -> Row | None:
+        """Return its first row, or None."""
+        rows = self.all()
+        return rows[0] if rows else None
 
 
 class PostgresTransaction:
@@ -34,7 +76,8 @@ class PostgresTransaction:
         connection: it runs nothing else.
         begin: statements that go out together with the first one.
         memo: see below.
-        without_id: the tables whose rows have no number.
+        sequences: the tables whose rows have a number, each with the sequence that it comes from.
+        counter: that of the project whose row is locked, if one is.
 
     Attributes:
         memo: what earlier write transactions on this project looked up and nobody has changed since.
@@ -51,8 +94,11 @@ class PostgresTransaction:
     database: ClassVar[str] = "postgresql"
 
     __slots__ = (
+        "_counter",
+        "_expected",
+        "_numbers",
+        "_sequences",
         "_waiting",
-        "_without_id",
         "connection",
         "forgot",
         "forks",
@@ -70,7 +116,8 @@ class PostgresTransaction:
         connection: WatchedConnection,
         begin: Sequence[Statement] = (),
         memo: dict[Hashable, Any] | None = None,
-        without_id: frozenset[str] = frozenset(),
+        sequences: Mapping[str, str] = _NO_SEQUENCES,
+        counter: Counter | None = None,
     ) -> None:
         self.connection = connection
         self.memo = {} if memo is None else memo
@@ -82,8 +129,11 @@ class PostgresTransaction:
         self.is_shared = False
         self.has_begun = False
         self.forks = forks.generation
-        self._waiting: list[Statement] = list(begin)
-        self._without_id = without_id
+        self._waiting: list[_Waiting] = [(*one, None) for one in begin]
+        self._sequences = sequences
+        self._counter = counter
+        self._expected: AwaitedRows | None = None
+        self._numbers: dict[str, deque[int]] = {}
 
     def cancel(self) -> None:
         """End the statement that runs, unless others work in the same transaction."""
@@ -107,7 +157,7 @@ class PostgresTransaction:
     def later(self, sql: str, parameters: Parameters | None = None) -> None:
         """Send a statement, in psycopg's form, together with the next one."""
         self.has_begun = True
-        self._waiting.append((sql, parameters))
+        self._waiting.append((sql, parameters, None))
         if len(self._waiting) >= _MOST_WAITING:
             self.send()
 
@@ -115,22 +165,49 @@ class PostgresTransaction:
         """Run one statement and return how many rows it changed."""
         return self._ask(*prepared(sql, parameters)).rowcount
 
-    def insert(self, sql: str, parameters: Parameters | None = None) -> int:
-        """Run one INSERT of one row and return the number it got."""
-        row = self._ask(*prepared(f"{sql} RETURNING id", parameters)).fetchone()
-        assert row is not None
-        return int(row[0])
-
     def add(self, table: str, row: Parameters) -> int:
         """Insert one row, given by its columns, and return the number it got, 0 where it has none."""
-        sql = _insertion(table, tuple(row))
-        if table in self._without_id:
+        if table not in self._sequences:
             self._check()
-            self.later(sql, row)
+            self.later(_insertion(table, tuple(row)), row)
             return 0
-        found = self._ask(f"{sql} RETURNING id", row).fetchone()
+        if self._expected is not None:
+            (arrays,) = self._expected.all()
+            self._numbers = {table: deque(some) for table, some in zip(self._numbers, arrays, strict=True)}
+            self._expected = None
+        if self._numbers.get(table):
+            self._check()
+            numbered = {"id": self._numbers[table].popleft(), **row}
+            self.later(_insertion(table, tuple(numbered)), numbered)
+            return int(numbered["id"])
+        found = self._ask(f"{_insertion(table, tuple(row))} RETURNING id", row).fetchone()
         assert found is not None
         return int(found[0])
+
+    def expect(self, **rows: int) -> None:
+        """Ask, together with the next statement, for the numbers that rows of tables will get."""
+        arrays = (
+            f"ARRAY(SELECT nextval('{self._sequences[table]}') FROM generate_series(1, :{table}))" for table in rows
+        )
+        self._numbers = {table: deque() for table in rows}
+        self._expected = self.ask(f"SELECT {', '.join(arrays)}", rows)
+
+    def next_seq(self, project_id: int, changes: int = 1, *, documents: int = 0) -> int:
+        """Take the next numbers of a project's change counter; see :class:`satchel.store.transaction.Transaction`.
+
+        That of the project whose row is locked is known without asking.
+        """
+        values = {"id": project_id, "documents": documents}
+        counted = "documents = documents + :documents WHERE id = :id"
+        counter = self._counter
+        if counter is None or counter.project_id != project_id:
+            row = self.one(f"UPDATE projects SET seq = seq + :n, {counted} RETURNING seq", {**values, "n": changes})
+            assert row is not None
+            return int(row[0]) - changes + 1
+        counter.seq += changes
+        # the number itself: what is rolled back to a savepoint was counted here all the same
+        self.run(f"UPDATE projects SET seq = :seq, {counted}", {**values, "seq": counter.seq})
+        return counter.seq - changes + 1
 
     def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
         """Insert rows that are given by the same columns each."""
@@ -157,6 +234,13 @@ class PostgresTransaction:
         """Run one statement and return its rows."""
         return self._ask(*prepared(sql, parameters)).fetchall()
 
+    def ask(self, sql: str, parameters: Parameters | None = None) -> AwaitedRows:
+        """Run one statement, sent together with the next ones, whose rows are read later."""
+        self._check()
+        asked = AwaitedRows(self)
+        self._waiting.append((*prepared(sql, parameters), asked))
+        return asked
+
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         """Roll back what the block did, and nothing else, where it fails.
@@ -181,7 +265,8 @@ class PostgresTransaction:
     def roll_back_to(self, savepoint: str) -> None:
         """Undo what was done since a savepoint, and drop what was looked up: some of it may never have been."""
         self.memo.clear()
-        begin: Statement = (f"SAVEPOINT {savepoint}", None)
+        self._expected = None
+        begin = (f"SAVEPOINT {savepoint}", None, None)
         if begin in self._waiting:
             # nothing of it was sent; what waits before it stays
             last = len(self._waiting) - 1 - self._waiting[::-1].index(begin)
@@ -202,40 +287,54 @@ class PostgresTransaction:
         Returns:
             What the server says of the last one, such as ``COMMIT``; None where nothing was sent.
         """
-        statements = [*self._waiting, *last]
-        if not statements:
-            return None
-        *waiting, (sql, parameters) = statements
-        self._waiting = waiting
-        return self._send(sql, parameters).statusmessage
+        self._waiting += [(*one, None) for one in last]
+        return self._send().statusmessage if self._waiting else None
 
     def _ask(self, sql: str, parameters: Parameters | None) -> Cursor[Row]:
         self._check()
+        self._waiting.append((sql, parameters, None))
+        return self.send_in_time()
+
+    def send_in_time(self) -> Cursor[Row]:
+        """Send what waits, and return the cursor of the last statement; it ends when the time is over."""
         if self.is_out_of_time is None:
-            return self._send(sql, parameters)
+            return self._send()
         self.connection.look = self._look
         try:
-            return self._send(sql, parameters)
+            return self._send()
         except psycopg.errors.QueryCanceled:
             self._check()
             raise
         finally:
             self.connection.look = None
 
-    def _send(self, sql: str, parameters: Parameters | None) -> Cursor[Row]:
-        """Send a statement, behind what waits, in one round trip."""
+    def _send(self) -> Cursor[Row]:
+        """Send what waits in one round trip, and return the cursor of the last statement."""
         self.has_begun = True
-        if not self._waiting:
-            return self.connection.execute(sql, parameters)
-        statements, self._waiting = self._waiting, []
-        with self.connection.pipeline():
-            for before, alike in groupby(statements, itemgetter(0)):
-                given = [values for _, values in alike]
-                if len(given) == 1:
-                    self.connection.execute(before, given[0])
-                else:
-                    self.connection.cursor().executemany(before, [values or {} for values in given])
-            return self.connection.execute(sql, parameters)
+        (*before, (sql, parameters, asked)), self._waiting = self._waiting, []
+        if not before:
+            cursor = self.connection.execute(sql, parameters)
+        else:
+            with self.connection.pipeline():
+                found = [
+                    (asked_before, self._sent(text, [values for _, values, _ in alike]))
+                    for (text, asked_before), alike in groupby(before, itemgetter(0, 2))
+                ]
+                cursor = self.connection.execute(sql, parameters)
+            for asked_before, found_then in found:
+                if asked_before is not None:
+                    asked_before.rows = found_then.fetchall()
+        if asked is not None:
+            asked.rows = cursor.fetchall()
+        return cursor
+
+    def _sent(self, sql: str, given: Sequence[Parameters | None]) -> Cursor[Row]:
+        """Send one statement, once or several times."""
+        if len(given) == 1:
+            return self.connection.execute(sql, given[0])
+        cursor = self.connection.cursor()
+        cursor.executemany(sql, [values or {} for values in given])
+        return cursor
 
     def _look(self) -> None:
         if self.is_out_of_time is not None and self.is_out_of_time():
