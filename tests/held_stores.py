@@ -18,9 +18,8 @@ def held_by_another(satchel: Satchel) -> Iterator[None]:
 
         engine = satchel.workplace.engine
         assert isinstance(engine, PostgresEngine)
-        with engine.database.connect() as connection, connection.transaction():
-            connection.execute(*engine.database.settings())
-            connection.execute("SELECT 1 FROM projects FOR UPDATE")
+        with engine.database.connect() as connection:
+            connection.run_all(("BEGIN", None), engine.database.settings(), ("SELECT 1 FROM projects FOR UPDATE", None))
             yield
         return
     with closing(apsw.Connection(str(satchel.place.file))) as other:

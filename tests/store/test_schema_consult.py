@@ -10,10 +10,10 @@ import apsw
 import pytest
 
 from satchel.client import Satchel
-from satchel.find import documents
 from satchel.store import migrations
 from satchel.store.schema import MIGRATIONS
 from satchel.store.sqlite import SqliteEngine
+from satchel.store.sqlite_transaction import SqliteTransaction
 from satchel.store.transaction import Transaction
 
 OpenEngine = Callable[..., SqliteEngine]
@@ -33,7 +33,7 @@ def version_4(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as older:
         older.setattr(migrations, "MIGRATIONS", MIGRATIONS[:4])
         older.setattr(migrations, "SCHEMA_VERSION", 4)
-        older.setattr(documents, "_COUNT", "UPDATE projects SET seq = seq WHERE id = :project AND :n")
+        older.setattr(SqliteTransaction, "next_seq", lambda *_, **__: 1)  # projects counted no documents
         satchel = open_store()
         satchel.decisions.set("ttl", 300, rationale="alpha")
         satchel.close()

@@ -78,7 +78,7 @@ def insert(
         layer = names.ensure_layer(transaction, workplace, project_id, new.layer, now)
     category, category_name = names.ensure_name(transaction, "categories", project_id, new.category, now)
     tags = [names.ensure_name(transaction, "tags", project_id, tag, now) for tag in new.tags]
-    seq = transaction.next_seq(project_id)
+    seq = transaction.next_seq(project_id, documents=1)
     number = transaction.add(
         "constraints",
         {
@@ -102,6 +102,7 @@ def insert(
     documents.add(
         transaction,
         Document(Kind.CONSTRAINT, number, seq, project_id, None, text, now, agent_id=agent),
+        is_counted=True,
     )
     return number
 

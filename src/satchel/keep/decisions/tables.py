@@ -35,7 +35,7 @@ def create(
         bands: what :func:`bands_of` gives, where it is known already.
     """
     uid = uid or os.urandom(16)
-    seq = transaction.next_seq(project_id)
+    seq = transaction.next_seq(project_id, documents=1)
     number = transaction.add(
         "decisions",
         {
@@ -55,7 +55,7 @@ def create(
     _count(transaction, project_id, [(state, 1)])
     bands = bands_of(project_id, key, state.value) if bands is None else bands
     likeness.remember(transaction, Kind.DECISION, number, bands.recorded)
-    documents.add(transaction, _document(project_id, made))
+    documents.add(transaction, _document(project_id, made), is_counted=True)
     return made
 
 

@@ -63,7 +63,7 @@ def insert(transaction: Transaction, new: NewChange) -> tuple[int, bytes, int]:
     """Store an edit with its document, and return its number, uid and seq."""
     uid = new.uid or os.urandom(16)
     file = names.ensure_file(transaction, new.project_id, new.file, new.created_at)
-    seq = transaction.next_seq(new.project_id)
+    seq = transaction.next_seq(new.project_id, documents=1)
     number = transaction.add(
         "file_changes",
         {
@@ -96,6 +96,7 @@ def insert(transaction: Transaction, new: NewChange) -> tuple[int, bytes, int]:
             file=new.file,
             expires_at=new.expires_at,
         ),
+        is_counted=True,
     )
     return number, uid, seq
 

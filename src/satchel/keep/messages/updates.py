@@ -126,7 +126,7 @@ def insert(
             own. An older message that arrives only now is kept from now on.
     """
     kept_from = now if kept_from is None else kept_from
-    uid, seq = uid or os.urandom(16), transaction.next_seq(project_id)
+    uid, seq = uid or os.urandom(16), transaction.next_seq(project_id, documents=1)
     expires = retention.expires_at(kept_from, retention.unread_messages_hours)
     read_expires = min(expires, retention.expires_at(kept_from, retention.messages_hours))
     number = transaction.add(
@@ -162,6 +162,7 @@ def insert(
             agent_id=draft.sender_id,
             expires_at=expires,
         ),
+        is_counted=True,
     )
     return Stored(number, uid, seq, expires, read_expires)
 

@@ -129,7 +129,7 @@ def insert(
     Returns:
         Its number.
     """
-    seq = transaction.next_seq(project_id)
+    seq = transaction.next_seq(project_id, documents=1)
     number = transaction.add(
         "context_packages",
         {
@@ -167,6 +167,7 @@ def insert(
             task_id=new.task_id,
             file=new.path,
         ),
+        is_counted=True,
     )
     return number
 

@@ -90,7 +90,7 @@ def insert(
     Returns:
         Its number.
     """
-    seq = transaction.next_seq(project_id)
+    seq = transaction.next_seq(project_id, documents=1)
     number = transaction.add(
         "strategies",
         {
@@ -108,7 +108,8 @@ def insert(
     )
     likeness.remember(transaction, Kind.STRATEGY, number, bands_of(project_id, new.insight).recorded)
     text = _searchable(new.topic, new.insight, new.lang, new.framework)
-    documents.add(transaction, Document(Kind.STRATEGY, number, seq, project_id, None, text, now, agent_id=agent))
+    document = Document(Kind.STRATEGY, number, seq, project_id, None, text, now, agent_id=agent)
+    documents.add(transaction, document, is_counted=True)
     return number
 
 

@@ -123,11 +123,7 @@ class PostgresEngine:
         database = self.database
         connection = database.borrow(wait_ms / 1_000)
         try:
-            with connection.pipeline():
-                connection.execute("BEGIN")
-                connection.execute(*database.settings(wait_ms))
-                connection.execute(_PROBE)
-                connection.execute("COMMIT")
+            connection.run_all(("BEGIN", None), database.settings(wait_ms), (_PROBE, None), ("COMMIT", None))
         except psycopg.Error as error:
             raise database.explained(error) from error
         finally:
@@ -298,7 +294,7 @@ class PostgresEngine:
         with database.connect() as connection:
             try:
                 with connection.transaction():
-                    connection.execute(*database.settings())
+                    connection.run_all(database.settings())
                     connection.execute(f'DROP SCHEMA IF EXISTS "{database.address.schema}" CASCADE')
             except psycopg.Error as error:
                 raise database.explained(error) from error

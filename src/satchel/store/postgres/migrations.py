@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import psycopg
-from psycopg import Connection
 
 from satchel import __version__
 from satchel.base.errors import ReadOnly, Refused, StoreDamaged, StoreForeign
@@ -17,9 +16,10 @@ from satchel.store.failures import newer
 from satchel.store.postgres import failures
 from satchel.store.postgres.schema_index import INDEX_TABLES
 from satchel.store.schema import MIGRATIONS, SCHEMA_VERSION, STORE_TABLES
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
+    from satchel.store.postgres.connection import StoreConnection
     from satchel.store.postgres.database import Database
 
 _OWN = (
@@ -35,11 +35,13 @@ _OWN = (
 """What PostgreSQL alone has: SQLite tells by itself whether others have written."""
 
 _TABLES = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind IN ('r', 'v', 'm', 'p')"
-_NUMBERED = """
-    SELECT c.relname, pg_get_serial_sequence(c.oid::regclass::text, 'id')
-    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-    WHERE c.relnamespace = to_regnamespace(%s) AND c.relkind = 'r' AND a.attname = 'id' AND a.attidentity <> ''
+NUMBERED = """
+    SELECT c.relname, a.attname, pg_get_serial_sequence(c.oid::regclass::text, a.attname)
+    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+    WHERE c.relnamespace = to_regnamespace(:schema) AND a.attidentity <> '' AND c.relname <> 'store'
+    ORDER BY 1
 """
+"""The columns whose numbers the database gives, with the sequences that they come from."""
 _WRONG_COLLATION = """
     SELECT c.relname || '.' || a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
     WHERE c.relnamespace = to_regnamespace(%s) AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
@@ -92,12 +94,13 @@ def nothing_yet() -> Iterator[Transaction]:
         connection.close()
 
 
-def numbered_tables(connection: Connection[Row], schema: str) -> dict[str, str]:
+def numbered_tables(connection: StoreConnection, schema: str) -> dict[str, str]:
     """Return the tables of a schema whose rows get a number, each with the sequence that it comes from."""
-    return dict(connection.execute(_NUMBERED, (schema,)).fetchall())
+    (found,) = connection.run_all((NUMBERED, {"schema": schema}))
+    return {table: sequence for table, column, sequence in found.rows if column == "id"}
 
 
-def _version(connection: Connection[Row], database: Database) -> int | None:
+def _version(connection: StoreConnection, database: Database) -> int | None:
     """Return the version of the store, after checking that this program may read it; None where there is none."""
     schema = database.address.schema
     tables = {str(row[0]) for row in connection.execute(_TABLES, (schema,)).fetchall()}
@@ -107,7 +110,7 @@ def _version(connection: Connection[Row], database: Database) -> int | None:
         raise _foreign(database, min(tables))
     try:
         with connection.transaction():
-            connection.execute(*database.settings())
+            connection.run_all(database.settings())
             row = connection.execute(
                 "SELECT (SELECT min_reader FROM store), (SELECT max(version) FROM migrations)"
             ).fetchone()
@@ -133,7 +136,7 @@ def _foreign(database: Database, table: str) -> StoreForeign:
     )
 
 
-def _bring_up_to_date(connection: Connection[Row], database: Database, version: int | None, *, migrates: bool) -> None:
+def _bring_up_to_date(connection: StoreConnection, database: Database, version: int | None, *, migrates: bool) -> None:
     if not migrates:
         raise ReadOnly(
             f"{database.location} has schema version {version or 0} and must be brought to {SCHEMA_VERSION} first",
@@ -144,7 +147,7 @@ def _bring_up_to_date(connection: Connection[Row], database: Database, version: 
     with connection.transaction():
         # of several programs that start at once one works, and the others find it done
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (database.lock_key,))
-        connection.execute(*database.settings())
+        connection.run_all(database.settings())
         connection.execute("SET LOCAL statement_timeout = 0")
         if connection.execute("SELECT to_regnamespace(%s)", (schema,)).fetchone() == (None,):
             try:
@@ -158,7 +161,7 @@ def _bring_up_to_date(connection: Connection[Row], database: Database, version: 
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (database.lock_key,))
         found = _version(connection, database) or 0
-        connection.execute(*database.settings())
+        connection.run_all(database.settings())
         connection.execute("SET LOCAL statement_timeout = 0")
         now = database.clock()
         try:
@@ -172,7 +175,7 @@ def _bring_up_to_date(connection: Connection[Row], database: Database, version: 
             ) from None
 
 
-def _apply(connection: Connection[Row], step: int, now: int) -> None:
+def _apply(connection: StoreConnection, step: int, now: int) -> None:
     migration = MIGRATIONS[step]
     statements = [*(STORE_TABLES if step == 0 else ()), *migration.statements]
     with connection.pipeline():
@@ -197,7 +200,7 @@ def _apply(connection: Connection[Row], step: int, now: int) -> None:
         )
 
 
-def _check_collations(connection: Connection[Row], database: Database) -> None:
+def _check_collations(connection: StoreConnection, database: Database) -> None:
     row = connection.execute(_WRONG_COLLATION, (database.address.schema,)).fetchone()
     if row is not None:
         raise StoreDamaged(

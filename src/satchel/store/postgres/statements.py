@@ -1,4 +1,4 @@
-"""Statements in the form that psycopg takes: ``%(name)s`` for ``:name``, and lists as one parameter."""
+"""Statements in the form that PostgreSQL takes: ``$1`` for the first of the ``:name``, and lists as one parameter."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from functools import lru_cache
 from satchel.store.transaction import LIST_MARK, Parameters
 
 # what is no parameter comes first: literals, quoted names, comments, casts
-_TOKEN = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|::)|:([A-Za-z_]\w*)|(%)""", re.DOTALL)
+_TOKEN = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|::)|:([A-Za-z_]\w*)""", re.DOTALL)
 
 _LIST = re.compile(rf"\b(NOT )?IN \({re.escape(LIST_MARK)}([^)]*)\)")
 
 
-def prepared(sql: str, parameters: Parameters | None) -> tuple[str, Parameters | None]:
-    """Return a statement as psycopg takes it, and its parameters with the lists that stood in the text."""
+def with_lists(sql: str, parameters: Parameters | None) -> tuple[str, Parameters | None]:
+    """Return a statement and its parameters with the lists that stood in its text."""
     if LIST_MARK not in sql:
-        return translated(sql), parameters or {}
+        return sql, parameters
     lists: dict[str, list[int] | list[bytes]] = {}
 
     def named(match: re.Match[str]) -> str:
@@ -26,16 +26,17 @@ def prepared(sql: str, parameters: Parameters | None) -> tuple[str, Parameters |
         lists[name] = [bytes.fromhex(text[2:-1]) for text in texts] if is_bytes else [int(text) for text in texts]
         return f"{'<> ALL' if match[1] else '= ANY'} (:{name})"
 
-    return translated(_LIST.sub(named, sql)), {**(parameters or {}), **lists}
+    return _LIST.sub(named, sql), {**(parameters or {}), **lists}
 
 
 @lru_cache(maxsize=2_000)
-def translated(sql: str) -> str:
-    """Return a statement with psycopg's placeholders for its ``:name`` parameters."""
-    return _TOKEN.sub(_placeholder, sql)
+def numbered(sql: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return a statement with numbers for its ``:name`` parameters, and the names in the order of the numbers."""
+    names: dict[str, int] = {}
 
+    def placed(match: re.Match[str]) -> str:
+        name: str | None = match[2]
+        return match[1] if name is None else f"${names.setdefault(name, len(names) + 1)}"
 
-def _placeholder(match: re.Match[str]) -> str:
-    if match[2]:
-        return f"%({match[2]})s"
-    return "%%" if match[3] else match[1].replace("%", "%%")
+    text = _TOKEN.sub(placed, sql).encode()
+    return text, tuple(names)

@@ -8,18 +8,17 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar
 
 import psycopg
-from psycopg import Connection
 
 from satchel.base.errors import InvalidInput, ReadOnly, StoreDamaged, TooLarge
 from satchel.store.moving.taking import Taker
 from satchel.store.postgres import failures, migrations
 from satchel.store.postgres.transaction import PostgresTransaction
-from satchel.store.postgres.watched import WatchedConnection
 from satchel.store.schema import BEING_FILLED
 from satchel.store.transaction import Row
 
 if TYPE_CHECKING:
     from satchel.store.moving.rows import Table
+    from satchel.store.postgres.connection import StoreConnection
     from satchel.store.postgres.database import Database
     from satchel.store.postgres.engine import PostgresEngine
     from satchel.store.transaction import Transaction
@@ -32,13 +31,6 @@ _TABLES = """
     SELECT relname FROM pg_class
     WHERE relnamespace = to_regnamespace(:schema) AND relkind = 'r' AND relname NOT IN ('store', 'migrations')
 """
-_COUNTING = """
-    SELECT c.relname, a.attname, pg_get_serial_sequence(c.oid::regclass::text, a.attname)
-    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-    WHERE c.relnamespace = to_regnamespace(:schema) AND a.attidentity <> '' AND c.relname <> 'store'
-    ORDER BY 1
-"""
-"""The columns whose numbers the database gives, with the sequences that they come from."""
 
 
 class PostgresTaker(Taker):
@@ -56,7 +48,7 @@ class PostgresTaker(Taker):
         TooLarge,
     )
 
-    def __init__(self, database: Database, connection: WatchedConnection) -> None:
+    def __init__(self, database: Database, connection: StoreConnection) -> None:
         super().__init__(database.location, database.clock)
         self._database = database
         self._connection = connection
@@ -153,7 +145,7 @@ def taking(engine: PostgresEngine) -> Iterator[PostgresTaker]:
 
 def counting(transaction: Transaction, schema: str) -> list[Row]:
     """Return the tables whose rows the database numbers, each with the column and the sequence of the numbers."""
-    return transaction.all(_COUNTING, {"schema": schema})
+    return transaction.all(migrations.NUMBERED, {"schema": schema})
 
 
 def highest_of(transaction: Transaction, schema: str) -> list[tuple[Row, int]]:
@@ -173,7 +165,7 @@ def numbers(transaction: Transaction, schema: str) -> dict[str, int]:
     return {table: number for (table, *_), number in zip(found, given, strict=True)}
 
 
-def _is_being_filled(connection: Connection[Row], database: Database) -> bool:
+def _is_being_filled(connection: StoreConnection, database: Database) -> bool:
     schema = database.address.schema
     found = connection.execute(
         "SELECT 1 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid "
@@ -183,6 +175,6 @@ def _is_being_filled(connection: Connection[Row], database: Database) -> bool:
     if found is None:
         return False
     with connection.transaction():
-        connection.execute(*database.settings())
+        connection.run_all(database.settings())
         marked = "SELECT 1 FROM migrations WHERE version = %s"
         return connection.execute(marked, (BEING_FILLED,)).fetchone() is not None

@@ -6,29 +6,24 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import count, groupby
-from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 import psycopg
-from psycopg import Cursor
 
 from satchel.base.errors import Interrupted
 from satchel.store import forks
-from satchel.store.postgres.statements import prepared
-from satchel.store.postgres.watched import WatchedConnection
+from satchel.store.postgres.connection import Result, Statement, StoreConnection
+from satchel.store.postgres.statements import with_lists
 from satchel.store.transaction import Parameters, Row, RuleBroken
 
 # the answers of more would fill the socket while the statements still go out
 _MOST_WAITING = 500
 
 _CANCEL_SECONDS = 5.0
-_ROLLED_BACK = count()
 
 _NO_SEQUENCES: Mapping[str, str] = MappingProxyType({})
 
-Statement = tuple[str, Parameters | None]
 _Waiting = tuple[str, Parameters | None, "AwaitedRows | None"]
 
 
@@ -113,7 +108,7 @@ class PostgresTransaction:
 
     def __init__(
         self,
-        connection: WatchedConnection,
+        connection: StoreConnection,
         begin: Sequence[Statement] = (),
         memo: dict[Hashable, Any] | None = None,
         sequences: Mapping[str, str] = _NO_SEQUENCES,
@@ -152,10 +147,10 @@ class PostgresTransaction:
     def run(self, sql: str, parameters: Parameters | None = None) -> None:
         """Run one statement without a result; it is sent together with the next ones."""
         self._check()
-        self.later(*prepared(sql, parameters))
+        self.later(*with_lists(sql, parameters))
 
     def later(self, sql: str, parameters: Parameters | None = None) -> None:
-        """Send a statement, in psycopg's form, together with the next one."""
+        """Send a statement together with the next one, whatever was asked of the transaction meanwhile."""
         self.has_begun = True
         self._waiting.append((sql, parameters, None))
         if len(self._waiting) >= _MOST_WAITING:
@@ -163,7 +158,7 @@ class PostgresTransaction:
 
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
         """Run one statement and return how many rows it changed."""
-        return self._ask(*prepared(sql, parameters)).rowcount
+        return self._ask(*with_lists(sql, parameters)).changed
 
     def add(self, table: str, row: Parameters) -> int:
         """Insert one row, given by its columns, and return the number it got, 0 where it has none."""
@@ -171,7 +166,7 @@ class PostgresTransaction:
             self._check()
             self.later(_insertion(table, tuple(row)), row)
             return 0
-        if self._expected is not None:
+        if self._expected is not None and table in self._numbers:
             (arrays,) = self._expected.all()
             self._numbers = {table: deque(some) for table, some in zip(self._numbers, arrays, strict=True)}
             self._expected = None
@@ -180,9 +175,8 @@ class PostgresTransaction:
             numbered = {"id": self._numbers[table].popleft(), **row}
             self.later(_insertion(table, tuple(numbered)), numbered)
             return int(numbered["id"])
-        found = self._ask(f"{_insertion(table, tuple(row))} RETURNING id", row).fetchone()
-        assert found is not None
-        return int(found[0])
+        ((number,),) = self._ask(f"{_insertion(table, tuple(row))} RETURNING id", row).rows
+        return int(number)
 
     def expect(self, **rows: int) -> None:
         """Ask, together with the next statement, for the numbers that rows of tables will get."""
@@ -197,6 +191,8 @@ class PostgresTransaction:
 
         That of the project whose row is locked is known without asking.
         """
+        if documents and self._expected is None and not self._numbers.get("documents"):
+            self.expect(documents=documents)
         values = {"id": project_id, "documents": documents}
         counted = "documents = documents + :documents WHERE id = :id"
         counter = self._counter
@@ -224,21 +220,22 @@ class PostgresTransaction:
         """Run one statement once for every row of parameters."""
         self._check()
         for row in rows:
-            self.later(*prepared(sql, row))
+            self.later(*with_lists(sql, row))
 
     def one(self, sql: str, parameters: Parameters | None = None) -> Row | None:
         """Run one statement and return its first row, or None."""
-        return self._ask(*prepared(sql, parameters)).fetchone()
+        rows = self._ask(*with_lists(sql, parameters)).rows
+        return rows[0] if rows else None
 
     def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
         """Run one statement and return its rows."""
-        return self._ask(*prepared(sql, parameters)).fetchall()
+        return self._ask(*with_lists(sql, parameters)).rows
 
     def ask(self, sql: str, parameters: Parameters | None = None) -> AwaitedRows:
         """Run one statement, sent together with the next ones, whose rows are read later."""
         self._check()
         asked = AwaitedRows(self)
-        self._waiting.append((*prepared(sql, parameters), asked))
+        self._waiting.append((*with_lists(sql, parameters), asked))
         return asked
 
     @contextmanager
@@ -273,10 +270,7 @@ class PostgresTransaction:
             del self._waiting[last:]
             return
         self._waiting.clear()
-        # psycopg takes for prepared what stood behind a failed statement, until it hears the answer to a ROLLBACK: of a
-        # text that it has never sent, and in no pipeline with what comes next
-        self.send((f"ROLLBACK TO SAVEPOINT {savepoint} -- {next(_ROLLED_BACK)}", None))
-        self.send((f"RELEASE SAVEPOINT {savepoint}", None))
+        self.send((f"ROLLBACK TO SAVEPOINT {savepoint}", None), (f"RELEASE SAVEPOINT {savepoint}", None))
 
     def send(self, *last: Statement) -> str | None:
         """Send what waits, and wait until all of it was done.
@@ -288,53 +282,30 @@ class PostgresTransaction:
             What the server says of the last one, such as ``COMMIT``; None where nothing was sent.
         """
         self._waiting += [(*one, None) for one in last]
-        return self._send().statusmessage if self._waiting else None
+        return self._send().status if self._waiting else None
 
-    def _ask(self, sql: str, parameters: Parameters | None) -> Cursor[Row]:
+    def _ask(self, sql: str, parameters: Parameters | None) -> Result:
         self._check()
         self._waiting.append((sql, parameters, None))
         return self.send_in_time()
 
-    def send_in_time(self) -> Cursor[Row]:
-        """Send what waits, and return the cursor of the last statement; it ends when the time is over."""
-        if self.is_out_of_time is None:
-            return self._send()
-        self.connection.look = self._look
+    def send_in_time(self) -> Result:
+        """Send what waits, and return what the last statement did; it ends when the time is over."""
         try:
-            return self._send()
+            return self._send(None if self.is_out_of_time is None else self._look)
         except psycopg.errors.QueryCanceled:
             self._check()
             raise
-        finally:
-            self.connection.look = None
 
-    def _send(self) -> Cursor[Row]:
-        """Send what waits in one round trip, and return the cursor of the last statement."""
+    def _send(self, look: Callable[[], None] | None = None) -> Result:
+        """Send what waits in one round trip, and return what the last statement did."""
         self.has_begun = True
-        (*before, (sql, parameters, asked)), self._waiting = self._waiting, []
-        if not before:
-            cursor = self.connection.execute(sql, parameters)
-        else:
-            with self.connection.pipeline():
-                found = [
-                    (asked_before, self._sent(text, [values for _, values, _ in alike]))
-                    for (text, asked_before), alike in groupby(before, itemgetter(0, 2))
-                ]
-                cursor = self.connection.execute(sql, parameters)
-            for asked_before, found_then in found:
-                if asked_before is not None:
-                    asked_before.rows = found_then.fetchall()
-        if asked is not None:
-            asked.rows = cursor.fetchall()
-        return cursor
-
-    def _sent(self, sql: str, given: Sequence[Parameters | None]) -> Cursor[Row]:
-        """Send one statement, once or several times."""
-        if len(given) == 1:
-            return self.connection.execute(sql, given[0])
-        cursor = self.connection.cursor()
-        cursor.executemany(sql, [values or {} for values in given])
-        return cursor
+        waiting, self._waiting = self._waiting, []
+        results = self.connection.run_all(*((sql, parameters) for sql, parameters, _ in waiting), look=look)
+        for (_, _, asked), result in zip(waiting, results, strict=True):
+            if asked is not None:
+                asked.rows = result.rows
+        return results[-1]
 
     def _look(self) -> None:
         if self.is_out_of_time is not None and self.is_out_of_time():
@@ -352,4 +323,4 @@ class PostgresTransaction:
 @lru_cache(maxsize=64)
 def _insertion(table: str, columns: tuple[str, ...]) -> str:
     names = ", ".join(f'"{column}"' for column in columns)
-    return f"INSERT INTO {table} ({names}) VALUES ({', '.join(f'%({column})s' for column in columns)})"
+    return f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{column}' for column in columns)})"

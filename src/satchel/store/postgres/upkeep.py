@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 
 import apsw
 import psycopg
-from psycopg import Connection
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, ReadOnly, Refused, SatchelError
 from satchel.base.folders import state_folder
@@ -32,6 +31,7 @@ from satchel.store.upkeep import Restored, Shrunk
 if TYPE_CHECKING:
     from satchel.base.clock import Clock
     from satchel.store.accepting import Accepted
+    from satchel.store.postgres.connection import StoreConnection
     from satchel.store.postgres.engine import PostgresEngine
     from satchel.store.postgres.taking import PostgresTaker
     from satchel.store.transaction import Row, Transaction
@@ -381,7 +381,7 @@ def _expected() -> tuple[frozenset[str], frozenset[str], dict[str, int]]:
     )
 
 
-def _older_are_done(connection: Connection[Row], wait_ms: int) -> bool:
+def _older_are_done(connection: StoreConnection, wait_ms: int) -> bool:
     """Wait until the transactions that are open now have ended; return whether all have."""
     deadline = time.monotonic() + wait_ms / 1_000
     left = set(connection.execute(_OPEN).fetchall())
@@ -391,7 +391,7 @@ def _older_are_done(connection: Connection[Row], wait_ms: int) -> bool:
     return not left
 
 
-def _vacuum(connection: Connection[Row], table: str, is_whole: bool) -> bool:
+def _vacuum(connection: StoreConnection, table: str, is_whole: bool) -> bool:
     """Let go of what was deleted from a table; return whether it was rewritten, as asked for."""
     if is_whole:
         try:
