@@ -18,8 +18,9 @@ from satchel.keep.projects import Workplace
 from satchel.store.opening import Access
 from satchel.store.postgres.address import Address, parse
 from satchel.store.postgres.engine import PostgresEngine
+from satchel.store.schema import MIGRATIONS
 
-_EMPTY = """
+_EMPTY = f"""
 DO $$
 DECLARE
     place text;
@@ -33,7 +34,9 @@ BEGIN
     PERFORM setval(format('%I', sequencename)::regclass, 1, false)
         FROM pg_sequences
         WHERE schemaname = current_schema() AND last_value IS NOT NULL AND sequencename <> 'store_id_seq';
-    UPDATE store SET uid = uuid_send(gen_random_uuid());
+    UPDATE store SET uid = uuid_send(gen_random_uuid()),
+        min_reader = {max(one.min_reader for one in MIGRATIONS)},
+        min_writer = {max(one.min_writer for one in MIGRATIONS)};
 END $$
 """
 """Removes the rows of a store but for those of its migrations; that takes a hundredth of the time of making one."""
@@ -204,6 +207,7 @@ OF_BRIEF_FIND_CONSULT: Mapping[str, str] = {
 
 
 _PROCESS = "a process of its own, which knows nothing of these schemas, opens the store of the folder"
+_HOOKS = "a hook reaches a store in a file or a server, never a database"
 
 OF_INTERFACES: Mapping[str, str] = {
     "test_client.py::test_the_first_write_makes_a_private_store_that_git_ignores": _FILE,
@@ -226,12 +230,20 @@ OF_INTERFACES: Mapping[str, str] = {
     "test_yes_does_it[asked-restore": _RESTORE,
     "test_restore_says_where_the_state_before_it_is": _RESTORE,
     "test_a_revoked_token_gives_no_access_also_after_a_backup_is_restored": _RESTORE,
+    "hooks/test_command.py": _HOOKS,
+    "hooks/test_explaining.py": _HOOKS,
+    "test_odd_events_are_answered_in_the_clients_form_or_not_at_all": _HOOKS,
+    "hooks/test_prompts.py": _HOOKS,
+    "test_a_store_that_could_not_be_written_is_told_by_the_next_hook_that_works": _HOOKS,
+    "test_a_hook_that_fails_again_and_again_is_seldom_told": _HOOKS,
+    "test_a_hook_that_fails_needs_a_person_until_it_works": _HOOKS,
+    "hooks/test_working.py": _HOOKS,
     "test_who_is_alone_is_told_how_one_comes_to_be_listed": "it begins where no store is, which no later schema is",
     "test_a_reader_of_another_encoding_gets_escapes": _PROCESS,
     "test_on_a_terminal_what_matched_is_coloured": _PROCESS,
     "test_json_is_never_coloured": _PROCESS,
 }
-"""The same of ``interfaces/cli``, ``interfaces/mcp`` and ``test_client.py``."""
+"""The same of ``interfaces``, but for ``interfaces/http``, and of ``test_client.py``."""
 
 ALL_LEFT_OUT = {**LEFT_OUT, **OF_BRIEF_FIND_CONSULT, **OF_INTERFACES}
 
