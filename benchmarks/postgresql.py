@@ -6,13 +6,9 @@ import os
 import statistics
 import subprocess
 import sys
-import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
-from itertools import count
 from pathlib import Path
 
 import psycopg
@@ -28,8 +24,6 @@ from satchel.store.postgres.engine import PostgresEngine
 _PROJECT = "bench"
 _WRITE_MS, _PAGE_MS, _SEARCH_RATIO, _BRIEFING_MS, _NOTE_BYTES = 3, 2, 3, 60, 3_500
 _NETWORK_MS = 1.0
-_THREADS = 32
-_FASTER, _LONGEST_WAIT_MS = 4, 2_000
 _QUERIES = ("session token leaks", "the parser blocks", "retry timeout", "cookie gateway", "payment ledger rounds")
 
 Act = Callable[[int], object]
@@ -39,7 +33,7 @@ def run(bench: Bench) -> Section:
     """Measure in stores of two sizes with the same content, over a socket and over a slow network."""
     figures: list[Figure] = []
     with ExitStack() as stack:
-        url, folder = stack.enter_context(_server(bench.folder / "pg"))
+        url, folder = stack.enter_context(cluster(bench.folder / "pg"))
         delays = (("socket", url), (f"{_NETWORK_MS:g} ms of network each way", stack.enter_context(_slowed(folder))))
         fsync = _fsync(bench.folder / "synced")
         figures.append(Figure("fdatasync of 8 KB on this disk", fsync.median, "ms", fsync.p95))
@@ -56,7 +50,6 @@ def run(bench: Bench) -> Section:
                     with closing(_satchel(f"{way}&schema=of_{size}", bench.folder)) as ours:
                         figures += _acts(bench, ours, lite, f"{size:,} items, {name}", is_near=way == url)
         figures.append(_bytes(bench, url))
-        figures += _together(bench, url)
     return Section(
         "The store in PostgreSQL",
         tuple(figures),
@@ -66,8 +59,6 @@ def run(bench: Bench) -> Section:
             "machine and disk. Each act is sampled in turn on SQLite and on PostgreSQL; the bare row is one INSERT "
             "with its COMMIT through psycopg, which is what PostgreSQL itself takes. The network is a program of its "
             "own on loopback that holds back what passes for so long.",
-            f"{_THREADS} threads write notes to one project: with one engine, where those that wait share a "
-            "transaction, and with as many engines, which know nothing of each other and wait for the project's row.",
         ),
     )
 
@@ -167,59 +158,6 @@ def _bytes(bench: Bench, url: str) -> Figure:
         return Figure("bytes of a note in tables and indexes", (taken() - before) / written, at_most=_NOTE_BYTES)
 
 
-def _together(bench: Bench, url: str) -> Iterator[Figure]:
-    """Let many threads write to one project: with one engine, as in a server, and each with one of its own."""
-    rounds, per_thread = bench.choose(3, 1), bench.choose(20, 2)
-    seconds: dict[str, list[float]] = {"together": [], "apart": []}
-    longest: dict[str, float] = dict.fromkeys(seconds, 0.0)
-    numbers = count()
-    made = notes(rounds * 2 * _THREADS * per_thread, "together")
-    with ExitStack() as stack:
-        apart = [
-            stack.enter_context(closing(_satchel(f"{url}&schema=together", bench.folder))) for _ in range(_THREADS)
-        ]
-        for _ in range(rounds):
-            for kind, waits in seconds.items():
-                satchels = apart if kind == "apart" else apart[:1] * _THREADS
-                took, wait = _race(satchels, [made[next(numbers)] for _ in range(_THREADS * per_thread)])
-                waits.append(took)
-                longest[kind] = max(longest[kind], wait)
-    total = _THREADS * per_thread
-    together, alone = (total / statistics.median(seconds[kind]) for kind in ("together", "apart"))
-    yield Figure(f"writes a second of {_THREADS} threads on one project", together)
-    yield Figure("the same, each with an engine of its own", alone)
-    yield Figure("how many times as many", together / alone, at_least=_FASTER)
-    yield Figure(
-        "longest wait of a write",
-        longest["together"] * 1_000,
-        "ms",
-        baseline=longest["apart"] * 1_000,
-        beside="with own engines",
-        at_most=_LONGEST_WAIT_MS,
-    )
-
-
-def _race(satchels: list[Satchel], made: list[Note]) -> tuple[float, float]:
-    """Write the notes in threads; return how long all took, and the longest write."""
-    barrier = threading.Barrier(_THREADS + 1)
-
-    def work(satchel: Satchel, mine: list[Note]) -> float:
-        barrier.wait()
-        longest = 0.0
-        for note in mine:
-            started = time.perf_counter()
-            _write(satchel, note)
-            longest = max(longest, time.perf_counter() - started)
-        return longest
-
-    with ThreadPoolExecutor(_THREADS) as pool:
-        working = [pool.submit(work, one, made[number::_THREADS]) for number, one in enumerate(satchels)]
-        barrier.wait()
-        started = time.perf_counter()
-        longest = max(one.result() for one in working)
-        return time.perf_counter() - started, longest
-
-
 def _engine(satchel: Satchel) -> PostgresEngine:
     engine = satchel.workplace.engine
     assert isinstance(engine, PostgresEngine)
@@ -240,7 +178,7 @@ def _satchel(url: str, folder: Path, *, project: str | None = _PROJECT) -> Satch
 
 
 @contextmanager
-def _server(folder: Path) -> Iterator[tuple[str, Path]]:
+def cluster(folder: Path) -> Iterator[tuple[str, Path]]:
     """Start a cluster of its own on the repository's disk, and hand out its URL and the folder of its socket."""
     try:
         with warnings.catch_warnings():

@@ -6,7 +6,7 @@ import json
 import socket
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -26,11 +26,12 @@ class ServedStore:
     """A server of one store, in a process of its own, with its log in a file.
 
     Args:
-        store: the store's file, which is there.
+        store: the store's file, which is there, or what stands for a database in tokens.
         folder: where its tokens and its log lie.
+        more: what else the command is given.
     """
 
-    def __init__(self, store: Path, folder: Path) -> None:
+    def __init__(self, store: Path | str, folder: Path, more: Sequence[str] = ()) -> None:
         self.store = store
         self.state = folder / "served-state"
         self.environment = clean_environment() | {"XDG_STATE_HOME": str(self.state), "SATCHEL_TRUST": "1"}
@@ -39,7 +40,7 @@ class ServedStore:
         self.token()
         self._log = (folder / "serve.log").open("ab")
         self.process = subprocess.Popen(
-            [satchel_command(), "serve", "--port", "0", "--json"],
+            [satchel_command(), "serve", "--port", "0", "--json", *more],
             stdout=subprocess.PIPE,
             stderr=self._log,
             env=self.environment,

@@ -12,14 +12,14 @@ from satchel.base.errors import SatchelError
 from satchel.base.text import fold, quoted_line, shortened
 from satchel.find.kind import Kind
 from satchel.keep import projects
-from satchel.keep.files.presence import is_anyone_refused, is_anything_claimed
-from satchel.keep.messages.presence import is_any_alive
+from satchel.keep.files.presence import CLAIM, REFUSAL
+from satchel.keep.messages.presence import MESSAGE
 from satchel.keep.names import check_agent
-from satchel.keep.projects import Service
+from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import UNKNOWN, reading
 from satchel.keep.sessions.records import Actor
 from satchel.store.engine import Engine
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Row, Transaction
 
 if TYPE_CHECKING:
     from satchel.keep.files.records import Claim
@@ -33,6 +33,11 @@ _MAX_FREE = 5
 """So many are told at once, and the others with the answer after that."""
 
 _WAIT_MS = 250
+
+# one statement: mostly there is nothing, and each look by itself is a round trip
+_ANYTHING = (f"SELECT EXISTS ({CLAIM}), EXISTS ({REFUSAL}), EXISTS ({MESSAGE}), p.id FROM projects p WHERE").replace(
+    ":project", "p.id"
+)
 
 
 class Notices(Service):
@@ -70,21 +75,36 @@ class Notices(Service):
         if agent is None and work.caller is None and not named:
             return None
         with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
-            if project is None:
-                return None
             now = work.clock()
-            actor = reading(transaction, work, project.id, agent)
-            if not work.engine.read_only and is_anyone_refused(transaction, project.id):
+            row = _anything(transaction, work, now)
+            if row is None:
+                return None
+            is_claimed, is_refused, is_written, project_id = row
+            is_claimed = is_claimed and bool(named)
+            is_refused = is_refused and not work.engine.read_only
+            is_written = is_written and shown_by is not None
+            if not (is_claimed or is_refused or is_written or taken):
+                return None
+            actor = reading(transaction, work, project_id, agent)
+            if is_refused:
                 from satchel.keep.files import refusals
 
-                free = refusals.now_free(transaction, project.id, actor, now)
-                wanted = refusals.of_held(transaction, project.id, actor, now)
-            parts = _claimed(transaction, project.id, actor, named, now, work.worktree)
-            parts += _noted(transaction, project.id, actor, taken)
-            parts += [] if shown_by is None else _waiting(transaction, project.id, actor, now, shown_by)
+                free = refusals.now_free(transaction, project_id, actor, now)
+                wanted = refusals.of_held(transaction, project_id, actor, now)
+            parts = _claimed(transaction, project_id, actor, named, now, work.worktree) if is_claimed else []
+            parts += _noted(transaction, project_id, actor, taken)
+            if is_written and shown_by is not None:
+                parts += _waiting(transaction, project_id, actor, now, shown_by)
         parts += _told_once(work.engine, free, wanted, actor, now)
         return f"notice: {'; '.join(parts)}" if parts else None
+
+
+def _anything(transaction: Transaction, work: Workplace, now: int) -> Row | None:
+    """Return whether anything is claimed, was refused, or was written to somebody in the project, and its number."""
+    if work.project_name is not None:
+        return transaction.one(f"{_ANYTHING} p.name = :name", {"name": work.project_name, "now": now})
+    project = projects.find(transaction, work)
+    return None if project is None else transaction.one(f"{_ANYTHING} p.id = :id", {"id": project.id, "now": now})
 
 
 def _told_once(engine: Engine, free: Sequence[Refusal], wanted: Sequence[Refusal], actor: Actor, now: int) -> list[str]:
@@ -128,7 +148,7 @@ def _free_texts(free: Sequence[Refusal], actor: Actor, now: int) -> list[str]:
 
 def _waiting(transaction: Transaction, project_id: int, actor: Actor, now: int, shown_by: str) -> list[str]:
     """Say how many messages wait for who acts, but for those that a briefing showed in its window."""
-    if actor.number in {None, UNKNOWN} or not is_any_alive(transaction, project_id, now):
+    if actor.number in {None, UNKNOWN}:
         return []
     from satchel.keep.deliveries import was_delivered
     from satchel.keep.messages.visibility import Reader, unread_by_sender
@@ -152,8 +172,6 @@ def _waiting(transaction: Transaction, project_id: int, actor: Actor, now: int, 
 def _claimed(
     transaction: Transaction, project_id: int, actor: Actor, files: Sequence[str], now: int, worktree: str | None
 ) -> list[str]:
-    if not files or not is_anything_claimed(transaction, project_id, now):
-        return []
     from satchel.keep.files.claims import claims_of_others
 
     claims = claims_of_others(transaction, project_id, actor, files, now)

@@ -257,7 +257,7 @@ def choose(transaction: Transaction, name: Name, index: ScopedIndex, texts: Text
             shown = (
                 None
                 if stage.said is None
-                else f"nothing holds {name.text} as a whole word; shown are hits of {stage.said}"
+                else f"nothing contains {name.text} as a whole word; shown are hits of {stage.said}"
             )
             return Chosen(stage, only, shown)
-    return Chosen(Stage(()), None, f"nothing holds {name.text}")
+    return Chosen(Stage(()), None, f"nothing contains {name.text}")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import repeat
 
 from satchel.base.records import dataclass
@@ -160,10 +160,16 @@ def mark(what: str, project_id: int) -> int:
 
 def remember(transaction: Transaction, kind: Kind, item: int, bands: Iterable[int]) -> None:
     """Record the bands of an item."""
-    transaction.many(
-        "INSERT INTO likenesses (mark, kind, item_id) VALUES (:band, :kind, :item) ON CONFLICT DO NOTHING",
-        [{"band": band, "kind": kind.number, "item": item} for band in bands],
-    )
+    marks = {f"m{place}": band for place, band in enumerate(bands)}
+    if marks:
+        transaction.run(_remembering(len(marks)), {**marks, "kind": kind.number, "item": item})
+
+
+@cache
+def _remembering(count: int) -> str:
+    # one statement for all bands: with one for each a note took a fifth more of a server's processor time
+    rows = ", ".join(f"(:m{place}, :kind, :item)" for place in range(count))
+    return f"INSERT INTO likenesses (mark, kind, item_id) VALUES {rows} ON CONFLICT DO NOTHING"
 
 
 def forget(transaction: Transaction, kind: Kind, item: int, bands: Iterable[int]) -> None:

@@ -228,7 +228,7 @@ def test_the_answer_to_claiming_says_what_was_renewed_and_who_shares_it() -> Non
         f"renewed src/a.py {UNTIL}, automatic",
         f"claimed docs/** worktree:/w {UNTIL}, shared",
         f"claimed issue:311 {UNTIL}",
-        f'shared with reviewer as docs/x.md {UNTIL}: "typos, \\"all\\""',
+        f'docs/x.md is shared with reviewer {UNTIL}: "typos, \\"all\\""',
         "note: docs/ holds 3 files",
     ]
 
@@ -244,7 +244,8 @@ def test_the_answer_to_claiming_says_who_changed_a_file_lately_and_to_read_it_ag
         f"claimed src/a.py, src/b.py, src/c.py {UNTIL}",
         " hint: src/a.py changed 2 min ago by builder (f1)",
         " hint: src/a.py changed 3 min ago by builder (f2)",
-        " hint: src/b.py changed on disk 5 s ago, and that change is not recorded; read them again before you write",
+        " hint: src/b.py changed on disk 5 s ago, by you or by another who has not recorded it; read them again before "
+        "you write",
     ]
 
 
@@ -355,7 +356,7 @@ def test_what_happened_lately_is_a_hint_with_its_age_in_words() -> None:
         ' hint: changed 40 s ago by builder (f7): "a typo in it"',
         " hint: deleted 119 s ago by an unnamed agent in worktree:/w (f6)",
         " hint: created 2 min ago by builder (f5)",
-        " hint: changed on disk 0 s ago, and that change is not recorded",
+        " hint: changed on disk 0 s ago, by you or by another who has not recorded it",
     ]
 
 

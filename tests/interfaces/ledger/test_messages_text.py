@@ -43,7 +43,7 @@ FORMAT = Format(
         "(?: answers m(?P<reply>[0-9]+))?(?: thread m(?P<thread>[0-9]+))?(?P<payload> payload)?(?: new)?"
         rf"(?: gone in {SPAN})?"
     ),
-    after=rf"(?: read (?P<read>{WHEN}|{TIME}))?(?: answered by m(?P<answer>[0-9]+))?(?: unread)?"
+    after=rf"(?: read (?P<read>{WHEN}|{TIME}))?(?: answered by m(?P<answer>[0-9]+))?(?: not read yet)?"
     rf"(?: read by (?P<readers>{NAMES}))?",
 )
 
@@ -193,9 +193,9 @@ def test_a_message_is_its_line_its_text_and_its_payload() -> None:
     ]
 
 
-def test_what_the_reader_sent_is_unread_by_others() -> None:
+def test_what_the_reader_sent_says_that_nobody_has_read_it() -> None:
     text = messages_text(page_of(message(7, sender="planner", to="builder")))
-    assert "m7 from me to builder 01-01 00:00 unread" in text
+    assert "m7 from me to builder 01-01 00:00 not read yet" in text
 
 
 def test_what_is_not_the_usual_is_said_and_the_day_of_reading_where_it_is_another() -> None:

@@ -86,6 +86,6 @@ def test_what_was_claimed_is_answered_though_what_happened_before_cannot_be_read
         raise Busy("the store is busy")
 
     satchel.files.record("a.py", "modified", agent="ann")
-    monkeypatch.setattr(checking, "before_claimed", refuse)
+    monkeypatch.setattr(checking, "with_lately", refuse)
     claimed = satchel.files.claim(["a.py"], agent="bob")
     assert ([claim.path for claim in claimed.claims], claimed.lately) == (["a.py"], ())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,6 +12,7 @@ from keep.files.seen import MINUTE
 from satchel import Conflict, Satchel, Wish
 from satchel.base.clock import DAY_MS
 from satchel.keep.sessions.caller import SERVER
+from satchel.store.transaction import Parameters, Row, Transaction
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -159,3 +160,22 @@ def test_ones_own_refusals_are_no_wishes_of_others(satchel: Satchel) -> None:
     satchel.files.claim(["a"], exclusive=False, agent="bob")
     refuse(satchel, "a", agent="ann")
     assert satchel.files.release(agent="ann").wished == ()
+
+
+def test_that_there_is_nothing_to_tell_is_found_by_one_statement(
+    satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    satchel.entries.write("discovery", "x", agent="bob")
+    asked: list[str] = []
+    with satchel.workplace.engine.read() as transaction:
+        kind: Any = type(transaction)
+    original = kind.one
+
+    def one(transaction: Transaction, sql: str, parameters: Parameters | None = None) -> Row | None:
+        asked.append(sql)
+        found: Row | None = original(transaction, sql, parameters)
+        return found
+
+    monkeypatch.setattr(kind, "one", one)
+    assert satchel.notices.line(agent="bob", files=["a.py"], shown_by="get_messages") is None
+    assert len(asked) <= 2, "the project, and whether there is anything in it"

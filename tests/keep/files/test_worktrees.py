@@ -14,6 +14,7 @@ from satchel import Conflict, InvalidInput, Released, Satchel
 from satchel.base.clock import moment_text
 from satchel.base.records import replace
 from satchel.keep.files.service import Files
+from satchel.keep.sessions.caller import Caller
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -182,8 +183,14 @@ def test_a_change_carries_its_worktree_and_is_read_from_every_one(trees: Trees) 
         assert one.files.changes(file="a", order="asc").changes == tuple(made)
 
 
-def test_a_claim_in_a_clone_on_another_machine_says_whom_it_stops(satchel: Satchel) -> None:
+def test_a_claim_in_a_clone_on_another_machine_says_whom_it_stops_where_somebody_works_in_another(
+    satchel: Satchel,
+) -> None:
     files = Files(replace(satchel.workplace, worktree="laptop:/home/ann/web"))
+    assert files.claim(["src/alone.py"], agent="ann").notes == ()
+    caller = Caller.of_request("token", "one")
+    Files(replace(satchel.workplace, worktree="desk:/home/bob/web", caller=caller)).claim(["src/desk.py"], agent="bob")
+    assert files.claim(["src/shared.py"], exclusive=False, agent="ann").notes == ()
     assert files.claim(["src/app.py"], agent="ann").notes == (
         "this holds in your clone: who works in another is told of it, and not stopped",
     )

@@ -55,3 +55,15 @@ def test_an_answer_that_has_expired_answers_no_more(open_in: Callable[..., Satch
     with satchel.workplace.engine.write() as transaction:
         transaction.run("UPDATE agent_messages SET expires_at = 0 WHERE id = 2")
     assert [one.answered_by for one in sent(satchel, "Ann")] == [None]
+
+
+def test_who_answers_a_message_has_read_it(satchel: Satchel) -> None:
+    satchel.messages.send("which port?", to="ben", agent="ann")
+    satchel.messages.send("and why?", agent="ann")
+    satchel.messages.send("80", reply_to="m1", agent="ben")
+    page = satchel.messages.inbox(agent="ben")
+    assert [(message.message, message.read_at is None) for message in page.messages] == [
+        ("and why?", True),
+        ("which port?", False),
+    ]
+    assert page.unread == 1

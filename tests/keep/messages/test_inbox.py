@@ -122,9 +122,9 @@ class TestThreads:
         assert texts(talk.messages.inbox(agent="Ann", thread="m1", **options)) == expected
 
     def test_a_thread_outlives_the_message_that_began_it(self, talk: Satchel, clock: ManualClock) -> None:
-        clock.advance(100 * HOUR)
-        talk.messages.send("m6", reply_to="m2", agent="Ann")
-        clock.advance(100 * HOUR)
+        clock.advance(160 * HOUR)
+        talk.messages.send("m6", reply_to="m4", agent="Ann")
+        clock.advance(10 * HOUR)
         assert texts(talk.messages.inbox(agent="Bob", thread="m1")) == ["m6"]
         talk.messages.send("m7", reply_to="m6", agent="Bob")
         assert texts(talk.messages.inbox(agent="Bob", thread="m7")) == ["m7", "m6"]

@@ -110,6 +110,8 @@ class Post(RuleBasedStateMachine):
             agent=agent,
         )
         sender = agent.capitalize()
+        if answered is not None and answered.is_visible(sender, self.now) and sender not in answered.reads:
+            self.reads(answered, sender)
         if to is None and answered is not None:
             to = answered.to if answered.sender == sender else answered.sender
         kept = Kept(

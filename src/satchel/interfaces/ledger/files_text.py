@@ -129,7 +129,10 @@ def claimed_lines(claimed: Claimed, when: When) -> list[str]:
         if hints and not claimed.waited_ms:
             hints[-1] += f"; read {_them(hints)} again before you write"
         lines += hints
-    return [*lines, *(f"shared with {_holder(claim, '', now, when)}" for claim in claimed.shared)]
+    return [
+        *lines,
+        *(f"{_file(claim.path)} is shared with {_holder(claim, claim.path, now, when)}" for claim in claimed.shared),
+    ]
 
 
 def released_text(released: Released) -> str:
@@ -223,6 +226,9 @@ def _checked(file: FileCheck, checked: FilesChecked, when: When) -> list[str]:
     elif file.own:
         held = ", ".join(_part(claim, now, when) for claim in file.own)
         lines = [f"in {_folder(name)}: you hold {held}; the rest is free"]
+    elif others:
+        lines = [f"{name} is shared by {_holder(claim, file.file, now, when)}" for claim in others]
+        others = []
     else:
         lines = [f"{name} is free"]
     lines += [f" shared by {_holder(claim, file.file, now, when)}" for claim in others]
@@ -249,7 +255,8 @@ def _hints(file: FileCheck | Lately, now: int, *, is_named: bool = False) -> lis
         lines.append(f" hint:{which} {_CHANGED[change.change]} {ago} {who}{where} ({change.ref}){what}")
     if file.unrecorded_at is not None:
         which = f" {_file(file.file)}" if is_named else ""
-        lines.append(f" hint:{which} changed on disk {_ago(now - file.unrecorded_at)}, and that change is not recorded")
+        ago = _ago(now - file.unrecorded_at)
+        lines.append(f" hint:{which} changed on disk {ago}, by you or by another who has not recorded it")
     return lines
 
 

@@ -4,8 +4,8 @@ A message's line is its id, then what differs from what the head or the heading 
 unless it is medium, ``from`` and ``to`` an agent (``me`` is the reader, ``all`` everyone); then which message it
 ``answers``, the ``thread`` where that began with another one, whether it is ``new``, ``gone in`` how long where that is
 less than an hour, and when it was sent; once the reader has ``read`` it that time too, without the day where that is
-the same; then ``answered by`` the last message that answers it, and of one that the reader sent ``unread`` or ``read
-by`` whom. Its text stands below; where the line says ``payload`` the last line below is that, as JSON.
+the same; then ``answered by`` the last message that answers it, and of one that the reader sent ``not read yet`` or
+``read by`` whom. Its text stands below; where the line says ``payload`` the last line below is that, as JSON.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _fate(message: Message, reader: str | None) -> tuple[str, ...]:
     answer = message.answered_by
     return (
         *(() if answer is None else (f"answered by {Kind.MESSAGE.ref(answer)}",)),
-        *(("unread",) if message.sender == reader is not None and not message.read_by else ()),
+        *(("not read yet",) if message.sender == reader is not None and not (message.read_by or answer) else ()),
         *names_text(_read_by(len(message.read_by)), message.read_by[:_MAX_READERS]),
     )
 

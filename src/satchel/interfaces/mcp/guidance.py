@@ -28,7 +28,7 @@ _REST: _Lines = (
     (
         {"claim_files", "release_files"},
         "Before you edit, claim_files with a reason; read the files again, edit, and release_files with a description. "
-        "If a claim is refused, do what is free meanwhile.",
+        "exclusive=false shares a file with who edits another part. If a claim is refused, do what is free meanwhile.",
     ),
     (
         {"send_message", "get_messages"},

@@ -72,7 +72,7 @@ OPERATIONS = (
             Parameter(
                 "exclusive",
                 bool,
-                about="Default true. false: shared with all who claim it so, as for other parts of a file",
+                about="Default true: others are refused it. false: shared with all who claim it so; say which part",
                 option=None,
             ),
             Parameter("shared", bool, help="Others may claim them too, if they share as well.", for_people=True),

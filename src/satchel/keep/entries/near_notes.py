@@ -32,7 +32,7 @@ _CAUGHT_UP = 500
 # up to which note bands are recorded stands under a mark of its own
 _REACHED = "SELECT COALESCE(max(item_id), 0) FROM likenesses WHERE mark = :mark AND kind = :kind"
 _FRESH = f"""
-    SELECT id, content, run_id, type = :type AND superseded_by IS NULL FROM context
+    SELECT id, content, run_id, type = :type AND superseded_by IS NULL AS is_like FROM context
     WHERE id > ({_REACHED})
         AND +project_id = :project AND type IN ({", ".join(map(str, COMPARED_TYPES))})
         AND length(content) <= {MAX_CHARS}
@@ -41,9 +41,13 @@ _FRESH = f"""
 
 
 @cache
-def _among(recorded: str) -> str:
+def _candidates(fresh: str, recorded: str) -> str:
+    """Return one statement for both: a round trip more takes longer than it runs."""
     return f"""
-        SELECT c.id, c.content, c.run_id FROM ({recorded}) AS recorded JOIN context c ON c.id = recorded.item_id
+        SELECT id, content, run_id, is_like, 1 FROM ({fresh}) AS fresh
+        UNION ALL
+        SELECT c.id, c.content, c.run_id, true, 0
+        FROM ({recorded}) AS recorded JOIN context c ON c.id = recorded.item_id
         WHERE c.project_id = :project AND c.type = :type AND c.superseded_by IS NULL
     """
 
@@ -75,21 +79,17 @@ def look(transaction: Transaction, project_id: int, entry: Prepared) -> Look:
     bands = _bands(project_id, entry.content)
     if not bands.recorded:
         return NO_LOOK
-    fresh = transaction.ask(
-        _FRESH,
-        {"project": project_id, "kind": _KIND, "mark": likeness.mark("reached", project_id), "type": entry.type},
-    )
     recorded, values = likeness.look_up(Kind.ENTRY, bands, _COMPARED, _OF_BAND)
-    like = transaction.ask(_among(recorded), {**values, "project": project_id, "type": entry.type})
+    values |= {"project": project_id, "mark": likeness.mark("reached", project_id), "type": entry.type}
     sought, late = set(bands.sought), {}
     runs: dict[int, int] = {}
     texts: dict[int, str] = {}
-    for number, content, run, is_like in fresh.all():
-        late[number] = _bands(project_id, content).recorded
-        if is_like and not sought.isdisjoint(late[number]):
+    for number, content, run, is_like, is_fresh in transaction.all(_candidates(_FRESH, recorded), values):
+        if is_fresh:
+            late[number] = _bands(project_id, content).recorded
+            is_like = is_like and not sought.isdisjoint(late[number])  # noqa: PLW2901
+        if is_like:
             runs[number], texts[number] = run, content
-    for number, content, run in like.all():
-        runs[number], texts[number] = run, content
     if entry.supersedes is not None:
         texts.pop(entry.supersedes, None)
     found = near.judged(entry.content, texts.items(), near.share_of_both)

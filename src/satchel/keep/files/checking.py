@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 
+from satchel.base.records import replace
 from satchel.keep import paths, projects
 from satchel.keep.files import changes, claims
 from satchel.keep.files.places import OnDisk, Place, as_on_disk, is_remote, look_at, tree_of
 from satchel.keep.files.records import Claimed, FileCheck, FilesChecked, Lately
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import reading
+from satchel.keep.sessions.presence import GONE_MS
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
 
@@ -51,10 +54,19 @@ def check(work: Workplace, wanted: Sequence[Place] | None, window: int, agent: s
     return FilesChecked(actor.name or agent, now, some, notes, work.worktree)
 
 
-def before_claimed(
+_OF_ONE_CLONE = "this holds in your clone: who works in another is told of it, and not stopped"
+_ELSEWHERE = """
+    SELECT 1 FROM sessions
+    WHERE project_id = :project AND seen_at > :since AND ended_at IS NULL AND worktree <> :worktree LIMIT 1
+"""
+
+
+def with_lately(
     work: Workplace, claimed: Claimed, wanted: Mapping[Place, OnDisk], window: int, agent: str | None
-) -> tuple[Lately, ...]:
-    """Return what happened lately to places that were claimed just now; what was renewed is left out.
+) -> Claimed:
+    """Return what was claimed just now with what happened lately to it, but for what was renewed.
+
+    Where somebody works in another clone a note says that a claim of files holds in one alone.
 
     Args:
         wanted: each with how it stood on disk.
@@ -65,7 +77,10 @@ def before_claimed(
         now = claimed.claimed_at
         project = projects.find(transaction, work)
         if project is None:
-            return ()
+            return claimed
+        elsewhere = transaction.ask(
+            _ELSEWHERE, {"project": project.id, "since": now - GONE_MS, "worktree": work.worktree or ""}
+        )
         actor = reading(transaction, work, project.id, agent)
         spelled = as_on_disk(transaction, project.id, work.files_root, list(wanted))
         found = [
@@ -73,7 +88,15 @@ def before_claimed(
             for place, seen in zip(spelled, wanted.values(), strict=True)
             if place.path not in claimed.renewed
         ]
-    return tuple(one for one in found if one.recent or one.unrecorded_at is not None)
+        is_of_one = _is_clone(work.worktree) and any(claim.exclusive for claim in claimed.claims)
+        notes = (_OF_ONE_CLONE,) if is_of_one and elsewhere.one() is not None else ()
+    lately = tuple(one for one in found if one.recent or one.unrecorded_at is not None)
+    return replace(claimed, lately=lately, notes=(*claimed.notes, *notes))
+
+
+def _is_clone(worktree: str | None) -> bool:
+    """Whether a worktree lies on another machine than the store: that machine's name stands before its path."""
+    return worktree is not None and not os.path.isabs(worktree)  # noqa: PTH117 -- a text
 
 
 def _lately(

@@ -7,14 +7,20 @@ if TYPE_CHECKING:
     from satchel.store.glance import Rows
 
 
+CLAIM = "SELECT 1 FROM file_claims WHERE project_id = :project AND expires_at > :now"
+"""Some live claim of the project."""
+
+REFUSAL = "SELECT 1 FROM claim_refusals WHERE project_id = :project"
+"""Someone who was refused a claim and was not told yet that it is free."""
+
+
 def is_anything_claimed(rows: Rows, project_id: int, now: int) -> bool:
     """Whether the project has a live claim.
 
     Args:
         now: milliseconds UTC.
     """
-    some = "SELECT 1 FROM file_claims WHERE project_id = :project AND expires_at > :now LIMIT 1"
-    return rows.one(some, {"project": project_id, "now": now}) is not None
+    return rows.one(f"{CLAIM} LIMIT 1", {"project": project_id, "now": now}) is not None
 
 
 def is_anyone_waiting(rows: Rows, project_id: int) -> bool:
@@ -25,5 +31,4 @@ def is_anyone_waiting(rows: Rows, project_id: int) -> bool:
 
 def is_anyone_refused(rows: Rows, project_id: int) -> bool:
     """Whether someone was refused a claim and was not told yet that it is free."""
-    some = "SELECT 1 FROM claim_refusals WHERE project_id = :project LIMIT 1"
-    return rows.one(some, {"project": project_id}) is not None
+    return rows.one(f"{REFUSAL} LIMIT 1", {"project": project_id}) is not None

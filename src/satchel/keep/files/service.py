@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -33,7 +32,6 @@ from satchel.keep.files.records import (
     FileChange,
     FileChangePage,
     FilesChecked,
-    Lately,
     Released,
     Wish,
 )
@@ -247,14 +245,11 @@ class Files(Service):
             )
             raise claims.ClaimRefused(refused.problem, remedy, refused.places) from None
         notes = (*notes, *_folders_named_as_files(on_disk))
-        if work.worktree is not None and not os.path.isabs(work.worktree) and not automatic:  # noqa: PTH117 -- a text
-            notes = (*notes, _OF_ONE_CLONE)
         if automatic:
             return replace(claimed, notes=(*notes, *claimed.notes))
-        lately: tuple[Lately, ...] = ()
         with suppress(SatchelError, OSError):  # what was claimed is claimed
-            lately = checking.before_claimed(work, claimed, on_disk, checking.WINDOW_SECONDS * 1_000, name)
-        return replace(claimed, lately=lately, notes=(*notes, *in_folders, *claimed.notes))
+            claimed = checking.with_lately(work, claimed, on_disk, checking.WINDOW_SECONDS * 1_000, name)
+        return replace(claimed, notes=(*notes, *in_folders, *claimed.notes))
 
     def release(
         self, paths: Sequence[str] | None = None, *, description: str | None = None, agent: str | None = None
@@ -298,7 +293,9 @@ class Files(Service):
                 wished = refusals.wishes(transaction, project.id, holder, list(freed), now)
         notes = () if text is None else text.notes
         if text is not None and not recorded:
-            notes = (*notes, "no change was recorded: no single file that is or was there is among what was released")
+            files = ", ".join(self._shown(place) for place in freed if not (place.is_key or place.is_folder))
+            why = f"not there, now or when claimed: {files}" if files else "no file is among what was released"
+            notes = (*notes, f"no change was recorded: {why}")
         return Released(
             holder.name or "",
             tuple(map(self._shown, freed)),
@@ -393,9 +390,6 @@ class Files(Service):
             )
         work = self._workplace
         return list(dict.fromkeys(check_place(work, path, f"{field}[{n}]") for n, path in enumerate(paths)))
-
-
-_OF_ONE_CLONE = "this holds in your clone: who works in another is told of it, and not stopped"
 
 
 def _folders_named_as_files(wanted: Mapping[Place, OnDisk]) -> tuple[str, ...]:

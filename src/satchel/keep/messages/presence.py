@@ -14,14 +14,17 @@ PERSONS = """(
 """The number of ``human``, who stands for all persons, where the reader is one of these by name; null for others."""
 
 
+MESSAGE = "SELECT 1 FROM agent_messages WHERE project_id = :project AND expires_at > :now"
+"""Some message of the project that has not expired."""
+
+
 def is_any_alive(rows: Rows, project_id: int, now: int) -> bool:
     """Whether the project has a message that has not expired.
 
     Args:
         now: milliseconds UTC.
     """
-    some = "SELECT 1 FROM agent_messages WHERE project_id = :project AND expires_at > :now LIMIT 1"
-    return rows.one(some, {"project": project_id, "now": now}) is not None
+    return rows.one(f"{MESSAGE} LIMIT 1", {"project": project_id, "now": now}) is not None
 
 
 def counts(rows: Rows, project_id: int, agent_id: int, now: int) -> tuple[int, int, int]:

@@ -91,6 +91,7 @@ class Messages(Service):
                 to_id, thread = _answered(transaction, project.id, answered, sender_id, now, is_named=to is not None)
                 if answered_by is not None:
                     _refuse_answered(transaction, answered, answered_by, now)
+                _mark_answered(transaction, Reader(project.id, sender_id, now), answered)
             told: tuple[str, ...] = ()
             if addressee is not None:
                 to_id, told = _addressee(transaction, project.id, sender_id, addressee, now)
@@ -267,6 +268,13 @@ def _answered(
     if from_id is None and not is_named:
         raise InvalidInput(f"{ref} has no sender to reply to", f"Name an agent with to, or {EVERYONE!r}")
     return (to_id if from_id == sender_id else from_id), thread
+
+
+def _mark_answered(transaction: Transaction, sender: Reader, number: int) -> None:
+    """Let who answers a message have read it."""
+    unread = [message for message in visibility.find_unread(transaction, sender, [number]).values() if message]
+    if unread:
+        updates.mark(transaction, sender.agent_id, unread, sender.now)
 
 
 def _refuse_answered(transaction: Transaction, number: int, seen: str, now: int) -> None:
