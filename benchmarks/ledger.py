@@ -171,7 +171,7 @@ class _Bare:
             )
         if how == "same":
             execute("UPDATE projects SET seq = ? WHERE id = 1", (self._seq,))
-            many("INSERT INTO likenesses VALUES (?, 2, ?)", [(mark, decision) for mark in self._marks[made.key]])
+            many("INSERT INTO likenesses VALUES (1, ?, 2, ?)", [(mark, decision) for mark in self._marks[made.key]])
             many(_COUNT, [(dimension, name) for dimension, name in self._counted(made, layer)])
         execute("COMMIT")
 

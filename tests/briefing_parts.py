@@ -9,6 +9,7 @@ from satchel.brief.briefing.collecting import Collected
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import Gathered, Source
 from satchel.find.kind import Kind
+from satchel.store.asking import Asking
 
 NOW = 1_795_000_000_000
 KIND_OF = {
@@ -47,6 +48,11 @@ def words(text: str) -> int:
     return len(text.split())
 
 
+def _nothing(*_: object) -> Asking[list[Candidate]]:
+    yield from ()
+    return []
+
+
 def collected(candidates: Iterable[Candidate], **given: Any) -> Collected:
     """What was collected: one source for each section, in which exactly the candidates are eligible."""
     gathered: dict[str, Gathered] = {}
@@ -60,7 +66,7 @@ def collected(candidates: Iterable[Candidate], **given: Any) -> Collected:
             where="",
             orders=(),
             priority="2",
-            load=lambda *_: [],
+            load=_nothing,
             tokens=1,
         )
         into = gathered.setdefault(one.section, Gathered(source))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import socket
-import struct
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
+
+from accepting import FIN, Accepting, end_with
 
 BEFORE_REQUEST, IN_HEAD, IN_BODY, AFTER_REQUEST = "before the request", "in its head", "in its body", "after it"
 BEFORE_ANSWER, IN_ANSWER_HEAD = "before the answer", "in the answer's head"
@@ -18,7 +18,6 @@ UNHEARD = (BEFORE_REQUEST, IN_HEAD, IN_BODY)
 DONE = (BEFORE_ANSWER, IN_ANSWER_HEAD, IN_ANSWER_BODY, BEFORE_LAST_BYTE)
 """Cuts after which the server has answered."""
 PLACES = (*UNHEARD, AFTER_REQUEST, *DONE)
-FIN, RST = "fin", "rst"
 
 
 class Cut(NamedTuple):
@@ -30,7 +29,7 @@ class Cut(NamedTuple):
     """Called just before the cut."""
 
 
-class Proxy:
+class Proxy(Accepting):
     """Passes requests on to a server, and cuts as planned: each request takes the next cut of the plan.
 
     Attributes:
@@ -40,50 +39,28 @@ class Proxy:
 
     def __init__(self, port: int) -> None:
         self._target = port
-        self._listener = socket.create_server(("127.0.0.1", 0))
         self.plan: deque[Cut | None] = deque()
         self.requests = 0
-        self._threads = [threading.Thread(target=self._accept)]
         self._sockets: set[socket.socket] = set()
-        self._is_over = False
-        self._threads[0].start()
+        super().__init__()
 
     @property
     def url(self) -> str:
         """Where it listens."""
-        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-
-    def leave(self) -> None:
-        """Take no further connections."""
-        self._is_over = True
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+        return f"http://127.0.0.1:{self.port}"
 
     def close(self) -> None:
         """End."""
         self.leave()
         self.drop()
-        self._threads[0].join(30)
+        super().close()
 
     def drop(self) -> None:
         """End all connections."""
         for one in [*self._sockets]:
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads[1:]:
-            thread.join(30)
-            assert not thread.is_alive()
-
-    def _accept(self) -> None:
-        while not self._is_over:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            thread = threading.Thread(target=self._pass_on, args=(client,))
-            self._threads.append(thread)
-            thread.start()
+        self.join()
 
     def _pass_on(self, client: socket.socket) -> None:
         server: socket.socket | None = None
@@ -101,9 +78,7 @@ class Proxy:
                     break
         for one in (client, server):
             if one is not None:
-                if how == RST:
-                    with suppress(OSError):
-                        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                end_with(one, how)
                 one.close()
                 self._sockets.discard(one)
 

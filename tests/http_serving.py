@@ -18,6 +18,7 @@ from satchel.interfaces.http.room.logins import Logins
 from satchel.interfaces.http.serving import Server, bind
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
+from satchel.store.postgres.address import Address
 
 
 class FixedTokens:
@@ -41,6 +42,13 @@ class FixedTokens:
     def every(self) -> list[object]:
         """Return all tokens."""
         return list(self._accesses.values())
+
+
+def databases_of(address: Address, folder: Path) -> Path:
+    """Write the file that names a server's databases: one, of the name ``team``; return it."""
+    file = folder / "databases.toml"
+    file.write_text(f"[databases.team]\nurl = '{address.url}'\nschema = '{address.schema}'\n")
+    return file
 
 
 @dataclass(frozen=True, slots=True)

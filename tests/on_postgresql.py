@@ -181,6 +181,7 @@ beside. What searches find is compared in ``find/test_both_databases.py``."""
 
 
 _MATCH = "it reads what SQLite's full-text index is asked for"
+_TOGETHER = "what a briefing draws on is asked of PostgreSQL at once, and one slow statement ends all of it"
 _TYPES = "PostgreSQL keeps no value of another type than the column's"
 _OF_SQLITE = "it measures or damages what SQLite alone has: pages of the file, foreign keys that are off"
 _RESTORE = "it goes back to a backup in the store itself, for which PostgreSQL takes an empty schema"
@@ -193,6 +194,7 @@ OF_BRIEF_FIND_CONSULT: Mapping[str, str] = {
     "test_a_run_that_nearly_everything_is_of_is_left_to_the_spine_only_in_a_large_store": _MATCH,
     "test_kinds_are_asked_of_the_documents_beside_others": _MATCH,
     "test_an_index_whose_structure_is_damaged_is_made_from_nothing": _FULL_TEXT,
+    "test_leaves_out_what_was_not_reached_and_says_so": _TOGETHER,
     "[UPDATE context SET content = x'00'": _NO_TEXT,
     "[UPDATE context SET content = CAST(x'ff'": _NO_TEXT,
     "[UPDATE constraints SET text = x'00'": _NO_TEXT,

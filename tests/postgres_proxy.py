@@ -6,13 +6,12 @@ import heapq
 import selectors
 import socket
 import struct
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from cutting_proxy import FIN, RST
+from accepting import FIN, Accepting, end_with
 
 _SPECIAL = (80877102, 80877103, 80877104)
 """Requests without a type that are no login: cancelling, and two forms of encryption, which are not used here."""
@@ -41,7 +40,7 @@ class CutHere(NamedTuple):
     how: str = FIN
 
 
-class PostgresProxy:
+class PostgresProxy(Accepting):
     """Listens on loopback and passes messages on to the Unix socket of a server.
 
     Args:
@@ -56,48 +55,16 @@ class PostgresProxy:
     def __init__(self, path: str, delay: float = 0.0) -> None:
         self._path = path
         self._delay = delay
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self._is_over = False
         self.decide: Callable[[Message], CutHere | None] | None = None
         self.cuts = 0
-        self._threads = [threading.Thread(target=self._accept)]
-        self._threads[0].start()
-
-    @property
-    def port(self) -> int:
-        """Where it listens."""
-        port: int = self._listener.getsockname()[1]
-        return port
-
-    def close(self) -> None:
-        """End all connections."""
-        self._is_over = True
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        for thread in self._threads:
-            thread.join(30)
-            assert not thread.is_alive()
-
-    def _accept(self) -> None:
-        while not self._is_over:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            thread = threading.Thread(target=self._pass_on, args=(client,))
-            self._threads.append(thread)
-            thread.start()
+        super().__init__()
 
     def _pass_on(self, client: socket.socket) -> None:
         server = socket.socket(socket.AF_UNIX)
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        how = FIN
         with client, server, suppress(OSError):
             server.connect(self._path)
-            how = _Line(self, client, server, self._delay).run(lambda: self._is_over)
-            if how == RST:
-                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            end_with(client, _Line(self, client, server, self._delay).run(lambda: self._is_over))
 
 
 class _Line:

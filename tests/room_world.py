@@ -22,6 +22,7 @@ import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect, sync_playwright
 from starlette.routing import compile_path
 
+from http_serving import databases_of
 from repositories import commit_all, git, make_repository
 from satchel.interfaces.http.room.views import PAGES
 from satchel.store.postgres.address import Address
@@ -219,8 +220,7 @@ def a_world(folder: Path, name: str = "project", address: Address | None = None)
     if address is None:
         run("init")
     else:
-        file = folder / "databases.toml"
-        file.write_text(f"[databases.team]\nurl = '{address.url}'\nschema = '{address.schema}'\n")
+        file = databases_of(address, folder)
         run("init", "--db", address.shown, "--project", name)
         token = run("token", "new", "clients", "--database", "team", "--project", name, "--config", str(file))
         serve += ["--config", str(file)]

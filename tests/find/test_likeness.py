@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from find.likeness_fixture import DECISIONS, KEYS, VALUES
+from satchel.base.records import replace
 from satchel.find import near
 from satchel.find.kind import Kind
 from satchel.find.likeness import (
@@ -22,10 +24,12 @@ from satchel.find.likeness import (
     text_likeness,
     words_of,
 )
+from satchel.keep import projects
 from satchel.keep.decisions import Decisions, NewDecision
 
 if TYPE_CHECKING:
     from satchel import Satchel
+    from satchel.store.transaction import Transaction
 
 
 def keys_alike(one: str, other: str) -> int:
@@ -123,51 +127,62 @@ def test_marks_of_two_projects_have_nothing_in_common() -> None:
         assert set(marks(1, words).recorded).isdisjoint(marks(2, words).sought)
 
 
-class TestCandidates:
-    def test_are_those_of_the_kind_that_share_a_mark(self, satchel: Satchel) -> None:
-        with satchel.workplace.engine.write() as transaction:
-            remember(transaction, Kind.DECISION, 1, [10, 11])
-            remember(transaction, Kind.DECISION, 2, [12])
-            remember(transaction, Kind.CONSTRAINT, 3, [10])
-            assert candidates(transaction, Kind.DECISION, Bands((), (10, 99))) == [1]
-            assert candidates(transaction, Kind.DECISION, Bands((10,), (99,))) == []
-            assert candidates(transaction, Kind.DECISION, Bands((10,), ())) == []
+@pytest.fixture
+def transaction(satchel: Satchel) -> Iterator[Transaction]:
+    """A write to a store with the projects 1 and 2."""
+    with satchel.workplace.engine.write() as one:
+        for name in ("one", "two"):
+            projects.ensure(one, replace(satchel.workplace, project_name=name), 0)
+        yield one
 
-    def test_come_each_once_those_that_share_most_first_then_the_newest(self, satchel: Satchel) -> None:
-        with satchel.workplace.engine.write() as transaction:
-            for item, marks in ((1, [10, 11]), (3, [10]), (2, [11, 12]), (4, [99])):
-                remember(transaction, Kind.DECISION, item, marks)
-            assert candidates(transaction, Kind.DECISION, Bands((), (10, 11, 12))) == [2, 1, 3]
+
+class TestCandidates:
+    def test_are_those_of_the_kind_that_share_a_mark(self, transaction: Transaction) -> None:
+        remember(transaction, 1, Kind.DECISION, 1, [10, 11])
+        remember(transaction, 1, Kind.DECISION, 2, [12])
+        remember(transaction, 1, Kind.CONSTRAINT, 3, [10])
+        assert candidates(transaction, 1, Kind.DECISION, Bands((), (10, 99))) == [1]
+        assert candidates(transaction, 1, Kind.DECISION, Bands((10,), (99,))) == []
+        assert candidates(transaction, 1, Kind.DECISION, Bands((10,), ())) == []
+
+    def test_come_each_once_those_that_share_most_first_then_the_newest(self, transaction: Transaction) -> None:
+        for item, marks in ((1, [10, 11]), (3, [10]), (2, [11, 12]), (4, [99])):
+            remember(transaction, 1, Kind.DECISION, item, marks)
+        assert candidates(transaction, 1, Kind.DECISION, Bands((), (10, 11, 12))) == [2, 1, 3]
 
     @pytest.mark.parametrize("sought", range(1, 17))
-    def test_are_found_by_any_of_so_many_marks(self, satchel: Satchel, sought: int) -> None:
-        with satchel.workplace.engine.write() as transaction:
-            for item in range(sought):
-                remember(transaction, Kind.DECISION, item, [item])
-            found = candidates(transaction, Kind.DECISION, Bands((), tuple(range(sought))))
+    def test_are_found_by_any_of_so_many_marks(self, transaction: Transaction, sought: int) -> None:
+        for item in range(sought):
+            remember(transaction, 1, Kind.DECISION, item, [item])
+        found = candidates(transaction, 1, Kind.DECISION, Bands((), tuple(range(sought))))
         assert found == list(range(sought))[::-1]
 
-    def test_are_the_newest_few_however_many_share_a_mark(self, satchel: Satchel) -> None:
-        with satchel.workplace.engine.write() as transaction:
-            for item in range(100):
-                remember(transaction, Kind.DECISION, item, [10])
-            assert candidates(transaction, Kind.DECISION, Bands((), (10,))) == list(range(99, 83, -1))
+    def test_are_the_newest_few_however_many_share_a_mark(self, transaction: Transaction) -> None:
+        for item in range(100):
+            remember(transaction, 1, Kind.DECISION, item, [10])
+        assert candidates(transaction, 1, Kind.DECISION, Bands((), (10,))) == list(range(99, 83, -1))
 
-    def test_a_key_and_a_text_of_many_words_are_looked_up_by_all_of_their_marks(self, satchel: Satchel) -> None:
+    def test_a_key_and_a_text_of_many_words_are_looked_up_by_all_of_their_marks(self, transaction: Transaction) -> None:
         words = [f"{letter}{letter}word" for letter in "bcdfghjklmnp"]
         marks = key_bands(1, words) + text_bands(1, words)
-        with satchel.workplace.engine.write() as transaction:
-            for item, mark in enumerate(marks.sought):
-                remember(transaction, Kind.DECISION, item, [mark])
-            assert len(candidates(transaction, Kind.DECISION, marks)) == len(marks.sought)
+        for item, mark in enumerate(marks.sought):
+            remember(transaction, 1, Kind.DECISION, item, [mark])
+        assert len(candidates(transaction, 1, Kind.DECISION, marks)) == len(marks.sought)
 
-    def test_are_no_more_once_they_were_forgotten(self, satchel: Satchel) -> None:
-        with satchel.workplace.engine.write() as transaction:
-            remember(transaction, Kind.DECISION, 1, [10, 11])
-            remember(transaction, Kind.DECISION, 1, [10])
-            forget(transaction, Kind.DECISION, 1, [10])
-            assert candidates(transaction, Kind.DECISION, Bands((), (10,))) == []
-            assert candidates(transaction, Kind.DECISION, Bands((), (11,))) == [1]
+    def test_are_no_more_once_they_were_forgotten(self, transaction: Transaction) -> None:
+        remember(transaction, 1, Kind.DECISION, 1, [10, 11])
+        remember(transaction, 1, Kind.DECISION, 1, [10])
+        forget(transaction, 1, Kind.DECISION, 1, [10])
+        assert candidates(transaction, 1, Kind.DECISION, Bands((), (10,))) == []
+        assert candidates(transaction, 1, Kind.DECISION, Bands((), (11,))) == [1]
+
+    def test_are_of_the_project_alone_however_much_another_holds(self, transaction: Transaction) -> None:
+        for item in range(1, 101):
+            remember(transaction, 2, Kind.DECISION, item, [10])
+        assert candidates(transaction, 1, Kind.DECISION, Bands((), (10,))) == []
+        remember(transaction, 1, Kind.DECISION, 1, [10])
+        forget(transaction, 2, Kind.DECISION, 1, [10])
+        assert candidates(transaction, 1, Kind.DECISION, Bands((), (10,))) == [1]
 
 
 def test_of_all_pairs_of_different_things_hardly_any_is_called_alike() -> None:

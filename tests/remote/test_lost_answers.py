@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cutting_proxy import AFTER_REQUEST, BEFORE_ANSWER, DONE, FIN, PLACES, RST, UNHEARD, Cut, Proxy, proxy_to
+from accepting import FIN, RST
+from cutting_proxy import AFTER_REQUEST, BEFORE_ANSWER, DONE, PLACES, UNHEARD, Cut, Proxy, proxy_to
 from http_serving import Served
 from satchel import Satchel
 from satchel.base.errors import AnswerLost, Interrupted, NotFound, Unreachable

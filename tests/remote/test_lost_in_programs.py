@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cutting_proxy import BEFORE_ANSWER, BEFORE_REQUEST, FIN, Cut, Proxy, proxy_to
+from accepting import FIN
+from cutting_proxy import BEFORE_ANSWER, BEFORE_REQUEST, Cut, Proxy, proxy_to
 from satchel import Satchel
 from satchel.base.folders import state_folder
 from satchel.interfaces.mcp.call import Call

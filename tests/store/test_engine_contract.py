@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from itertools import chain, repeat
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -285,13 +285,22 @@ def test_an_interrupt_stops_an_endless_statement_and_the_engine_serves_on(engine
 
 def test_a_statement_ends_when_the_time_is_over_and_its_transaction_goes_on(engine: Engine) -> None:
     add(engine, "before")
-    looks = chain([False, False], repeat(True))
+    asked = count()
     with engine.read() as transaction:
-        transaction.is_out_of_time = lambda: next(looks)
+        transaction.is_out_of_time = lambda: next(asked) > 1
         with pytest.raises(Interrupted, match="the time is over"), transaction.savepoint():
             transaction.one(_ENDLESS)
         transaction.is_out_of_time = None
         assert names_in(transaction) == ["before"]
+
+
+def test_a_statement_that_runs_when_the_time_of_its_transaction_is_over_is_ended(engine: Engine) -> None:
+    add(engine, "before")
+    asked = count()
+    with pytest.raises(Interrupted), engine.read() as transaction:  # noqa: PT012
+        transaction.is_out_of_time = lambda: next(asked) > 3
+        transaction.one(_ENDLESS)
+    assert names(engine) == ["before"]
 
 
 def test_an_interrupt_before_a_statement_stops_the_rest_of_the_transaction(engine: Engine) -> None:

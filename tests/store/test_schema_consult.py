@@ -10,6 +10,7 @@ import apsw
 import pytest
 
 from satchel.client import Satchel
+from satchel.find import likeness
 from satchel.store import migrations
 from satchel.store.schema import MIGRATIONS
 from satchel.store.sqlite import SqliteEngine
@@ -34,6 +35,8 @@ def version_4(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
         older.setattr(migrations, "MIGRATIONS", MIGRATIONS[:4])
         older.setattr(migrations, "SCHEMA_VERSION", 4)
         older.setattr(SqliteTransaction, "next_seq", lambda *_, **__: 1)  # projects counted no documents
+        older.setattr(likeness, "remember", lambda *_: None)
+        older.setattr(likeness, "candidates", lambda *_: [])
         satchel = open_store()
         satchel.decisions.set("ttl", 300, rationale="alpha")
         satchel.close()

@@ -13,6 +13,7 @@ from satchel.keep.entries import structured
 from satchel.keep.entries.records import ERROR, REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.entries.structured import Scratchpad
 from satchel.keep.loop_scope import OF_LOOPS, LoopScope
+from satchel.store.asking import Asking, answer
 from satchel.store.transaction import Transaction
 
 RECENT_DAYS = 14
@@ -75,6 +76,13 @@ class History:
 def load(
     transaction: Transaction, loop: LoopScope, now: int, types: Collection[int], before: int | None = None
 ) -> History:
+    """Return what :func:`loading` makes; the arguments are the same."""
+    return answer(loading(transaction, loop, now, types, before))
+
+
+def loading(
+    transaction: Transaction, loop: LoopScope, now: int, types: Collection[int], before: int | None = None
+) -> Asking[History]:
     """Load what a loop has done; what is malformed, as a row written by other means may be, is passed over.
 
     Args:
@@ -84,7 +92,7 @@ def load(
     """
     history = History(now - RECENT_DAYS * DAY_MS)
     earlier = "" if before is None else " AND c.id < :before"
-    rows = transaction.all(
+    rows = transaction.ask(
         f"""
         SELECT c.id, c.type, c.content, c.task_id, c.loop_id, c.agent_id, c.session_id, c.created_at FROM context c
         WHERE {loop.holds("context", "c")} AND c.{OF_LOOPS} AND c.type IN ({", ".join(map(str, types))})
@@ -93,7 +101,8 @@ def load(
         """,
         {**loop.values, "since": history.since, "before": before},
     )
-    for number, kind, content, task_id, loop_id, agent, session, created in rows:
+    yield rows
+    for number, kind, content, task_id, loop_id, agent, session, created in rows.all():
         place = LoopScope(loop.project_id, loop.run, task_id, loop_id, agent, session)
         if kind == ERROR:
             history.errors += [] if history.success else [Noted(place, content, created)]

@@ -100,8 +100,3 @@ def index_of(transaction: Transaction) -> Index:
     from satchel.find.index_postgres import PostgresIndex
 
     return PostgresIndex(transaction)
-
-
-def is_about_index(problem: str) -> bool:
-    """Whether a finding of a database's integrity check is about the index alone."""
-    return "fts5" in problem and "documents_fts" in problem

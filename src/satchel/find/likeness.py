@@ -158,31 +158,36 @@ def mark(what: str, project_id: int) -> int:
     return _signed(_seed(what, project_id))
 
 
-def remember(transaction: Transaction, kind: Kind, item: int, bands: Iterable[int]) -> None:
+def remember(transaction: Transaction, project_id: int, kind: Kind, item: int, bands: Iterable[int]) -> None:
     """Record the bands of an item."""
     marks = {f"m{place}": band for place, band in enumerate(bands)}
     if marks:
-        transaction.run(_remembering(len(marks)), {**marks, "kind": kind.number, "item": item})
+        transaction.run(_remembering(len(marks)), {**marks, "project": project_id, "kind": kind.number, "item": item})
 
 
 @cache
 def _remembering(count: int) -> str:
     # one statement for all bands: with one for each a note took a fifth more of a server's processor time
-    rows = ", ".join(f"(:m{place}, :kind, :item)" for place in range(count))
-    return f"INSERT INTO likenesses (mark, kind, item_id) VALUES {rows} ON CONFLICT DO NOTHING"
+    rows = ", ".join(f"(:project, :m{place}, :kind, :item)" for place in range(count))
+    return f"INSERT INTO likenesses (project_id, mark, kind, item_id) VALUES {rows} ON CONFLICT DO NOTHING"
 
 
-def forget(transaction: Transaction, kind: Kind, item: int, bands: Iterable[int]) -> None:
+def forget(transaction: Transaction, project_id: int, kind: Kind, item: int, bands: Iterable[int]) -> None:
     """Remove the bands of an item."""
     transaction.many(
-        "DELETE FROM likenesses WHERE mark = :band AND kind = :kind AND item_id = :item",
-        [{"band": band, "kind": kind.number, "item": item} for band in bands],
+        "DELETE FROM likenesses WHERE project_id = :project AND mark = :band AND kind = :kind AND item_id = :item",
+        _rows(project_id, kind, item, bands),
     )
+
+
+def _rows(project_id: int, kind: Kind, item: int, bands: Iterable[int]) -> list[dict[str, int]]:
+    return [{"project": project_id, "band": band, "kind": kind.number, "item": item} for band in bands]
 
 
 _OF_BAND = """
     SELECT * FROM (
-        SELECT item_id FROM likenesses WHERE mark = :m{0} AND kind = :kind ORDER BY item_id DESC LIMIT :of_band
+        SELECT item_id FROM likenesses WHERE project_id = :project AND mark = :m{0} AND kind = :kind
+        ORDER BY item_id DESC LIMIT :of_band
     ) AS m{0}
 """
 
@@ -196,7 +201,7 @@ _LOOK_UP = {
 }
 
 
-def look_up(kind: Kind, bands: Bands, most: int, of_band: int) -> tuple[str, dict[str, object]]:
+def look_up(project_id: int, kind: Kind, bands: Bands, most: int, of_band: int) -> tuple[str, dict[str, object]]:
     """Return SQL for the ``item_id`` of items that share a band, those that share the most first, and its parameters.
 
     Args:
@@ -207,14 +212,15 @@ def look_up(kind: Kind, bands: Bands, most: int, of_band: int) -> tuple[str, dic
     size = next((size for size in _LOOKED_UP if size >= len(bands.sought)), _LOOKED_UP[-1])
     sought = (*bands.sought, *repeat(None, size))[:size]
     values: dict[str, object] = {f"m{place}": band for place, band in enumerate(sought)}
-    return _LOOK_UP[size], values | {"kind": kind.number, "most": most, "of_band": of_band}
+    return _LOOK_UP[size], values | {"project": project_id, "kind": kind.number, "most": most, "of_band": of_band}
 
 
-def candidates(transaction: Transaction, kind: Kind, bands: Bands) -> list[int]:
+def candidates(transaction: Transaction, project_id: int, kind: Kind, bands: Bands) -> list[int]:
     """Return items that share a band, a dozen or so at most, those that share the most first, then the newest."""
     if not bands.sought:
         return []
-    return [row[0] for row in transaction.all(*look_up(kind, bands, _MAX_CANDIDATES, _MAX_CANDIDATES))]
+    sql, values = look_up(project_id, kind, bands, _MAX_CANDIDATES, _MAX_CANDIDATES)
+    return [row[0] for row in transaction.all(sql, values)]
 
 
 def _same_word(one: str, other: str) -> bool:

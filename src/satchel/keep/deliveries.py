@@ -10,7 +10,7 @@ from satchel.base.text import fold
 from satchel.find.kind import Kind
 from satchel.keep import events
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Rows, Transaction
 
 MOMENTS = ("briefing", "start", "clear", "resume", "compaction", "subagent", "prompt", "edit", "command", "plan")
 """When something is put into a window: a briefing that was asked for, a window that opens, a subagent that starts, or
@@ -78,12 +78,21 @@ _IS_WINDOW = """
 
 def delivered(transaction: Transaction, window: Window) -> dict[int, dict[int, int]]:
     """Return what was delivered in a window: by the numbers of kind and item, the item's seq when it was shown."""
-    rows = transaction.all(
+    return by_kind(ask_delivered(transaction, window))
+
+
+def ask_delivered(transaction: Transaction, window: Window) -> Rows:
+    """Ask for what was delivered in a window; :func:`by_kind` reads it."""
+    return transaction.ask(
         f"SELECT d.kind, d.item_id, d.seq FROM windows w JOIN deliveries d ON d.window_id = w.id WHERE {_IS_WINDOW}",
         window.key,
     )
+
+
+def by_kind(items: Rows) -> dict[int, dict[int, int]]:
+    """Return what was delivered as :func:`delivered` does."""
     found: dict[int, dict[int, int]] = {}
-    for kind, item, seq in rows:
+    for kind, item, seq in items.all():
         found.setdefault(kind, {})[item] = seq
     return found
 

@@ -16,6 +16,7 @@ from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, is_by_person
+from satchel.store.asking import Asking, answer
 from satchel.store.transaction import Transaction, set_of
 
 _STRUCTURED = ", ".join(str(ENTRY_TYPES.index(name) + 1) for name in STRUCTURED_TYPES)
@@ -142,17 +143,28 @@ class Pins(Service):
 
 def of_project(transaction: Transaction, project_id: int) -> dict[int, frozenset[int]]:
     """Return the numbers of what is pinned and holds, by the number of its kind."""
-    rows = transaction.all("SELECT kind, item_id FROM pins WHERE project_id = :project", {"project": project_id})
-    found: dict[int, frozenset[int]] = {}
-    for kind, holds in _HOLDS.items() if rows else ():
-        numbers = set_of(item for number, item in rows if number == kind.number)
-        held = transaction.all(
-            f"SELECT i.id FROM {kind.table} i WHERE i.id IN {numbers} AND +i.project_id = :project AND {holds}",
+    return answer(holding(transaction, project_id))
+
+
+def holding(transaction: Transaction, project_id: int) -> Asking[dict[int, frozenset[int]]]:
+    """Ask for what :func:`of_project` returns."""
+    pinned = transaction.ask("SELECT kind, item_id FROM pins WHERE project_id = :project", {"project": project_id})
+    yield pinned
+    numbers: dict[int, list[int]] = {}
+    for kind_number, item in pinned.all():
+        numbers.setdefault(kind_number, []).append(item)
+    held = {
+        kind.number: transaction.ask(
+            f"SELECT i.id FROM {kind.table} i "
+            f"WHERE i.id IN {set_of(numbers[kind.number])} AND +i.project_id = :project AND {holds}",
             {"project": project_id},
         )
-        if held:
-            found[kind.number] = frozenset(item for (item,) in held)
-    return found
+        for kind, holds in _HOLDS.items()
+        if kind.number in numbers
+    }
+    yield from list(held.values())[-1:]
+    found = {kind_number: frozenset(item for (item,) in some.all()) for kind_number, some in held.items()}
+    return {kind_number: items for kind_number, items in found.items() if items}
 
 
 def told_of(transaction: Transaction, project_id: int, kind: Kind, number: int) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import acting, is_by_person
 from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import storable
+from satchel.store.asking import Asking, answer
 from satchel.store.transaction import Row, Transaction
 
 STATUSES = ("active", "completed", "failed")
@@ -234,6 +235,13 @@ def check_run_id(run_id: object) -> str:
 def choose(
     transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None
 ) -> RunChoice | None:
+    """Return the run that was chosen for reading as :func:`choosing` does; the arguments are the same."""
+    return answer(choosing(transaction, workplace, project_id, run_id))
+
+
+def choosing(
+    transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None
+) -> Asking[RunChoice | None]:
     """Return the run that was chosen for reading: the one named, else the default, else that of the caller's session.
 
     None reads the whole project.
@@ -251,7 +259,7 @@ def choose(
     if chosen == ALL_RUNS:
         return None
     name = check_identifier(chosen, "run_id")
-    found = None if project_id is None else _find(transaction, project_id, name)
+    found = None if project_id is None else (yield from _finding(transaction, project_id, name))
     if found is None and name != MAIN_RUN:
         raise _unknown_run(transaction, project_id, name)
     return found or _MAIN_NOT_MADE
@@ -364,10 +372,16 @@ def load(transaction: Transaction, number: int) -> Run:
 
 
 def _find(transaction: Transaction, project_id: int, name: str) -> RunChoice | None:
-    row = transaction.one(
+    return answer(_finding(transaction, project_id, name))
+
+
+def _finding(transaction: Transaction, project_id: int, name: str) -> Asking[RunChoice | None]:
+    rows = transaction.ask(
         "SELECT id, run_id, status FROM runs WHERE project_id = :project AND run_id = :name",
         {"project": project_id, "name": name},
     )
+    yield rows
+    row = rows.one()
     return None if row is None else _choice(row)
 
 

@@ -333,6 +333,9 @@ class Upkeep(Protocol):
             SatchelError: it cannot be opened as a store.
         """
 
+    def is_about_index(self, problem: str) -> bool:
+        """Whether what :meth:`problems` found is about the search index alone, which can be rebuilt."""
+
     def schema_problems(self) -> list[str]:
         """Name the objects of the schema that no migration made, and the tables that are missing."""
 

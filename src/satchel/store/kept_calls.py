@@ -9,12 +9,14 @@ KEPT_MS = 7 * DAY_MS
 """So long a caller that lost an answer may ask."""
 
 _SWEPT_AT_ONCE = 20
+_OF_PROJECT = "project_id = (SELECT id FROM projects WHERE name = :project)"
 
 
-def keep(transaction: Transaction, call: bytes, now: int) -> bool:
-    """Record in the transaction that keeps it that a call was kept; a few old ones are forgotten.
+def keep(transaction: Transaction, project: str, call: bytes, now: int) -> bool:
+    """Record in the transaction that keeps it that a call was kept; a few old ones of the project are forgotten.
 
     Args:
+        project: by its name; a call for one that there is not keeps nothing.
         call: its key.
         now: milliseconds UTC.
 
@@ -22,15 +24,22 @@ def keep(transaction: Transaction, call: bytes, now: int) -> bool:
         Whether it was not kept before.
     """
     is_new = transaction.execute(
-        "INSERT INTO kept_calls (call, kept_at) VALUES (:call, :now) ON CONFLICT DO NOTHING", {"call": call, "now": now}
+        "INSERT INTO kept_calls (project_id, call, kept_at) SELECT id, :call, :now FROM projects WHERE name = :project "
+        "ON CONFLICT DO NOTHING",
+        {"project": project, "call": call, "now": now},
     )
     transaction.run(
-        "DELETE FROM kept_calls WHERE call IN (SELECT call FROM kept_calls WHERE kept_at < :before LIMIT :most)",
-        {"before": now - KEPT_MS, "most": _SWEPT_AT_ONCE},
+        f"""
+        DELETE FROM kept_calls WHERE {_OF_PROJECT} AND call IN (
+            SELECT call FROM kept_calls WHERE {_OF_PROJECT} AND kept_at < :before LIMIT :most
+        )
+        """,
+        {"project": project, "before": now - KEPT_MS, "most": _SWEPT_AT_ONCE},
     )
-    return bool(is_new)
+    return bool(is_new) or not is_kept(transaction, project, call)
 
 
-def is_kept(transaction: Transaction, call: bytes) -> bool:
-    """Whether a call was kept."""
-    return transaction.one("SELECT 1 FROM kept_calls WHERE call = :call", {"call": call}) is not None
+def is_kept(transaction: Transaction, project: str, call: bytes) -> bool:
+    """Whether a call was kept for a project, given by its name."""
+    sql = f"SELECT 1 FROM kept_calls WHERE {_OF_PROJECT} AND call = :call"
+    return transaction.one(sql, {"project": project, "call": call}) is not None

@@ -198,6 +198,46 @@ _EXPIRY = (
     "CREATE INDEX blobs_used ON blobs (project_id, last_used, id, size)",
 )
 
+OF_PROJECTS = (
+    # what another project holds is neither read nor swept; a band is of the project of its item
+    """
+    CREATE TEMP TABLE kept_likenesses AS
+    SELECT d.project_id, l.mark, l.kind, l.item_id
+    FROM likenesses l JOIN documents d ON d.kind = l.kind AND d.item_id = l.item_id
+    """,
+    "DROP TABLE likenesses",
+    """
+    CREATE TABLE likenesses (
+        project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+        mark BIGINT NOT NULL,
+        kind SMALLINT NOT NULL,
+        item_id BIGINT NOT NULL,
+        PRIMARY KEY (project_id, mark, kind, item_id)
+    ) WITHOUT ROWID
+    """,
+    "INSERT INTO likenesses SELECT project_id, mark, kind, item_id FROM kept_likenesses",
+    "DROP TABLE kept_likenesses",
+    # of which project a call was is not known: those of the last day are any project's, for who lost an answer when the
+    # program was changed
+    "CREATE TEMP TABLE calls_before AS SELECT call, kept_at FROM kept_calls",
+    "DROP TABLE kept_calls",
+    """
+    CREATE TABLE kept_calls (
+        project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+        call BLOB NOT NULL,
+        kept_at BIGINT NOT NULL,
+        PRIMARY KEY (project_id, call)
+    ) WITHOUT ROWID
+    """,
+    """
+    INSERT INTO kept_calls (project_id, call, kept_at)
+    SELECT p.id, c.call, c.kept_at FROM projects p CROSS JOIN calls_before c
+    WHERE c.kept_at > (SELECT max(kept_at) - 86400000 FROM calls_before)
+    """,
+    "DROP TABLE calls_before",
+    "CREATE INDEX kept_calls_kept_at ON kept_calls (project_id, kept_at)",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("the base: projects, runs, agents, context, search", _BASE),
     Migration(
@@ -229,6 +269,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("what was put into windows day by day, and what has helped", MEMORY, 12, 24),
     # a program of before would sweep events and not say so
     Migration("what expires is found in its project", _EXPIRY, 12, 25),
+    Migration("bands of likeness, and calls that were kept, are of a project", OF_PROJECTS, 12, 26),
 )
 
 SCHEMA_VERSION = len(MIGRATIONS)

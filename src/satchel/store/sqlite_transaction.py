@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from threading import get_ident
 from typing import Any, ClassVar
 
@@ -14,7 +13,7 @@ import apsw
 from satchel.base.errors import Interrupted
 from satchel.store import forks, readable
 from satchel.store.running import DEADLINE_SECONDS, Running, Tracked, timed_out
-from satchel.store.transaction import Parameters, Row, RuleBroken
+from satchel.store.transaction import Parameters, Row, RuleBroken, insertion
 
 # about 2 ms of work between two looks; measured, searching and writing take as long as without
 _STEPS_BETWEEN_LOOKS = 100_000
@@ -71,13 +70,13 @@ class SqliteTransaction:
         self._check()
         # no RETURNING: measured, beside a full-text index it makes that write out every row by itself, which doubles
         # the cost of a batch
-        self.connection.execute(_insertion(table, tuple(row)), row)
+        self.connection.execute(insertion(table, tuple(row)), row)
         return self.connection.last_insert_rowid()
 
     def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
         """Insert rows that are given by the same columns each."""
         if rows:
-            self.many(_insertion(table, tuple(rows[0])), rows)
+            self.many(insertion(table, tuple(rows[0])), rows)
 
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
         """Run one statement once for every row of parameters."""
@@ -170,6 +169,8 @@ class ReadRows:
 
     __slots__ = ("_rows",)
 
+    is_here = True
+
     def __init__(self, rows: list[Row]) -> None:
         self._rows = rows
 
@@ -218,8 +219,3 @@ class SqliteTracked(Tracked[SqliteTransaction]):
         super().__exit__(kind, error, trace)
         if self.transaction.is_overdue and isinstance(error, apsw.InterruptError):
             raise timed_out(self.running.location) from error
-
-
-@lru_cache(maxsize=64)
-def _insertion(table: str, columns: tuple[str, ...]) -> str:
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(f':{column}' for column in columns)})"

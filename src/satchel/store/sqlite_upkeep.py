@@ -234,6 +234,10 @@ class SqliteUpkeep:
         """Return what a full integrity check finds wrong; see :func:`satchel.store.upkeep.file_problems`."""
         return upkeep.file_problems(self._engine)
 
+    def is_about_index(self, problem: str) -> bool:
+        """Whether what :meth:`problems` found is about the search index alone, which can be rebuilt."""
+        return "fts5" in problem and "documents_fts" in problem
+
     def schema_problems(self) -> list[str]:
         """Name the objects of the schema that no migration made, and the tables that are missing."""
         return soundness.schema_problems(self._engine)

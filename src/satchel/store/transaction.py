@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import Any, ClassVar, Protocol
 
 Row = tuple[Any, ...]
@@ -27,12 +28,23 @@ def set_of(values: Iterable[int | bytes]) -> str:
     return f"({LIST_MARK}{', '.join(texts)})"
 
 
+@lru_cache(maxsize=64)
+def insertion(table: str, columns: tuple[str, ...]) -> str:
+    """Return the statement that inserts a row of some columns."""
+    names = ", ".join(f'"{column}"' for column in columns)
+    return f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{column}' for column in columns)})"
+
+
 class RuleBroken(Exception):
     """What was written in a savepoint is against a rule of its table; the savepoint was rolled back."""
 
 
 class Rows(Protocol):
     """What a statement has found; it is read within its transaction."""
+
+    @property
+    def is_here(self) -> bool:
+        """Whether reading it takes no round trip."""
 
     def all(self) -> list[Row]:
         """Return its rows; see :meth:`Transaction.all`."""

@@ -13,6 +13,7 @@ from satchel import open_satchel
 from satchel.interfaces.http import health
 from satchel.interfaces.http.settings import Settings
 from serving_probes import probes
+from store.postgres.places import Place, new_place
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +23,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / ".git").mkdir()
     with open_satchel(cwd=folder, environ={}) as satchel, satchel.workplace.engine.write():
         return satchel.place.file
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    """A store of the test's own in PostgreSQL."""
+    with new_place() as one:
+        yield one
 
 
 @pytest.fixture(scope="module")

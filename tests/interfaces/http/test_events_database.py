@@ -10,27 +10,19 @@ from typing import Any
 
 import pytest
 
-from http_serving import FixedTokens, Served, served
+from http_serving import FixedTokens, Served, databases_of, served
 from satchel import open_satchel
 from satchel.interfaces.http.databases import Databases, store_of
-from store.postgres.places import Place, new_place
+from store.postgres.places import Place
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def place() -> Iterator[Place]:
-    """A store of the test's own."""
-    with new_place() as place:
-        yield place
-
-
-@pytest.fixture
 def server(place: Place, tmp_path: Path) -> Iterator[Served]:
     """A server of the store."""
-    file = tmp_path / "databases.toml"
-    file.write_text(f"[databases.team]\nurl = '{place.url}'\nschema = '{place.schema}'\n")
-    with served(FixedTokens(store_of("team")), databases=Databases(file)) as running:
+    databases = Databases(databases_of(place.address, tmp_path))
+    with served(FixedTokens(store_of("team")), databases=databases) as running:
         yield running
 
 

@@ -22,6 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import ManualClock
+from find.same_marks import same_marks
 from satchel import Satchel, __version__, open_satchel
 from satchel.base import wire
 from satchel.base.errors import SatchelError
@@ -33,9 +34,11 @@ from satchel.interfaces.http.calls import Calls
 from satchel.interfaces.http.public import run_public, schema
 from satchel.interfaces.http.served import operations
 from satchel.interfaces.http.stores import Stores
-from satchel.keep import expiry
+from satchel.keep.entries import near_notes
 from satchel.keep.following import Cursor
 from satchel.remote.calls import SERVED
+from satchel.store import kept_calls
+from satchel.store.moving.rows import tables
 from satchel.store.postgres.address import Address
 from store.postgres.places import new_place
 
@@ -85,6 +88,20 @@ class Twin(Stores):
             others = [{"name": name, "seq": seq} for name, seq in numbers.items() if name != "events"]
             transaction.insert_many("sqlite_sequence", others)
             transaction.forget()
+
+    def rows_of_two(self) -> dict[str, list[tuple[Any, ...]]]:
+        """Return the rows of the project `two`, by the tables that say whose a row is."""
+        with self.one.workplace.engine.read() as transaction:
+            found = transaction.one("SELECT id FROM projects WHERE name = 'two'") or (None,)
+            return {
+                table.name: transaction.all(
+                    f"SELECT {table.listed} FROM {table.name} WHERE {column} = :project ORDER BY {table.key}",
+                    {"project": found[0]},
+                )
+                for table in tables()
+                for column in ["id" if table.name == "projects" else "project_id"]
+                if column in table.columns
+            }
 
     def sessions(self) -> list[str]:
         """Return the uids of all sessions."""
@@ -331,8 +348,9 @@ def compare(twins: tuple[Twin, Twin, ManualClock], seed: int, count: int) -> Non
     shared, alone, clock = twins
     with (
         patch.object(calls, "_HOOK_MS", 60_000),  # a busy machine cuts none short
-        # what has run out is swept for the whole store by whoever writes: when that happens says that somebody wrote
-        patch.object(expiry, "sweep_now_and_then", lambda *_: None),
+        patch.object(near_notes, "_LOT", 2),  # that bands are recorded, and under the marks of both projects
+        patch.object(kept_calls, "KEPT_MS", 1_000_000),  # that some are swept
+        same_marks(),
     ):
         _compare(shared, alone, clock, seed, count)
 
@@ -346,10 +364,12 @@ def _compare(shared: Twin, alone: Twin, clock: ManualClock, seed: int, count: in
             alone.go_on_from(shared.numbers())
             continue
         step = Step(dice, number, shared.sessions()).of("one", writes=dice.random() < 0.5)
+        theirs = shared.rows_of_two()
         told, alone_told = (json.dumps(step.run(one), sort_keys=True, default=str) for one in (shared, alone))
         asked = f"{number} {step.name} {step.arguments} {step.fields}"
         assert told == alone_told, f"{asked}\n{told}\n{alone_told}"
         assert MARKER not in told
+        assert shared.rows_of_two() == theirs, asked
         alone.go_on_from(shared.numbers())
 
 

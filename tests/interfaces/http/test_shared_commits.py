@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from http_serving import databases_of
 from mcp_over_http import Served, served
 from satchel import open_satchel
 from satchel.base.errors import NotKept
@@ -16,26 +17,17 @@ from satchel.interfaces.http.databases import Databases, store_of
 from satchel.interfaces.http.served import operation_named
 from satchel.remote.opening import open_anywhere
 from satchel.store.postgres.writing import Writer
-from store.postgres.places import Place, new_place
+from store.postgres.places import Place
 
 pytestmark = pytest.mark.slow
 
 _TOKEN = "satchel-token"
 
 
-@pytest.fixture(scope="module")
-def place() -> Iterator[Place]:
-    """A store with one project, which agents work in."""
-    with new_place() as place:
-        yield place
-
-
 @pytest.fixture
 def server(place: Place, tmp_path: Path) -> Iterator[Served]:
     """A server of the store, with a token for its project."""
-    file = tmp_path / "databases.toml"
-    file.write_text(f"[databases.team]\nurl = '{place.url}'\nschema = '{place.schema}'\n")
-    with served(databases=Databases(file)) as running:
+    with served(databases=Databases(databases_of(place.address, tmp_path))) as running:
         running.rights[_TOKEN] = Access("t", "ann", AGENT, store_of("team"), "app")
         yield running
 

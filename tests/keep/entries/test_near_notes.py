@@ -9,6 +9,7 @@ from typing import Any
 import apsw
 import pytest
 
+from find.same_marks import same_marks
 from satchel import NewEntry, Satchel
 from satchel.keep.entries import near_notes
 
@@ -46,10 +47,17 @@ def test_a_note_of_another_run_is_not_pointed_out(satchel: Satchel) -> None:
     assert satchel.entries.write("discovery", AGAIN, run_id="other").notes == ()
 
 
-def test_a_note_of_another_project_is_not_pointed_out(open_in: Callable[..., Satchel], project: Path) -> None:
+def test_a_note_of_another_project_is_not_pointed_out_nor_in_the_way_of_one_that_is(
+    open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(near_notes, "_LOT", 1)
     one, other = open_in(project, project="one"), open_in(project, project="other")
-    one.entries.write("discovery", NOTE)
-    assert other.entries.write("discovery", AGAIN).notes == ()
+    with same_marks():
+        one.entries.write("discovery", NOTE)
+        assert other.entries.write("discovery", AGAIN).notes == ()
+        for number in range(8):
+            other.entries.write("discovery", f"{NOTE} {'again ' * number}")
+        assert one.entries.write("discovery", AGAIN).notes == (SAID,)
 
 
 def test_what_a_batch_wrote_is_found_by_the_next_single_note_and_by_later_ones(satchel: Satchel) -> None:

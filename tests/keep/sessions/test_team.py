@@ -20,6 +20,7 @@ from satchel.keep.sessions.team import (
     TeamClaim,
     others_at_work,
 )
+from satchel.store.asking import answer
 from satchel.store.sqlite_transaction import SqliteTransaction
 
 if TYPE_CHECKING:
@@ -308,7 +309,7 @@ def test_the_team_takes_as_many_statements_however_many_there_are(
 
 def others(satchel: Satchel, own_session: int | None, most: int = 5) -> list[OtherAtWork]:
     with satchel.workplace.engine.read() as transaction:
-        return others_at_work(transaction, 1, own_session, satchel.workplace.clock(), most)
+        return answer(others_at_work(transaction, 1, own_session, satchel.workplace.clock(), most))
 
 
 def test_others_at_work_are_the_live_ones_those_seen_last_first(start: Start, clock: ManualClock) -> None:

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from cutting_proxy import FIN, RST
+from accepting import FIN, RST
 from postgres_proxy import AFTER, BEFORE, INSIDE, CutHere, Message, PostgresProxy
 from satchel.base.errors import NotKept, Unreachable
 from satchel.store.postgres.engine import PostgresEngine

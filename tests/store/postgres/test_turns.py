@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutting_proxy import FIN
+from accepting import FIN
 from postgres_proxy import BEFORE, CutHere, Message, PostgresProxy
 from satchel.base.errors import Busy, Interrupted, NotKept
 from satchel.store.postgres import group

@@ -13,6 +13,7 @@ from satchel.find import search
 from satchel.find.kind import Kind
 from satchel.find.query import Query, parse
 from satchel.find.search import SMALL, Scope
+from satchel.store.asking import answer
 from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _find(asked: Asked, query: Query, small: int, candidates: int) -> Relevance:
         kind, item = items[document]
         relevance.setdefault(kind, {})[item] = max(scores[document], 0.0) / best
     entries = relevance.get(Kind.ENTRY.number, {})
-    for number, newest in run.newest_scratchpads(asked, entries).items() if entries else ():
+    for number, newest in answer(run.newest_scratchpads(asked, entries)).items() if entries else ():
         entries[newest] = max(entries.get(newest, 0.0), entries[number])
     return relevance
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from time import monotonic, thread_time
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,9 @@ from satchel.base.errors import Interrupted
 from satchel.base.records import dataclass, field, replace
 from satchel.brief import attempts, loop_history
 from satchel.brief.briefing import citing, left_off, own, packages, rules, run
-from satchel.brief.briefing.sources import Asked, Gathered, Source, gather, gather_found, with_pins
-from satchel.brief.loop_history import Attempt
+from satchel.brief.briefing.sources import Asked, Gathered, Source, gather, with_pins
+from satchel.brief.loop_history import Attempt, History
+from satchel.find.kind import Kind
 from satchel.keep import deliveries, pins, projects, runs
 from satchel.keep.deliveries import window_of
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
@@ -20,8 +21,10 @@ from satchel.keep.projects import Workplace
 from satchel.keep.runs import RunChoice
 from satchel.keep.sessions.actors import reading
 from satchel.keep.sessions.joining import sessions_before
+from satchel.keep.sessions.records import Actor
 from satchel.keep.sessions.team import OtherAtWork, claimed_paths, others_at_work
 from satchel.keep.shared.presence import waiting_note
+from satchel.store.asking import Asking, both, together
 from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
@@ -42,6 +45,10 @@ _SOURCES: tuple[Callable[[Asked], Source], ...] = (
 
 _CLOCK_PER_PROCESSOR = 4
 """So many times its processor time a briefing may take by the clock: 2 s with the usual 500 ms."""
+
+_SHARE_TO_END = 1.5
+"""So much of its time a briefing takes where answers that were asked for together took nearly all of it: what they name
+is still loaded."""
 
 _MOST_OTHERS = 3
 """So many others at work are named."""
@@ -90,6 +97,7 @@ class Collected:
         others: who else is at work.
         unanswered: the agent's questions that nobody has answered, each with whom it went to.
         is_bare: whether no rule, decision or note is kept.
+        missing: the names of the sources that were not reached.
     """
 
     project_id: int | None = None
@@ -104,6 +112,7 @@ class Collected:
     others: list[OtherAtWork] = field(default_factory=list)
     unanswered: list[str] = field(default_factory=list)
     is_bare: bool = False
+    missing: list[str] = field(default_factory=lambda: [make.__name__ for make in _SOURCES])
 
 
 class Deadline:
@@ -151,7 +160,7 @@ def collect(workplace: Workplace, request: Request, deadline: Deadline) -> Colle
     except Interrupted:
         if not deadline.has_passed():
             raise
-        missing = [make.__name__.replace("_", " ") for make in _SOURCES[len(collected.gathered) :]]
+        missing = [name.replace("_", " ") for name in collected.missing]
         collected.is_complete = False
         collected.notes.append(f"the store was slow: {', '.join(missing) or 'others at work'} were not looked at")
     return collected
@@ -161,22 +170,44 @@ def _collect(
     collected: Collected, transaction: Transaction, workplace: Workplace, request: Request, deadline: Deadline
 ) -> None:
     project = projects.find(transaction, workplace)
-    chosen = runs.choose(transaction, workplace, project.id if project else None, request.run_id)
     if project is None:
+        runs.choose(transaction, workplace, None, request.run_id)
         collected.is_bare = True
         return
-    actor = reading(transaction, workplace, project.id, request.agent)
+    chosen, actor = both(
+        runs.choosing(transaction, workplace, project.id, request.run_id),
+        _reading(transaction, workplace, project.id, request.agent),
+    )
     agent = actor.number
     run_of_loop = chosen or runs.find_main(transaction, project.id)
     collected.project_id = project.id
     collected.run, collected.is_run_chosen = run_of_loop, chosen is not None
     window = window_of(project.id, actor, run_of_loop.id, request.task_id, request.role, request.iteration)
+    now = workplace.clock()
+    delivered = None
+    if (actor.is_named or actor.session is not None) and not request.again:
+        delivered = deliveries.ask_delivered(transaction, window)
     written = own.find(transaction, project.id, actor, window)
-    got: dict[int, dict[int, int]] = {}
-    if actor.is_named and not request.again:
+    loop = LoopScope(
+        project.id,
+        run_of_loop.id,
+        request.task_id,
+        request.loop_id,
+        agent,
+        actor.session,
+        sessions_before(transaction, actor.session),
+    )
+    goes_on_from = left_off.find(transaction, workplace, project.id, actor, request.task_id, now)
+    left_out = transaction.left_out
+    pinned, history = both(
+        pins.holding(transaction, project.id),
+        loop_history.loading(transaction, loop, now, (SCRATCHPAD, REVIEW_VERDICT)),
+    )
+    left_out = transaction.left_out - left_out
+    got = {} if delivered is None else deliveries.by_kind(delivered)
+    if got and not actor.is_named:
         # those who give no name may be several, and each needs all of it
-        got = deliveries.delivered(transaction, window)
-    elif actor.session is not None and not request.again and deliveries.delivered(transaction, window):
+        got = {}
         collected.notes.append("you gave no name, so all of it comes again: with agent=NAME only what is new does")
     for kind, items in () if request.again else written.known.items():
         got[kind] = {**got.get(kind, {}), **items}
@@ -201,76 +232,108 @@ def _collect(
         since=request.since,
         reminds=request.reminds,
         counts=request.counts,
-        now=workplace.clock(),
-        pinned=pins.of_project(transaction, project.id),
-        loop=LoopScope(
-            project.id,
-            run_of_loop.id,
-            request.task_id,
-            request.loop_id,
-            agent,
-            actor.session,
-            sessions_before(transaction, actor.session),
-        ),
-        left_off=left_off.find(transaction, workplace, project.id, actor, request.task_id, workplace.clock()),
+        now=now,
+        pinned=pinned,
+        loop=loop,
+        loop_since=_since(history),
+        left_off=goes_on_from,
     )
-    asked, collected.standing = _standing(asked, collected.notes)
+    if left_out:
+        collected.notes.append("whether the loop is stuck is not known: one of its scratchpads is no text in UTF-8")
+    else:
+        collected.standing = loop_history.standing(history)
     relevance: Relevance = {}
     if query is not None and not query.terms:
         collected.notes.append(f"{(request.query or '').strip()[:80]!r} holds no word to search for")
     elif query is not None:
         relevance = answering.find_in_time(asked, collected.notes, query, deadline)
         collected.words = tuple(dict.fromkeys(word for term in query.terms for word in term.words))
-    for make in _SOURCES:
-        source = with_pins(asked, make(asked))
-        gathered = gather(asked, source, collected.notes)
-        gather_found(asked, gathered, relevance.get(source.kind.number, {}), collected.notes)
-        gathered.candidates = {number: written.marked(one) for number, one in gathered.candidates.items()}
-        collected.gathered.append(gathered)
-    collected.is_bare = not own.is_anything_kept(transaction, project.id)
-    collected.unanswered = own.unanswered(transaction, project.id, actor, asked.now)
-    collected.claims = claimed_paths(transaction, actor.session, asked.now)
-    collected.others = others_at_work(transaction, project.id, actor.session, asked.now, _MOST_OTHERS)
-    collected.notes += waiting_note(transaction, project.id)
+    _gather(asked, collected, relevance, actor, deadline, history)
+    for gathered in collected.gathered:
+        if gathered.source.kind.number in written.written:
+            gathered.candidates = {number: written.marked(one) for number, one in gathered.candidates.items()}
     _compare_citations(asked, collected, deadline)
+
+
+def _reading(transaction: Transaction, workplace: Workplace, project_id: int, agent: str | None) -> Asking[Actor]:
+    """Find who reads: what waits to be asked goes out with that."""
+    yield from ()
+    return reading(transaction, workplace, project_id, agent)
+
+
+def _gather(
+    asked: Asked, collected: Collected, relevance: Relevance, actor: Actor, deadline: Deadline, history: History
+) -> None:
+    """Gather from every source, and ask for what is said beside items."""
+    transaction, project_id, now = asked.transaction, asked.project_id, asked.now
+    done: dict[int, Gathered] = {}
+    shared: list[str] = []
+
+    def names() -> Asking[None]:
+        if collected.standing is not None:
+            tried = history.attempts[: history.recent][: collected.standing.iterations]
+            collected.standing = replace(collected.standing, others=(yield from _others(asked, tried)))
+
+    def gathering(place: int, make: Callable[[Asked], Source]) -> Asking[None]:
+        source = with_pins(asked, make(asked))
+        done[place] = yield from gather(asked, source, relevance.get(source.kind.number, {}), collected.notes)
+
+    def is_bare() -> Asking[None]:
+        collected.is_bare = not (yield from own.is_anything_kept(transaction, project_id))
+
+    def unanswered() -> Asking[None]:
+        collected.unanswered = yield from own.unanswered(transaction, project_id, actor, now)
+
+    def claims() -> Asking[None]:
+        collected.claims = yield from claimed_paths(transaction, actor.session, now)
+
+    def others() -> Asking[None]:
+        collected.others = yield from others_at_work(transaction, project_id, actor.session, now, _MOST_OTHERS)
+
+    def waiting() -> Asking[None]:
+        shared.extend((yield from waiting_note(transaction, project_id)))
+
+    def askings() -> Iterator[Asking[None]]:
+        yield names()
+        yield from (gathering(place, make) for place, make in enumerate(_SOURCES))
+        yield from (make() for make in (is_bare, unanswered, claims, others, waiting))
+        deadline.share = _SHARE_TO_END
+
+    try:
+        together(askings())
+    finally:
+        collected.gathered = [done[place] for place in sorted(done)]
+        collected.missing = [make.__name__ for place, make in enumerate(_SOURCES) if place not in done]
+    collected.notes += shared
 
 
 def _compare_citations(asked: Asked, collected: Collected, deadline: Deadline) -> None:
     """Mark the entries whose file stands otherwise than when they were written, and count those that hold no more."""
     candidates = [one for gathered in collected.gathered for one in gathered.candidates.values()]
     compared = citing.marked(asked.transaction, asked.workplace.files_root, candidates, deadline.has_passed)
-    marked = {one.key: one for one in compared}
-    for gathered in collected.gathered:
-        gathered.candidates = {number: marked.get(one.key, one) for number, one in gathered.candidates.items()}
+    marked = {one.number: one for one in compared}
+    for gathered in collected.gathered if marked else ():
+        if gathered.source.kind is Kind.ENTRY:
+            gathered.candidates |= {number: marked[number] for number in gathered.candidates.keys() & marked.keys()}
     stale = sum(candidate.is_stale for candidate in compared)
     if stale:
         collected.notes.append(f"{stale} notes cite changed files" if stale > 1 else "1 note cites a changed file")
 
 
-def _standing(asked: Asked, notes: list[str]) -> tuple[Asked, attempts.Standing | None]:
-    """Judge the agent's loop by its last scratchpads, whatever was delivered.
-
-    Returns:
-        What was asked, with since when the loop's attempts count; and how the loop stands, None where that cannot be
-        told.
-    """
-    before = asked.transaction.left_out
-    history = loop_history.load(asked.transaction, asked.loop, asked.now, (SCRATCHPAD, REVIEW_VERDICT))
-    since = (history.since, history.success)
+def _since(history: History) -> tuple[int, int]:
+    """Return after which of its scratchpads a loop is shown, as :class:`Asked` has it."""
     if history.attempts and not history.recent:
-        since = (history.attempts[0].created_at, history.attempts[0].number - 1)  # how it stands says the newest
-    asked = replace(asked, loop_since=since)
-    if asked.transaction.left_out > before:
-        notes.append("whether the loop is stuck is not known: one of its scratchpads is no text in UTF-8")
-        return asked, None
-    standing = loop_history.standing(history)
-    tried = history.attempts[: history.recent][: standing.iterations]
-    return asked, replace(standing, others=_others(asked, tried))
+        return history.attempts[0].created_at, history.attempts[0].number - 1  # how it stands says the newest
+    return history.since, history.success
 
 
-def _others(asked: Asked, tried: Sequence[Attempt]) -> tuple[str, ...]:
+def _others(asked: Asked, tried: Sequence[Attempt]) -> Asking[tuple[str, ...]]:
     """Return the names of those who made attempts, but for the agent itself, by the alphabet."""
     authors = {one.place.author for one in tried} - {asked.agent}
+    unnamed = (run.UNNAMED,) if None in authors else ()
     numbers = [author for author in authors if author is not None]
-    rows = asked.transaction.all(f"SELECT name FROM agents WHERE id IN {set_of(numbers)} ORDER BY name")
-    return (*(row[0] for row in rows), *((run.UNNAMED,) if None in authors else ()))
+    if not numbers:
+        return unnamed
+    rows = asked.transaction.ask(f"SELECT name FROM agents WHERE id IN {set_of(numbers)} ORDER BY name")
+    yield rows
+    return (*(name for (name,) in rows.all()), *unnamed)

@@ -11,6 +11,7 @@ from satchel.keep import deliveries
 from satchel.keep.deliveries import Window
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.sessions.records import Actor
+from satchel.store.asking import Asking
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -73,13 +74,13 @@ def find(transaction: Transaction, project_id: int, actor: Actor, window: Window
     return Own(actor.name, {kind: known}, {kind: frozenset(number for number, _, _ in rows)})
 
 
-def unanswered(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[str]:
+def unanswered(transaction: Transaction, project_id: int, actor: Actor, now: int) -> Asking[list[str]]:
     """Return the newest questions of an agent that nobody has answered: each with whom it went to.
 
     Args:
         now: milliseconds UTC.
     """
-    rows = transaction.all(
+    rows = transaction.ask(
         f"""
         SELECT m.id, a.name FROM agent_messages m LEFT JOIN agents a ON a.id = m.to_agent_id
         WHERE m.project_id = :project AND m.from_agent_id = :me AND m.expires_at > :now
@@ -98,12 +99,15 @@ def unanswered(transaction: Transaction, project_id: int, actor: Actor, now: int
         """,
         {"project": project_id, "me": actor.number, "now": now},
     )
-    return [f"{Kind.MESSAGE.ref(number)} to {name or 'all'}" for number, name in rows]
+    yield rows
+    return [f"{Kind.MESSAGE.ref(number)} to {name or 'all'}" for number, name in rows.all()]
 
 
-def is_anything_kept(transaction: Transaction, project_id: int) -> bool:
+def is_anything_kept(transaction: Transaction, project_id: int) -> Asking[bool]:
     """Whether a project has any rule, decision or note."""
     tables = ("context", "decisions", "constraints")
     some = " OR ".join(f"EXISTS (SELECT 1 FROM {table} WHERE project_id = :project)" for table in tables)
-    row = transaction.one(f"SELECT {some}", {"project": project_id})
+    rows = transaction.ask(f"SELECT {some}", {"project": project_id})
+    yield rows
+    row = rows.one()
     return row is not None and bool(row[0])

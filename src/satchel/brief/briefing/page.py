@@ -100,6 +100,8 @@ class Page:
     _lines: dict[tuple[int, int, int | None], tuple[str, int, bool]] = field(default_factory=dict)
     _headings: dict[str, int] = field(default_factory=dict)
     _opening: int = 0
+    _shortened: list[str] = field(default_factory=list)
+    _least_telling: int = 0
 
     def add(
         self,
@@ -127,6 +129,9 @@ class Page:
         left = (left if at_most is None else min(left, at_most)) - heading
         may_cut = self.cuts_to_fit if cuts is None else cuts
         found = self._whole(candidate, left) if chars is None else self._brief(candidate, left, chars)
+        if found is None and left - self._least_telling < _LEAST_COST:
+            self.passed[candidate.key] = "room"  # not even cut: no line need be made of it
+            return None
         most = self.most_of_note if candidate.section == "entries" and self.most_of_note else self.most_of_one
         if most is not None and not candidate.is_critical and not self._fits(candidate, most):
             may_cut, found, left = True, None, min(left, most)
@@ -169,8 +174,9 @@ class Page:
         return self.count(f"{group}\n")
 
     def _count_opening(self) -> None:
-        refs = [one.candidate.ref for one in self.shown.values() if one.is_shortened]
-        before, self._opening = self._opening, self._cost_of_opening(refs)
+        self._shortened = [one.candidate.ref for one in self.shown.values() if one.is_shortened]
+        before, self._opening = self._opening, self._cost_of_opening(self._shortened)
+        self._least_telling = self._cost_of_opening([*self._shortened, ""]) - self._opening
         self.used += self._opening - before
 
     def _cost_of_opening(self, refs: Sequence[str]) -> int:
@@ -193,8 +199,7 @@ class Page:
 
     def cost_of_telling(self, candidate: Candidate) -> int:
         """Return what it takes to say that one more item is shortened."""
-        refs = [one.candidate.ref for one in self.shown.values() if one.is_shortened]
-        return self._cost_of_opening([*refs, candidate.ref]) - self._opening
+        return self._cost_of_opening([*self._shortened, candidate.ref]) - self._opening
 
     def whole_cost(self, candidates: Sequence[Candidate]) -> int | None:
         """Return what items take together at the length that the zone allows; None where it is more than all room."""
@@ -366,20 +371,25 @@ def fill(
         return took
 
     wanted = [candidate for candidate in others if is_wanted(candidate, has_query=has_query)]
+    of_section: dict[str, list[Candidate]] = {section: [] for section in SECTIONS}
+    for candidate in wanted:
+        of_section[candidate.section].append(candidate)
     room = page.room - page.used
-    for section in SECTIONS:
+    for section, some in of_section.items():
         left = shares[section] * room
-        for candidate in wanted:
+        for candidate in some:
+            if left <= 0:
+                break
             # the last may exceed the share: a smaller one in its place would be a less important one
-            if candidate.section == section and left > 0:
-                left -= take(candidate, "share", int(left + _MAX_EXCESS * room), cuts=False) or 0
+            left -= take(candidate, "share", int(left + _MAX_EXCESS * room), cuts=False) or 0
     # the rests flow on in the order of rank: to what answers the query, to whatever else has a claim, then to anything
     misses = 0
-    places = dict.fromkeys(filter(is_answer, wanted), "answer")
-    for place, some in (("wanted", wanted), ("room", others)):
-        for candidate in some:
-            places.setdefault(candidate, place)
-    for candidate, place in places.items():
+    tried: set[tuple[int, int]] = set()
+    rests = (("answer", filter(is_answer, wanted)), ("wanted", wanted), ("room", others))
+    for place, candidate in ((place, candidate) for place, some in rests for candidate in some):
+        if candidate.key in tried:
+            continue
+        tried.add(candidate.key)
         if page.room - page.used < _LEAST_COST or misses == _MAX_MISSES:
             break
         is_late = not page.cuts_to_fit and page.used > _WHOLE_PART * page.room and candidate.section == "entries"

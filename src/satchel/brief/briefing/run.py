@@ -22,6 +22,7 @@ from satchel.keep.entries.records import (
     STRUCTURED_TYPES,
 )
 from satchel.keep.loop_scope import OF_LOOPS
+from satchel.store.asking import Asking
 from satchel.store.transaction import Row, set_of
 
 _NOTES = tuple(
@@ -92,7 +93,7 @@ def _entry(asked: Asked, row: Row) -> Candidate:
     )
 
 
-def newest_scratchpads(asked: Asked, found: Collection[int]) -> dict[int, int]:
+def newest_scratchpads(asked: Asked, found: Collection[int]) -> Asking[dict[int, int]]:
     """Return, of entries that are scratchpads, the newest of the same author, task and loop: it says how they stand.
 
     Args:
@@ -104,21 +105,22 @@ def newest_scratchpads(asked: Asked, found: Collection[int]) -> dict[int, int]:
         WHERE n.run_id = c.run_id AND n.{OF_LOOPS} AND n.type = {SCRATCHPAD} AND n.superseded_by IS NULL AND {same}
         ORDER BY n.created_at DESC, n.id DESC LIMIT 1
     """
-    rows = asked.transaction.all(
+    rows = asked.transaction.ask(
         f"""
         SELECT c.id, ({newest}) FROM context c WHERE c.id IN {set_of(found)} AND c.type = {SCRATCHPAD}
             AND (c.task_id IS NOT NULL OR c.loop_id IS NOT NULL)
         """
     )
-    return {number: last for number, last in rows if last is not None}
+    yield rows
+    return {number: last for number, last in rows.all() if last is not None}
 
 
-def _without_older(asked: Asked, found: Sequence[int]) -> list[int]:
+def _without_older(asked: Asked, found: Sequence[int]) -> Asking[list[int]]:
     """Leave out scratchpads whose author's newest of the task and loop is not among what was found.
 
     It was delivered, or stands among the attempts; how far the work was before says nothing more.
     """
-    last, there = newest_scratchpads(asked, found), set(found)
+    last, there = (yield from newest_scratchpads(asked, found)), set(found)
     return [number for number in found if last.get(number, number) in there]
 
 
@@ -181,7 +183,7 @@ def attempts(asked: Asked) -> Source:
     """
     where = (
         f"{asked.loop.holds('context', 'c')} AND c.{OF_LOOPS} AND c.superseded_by IS NULL "
-        f"AND c.type = {SCRATCHPAD} AND (c.created_at, c.id) > ({', '.join(map(str, asked.loop_since))})"
+        f"AND c.type = {SCRATCHPAD} AND (c.created_at, c.id) > (:loop_since, :success)"
     )
     if asked.left_off is not None:
         where = f"(c.id = {asked.left_off} OR c.id IN (SELECT c.id FROM context c WHERE {where}))"

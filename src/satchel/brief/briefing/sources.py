@@ -14,7 +14,8 @@ from satchel.find.kind import Kind
 from satchel.keep.loop_scope import LoopScope
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import RunChoice
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.asking import Asking
+from satchel.store.transaction import Row, Rows, Transaction, set_of
 
 Made = TypeVar("Made")
 
@@ -84,10 +85,12 @@ class Asked:
             "session": self.loop.session,
             "now": self.now,
             "since": self.since,
+            "loop_since": self.loop_since[0],
+            "success": self.loop_since[1],
         }
 
 
-Load = Callable[[Asked, Sequence[int], list[str]], list[Candidate]]
+Load = Callable[[Asked, Sequence[int], list[str]], Asking[list[Candidate]]]
 """Makes candidates of items, by their numbers; what cannot be read is left out and told."""
 
 
@@ -103,6 +106,7 @@ class Source:
         found_where: which are eligible when the query finds them; None is ``where``.
         orders: in which order they are needed, critical ones first; several where one index cannot serve them, each an
             order and a condition of its own.
+        narrowed: what those conditions narrow to eligible items; None is ``where``.
         priority: their priority, in SQL.
         may_be_critical: whether any of them can be.
         load: makes candidates of them.
@@ -125,12 +129,13 @@ class Source:
     load: Load
     tokens: int
     found_where: str | None = None
+    narrowed: str | None = None
     may_be_critical: bool = True
     seq: str = "c.seq"
     changed_at: str = "c.created_at"
     counts_found: bool = False
     reminds: bool = False
-    narrows: Callable[[Asked, Sequence[int]], list[int]] | None = None
+    narrows: Callable[[Asked, Sequence[int]], Asking[list[int]]] | None = None
 
     def most(self, budget: int) -> int:
         """Return how many candidates there is use for in so many tokens."""
@@ -171,101 +176,109 @@ def with_pins(asked: Asked, source: Source) -> Source:
     )
 
 
-def gather(asked: Asked, source: Source, notes: list[str]) -> Gathered:
-    """Choose and count the candidates of a source without a query.
+def gather(asked: Asked, source: Source, relevance: Mapping[int, float], notes: list[str]) -> Asking[Gathered]:
+    """Choose and count the candidates of a source.
 
     Args:
+        relevance: of the items that the query found, by number, best first.
         notes: gets what could not be read.
     """
     gathered = Gathered(source)
-    if not source.where:
-        return gathered
-    transaction, values = asked.transaction, asked.values
-    where = source.where if asked.since is None else f"{source.where} AND {source.changed_at} > :since"
-    known = _unchanged(asked, source, where)
-    gathered.repeated = len(known)
+    found_where = source.where if source.found_where is None else source.found_where
+    found = _Found(asked, source, found_where, relevance) if found_where and relevance else None
+    if source.where:
+        yield from _choose(asked, gathered, notes)
+    if found is not None:
+        yield from _add_found(asked, gathered, found, relevance, notes)
+    return gathered
+
+
+def _choose(asked: Asked, gathered: Gathered, notes: list[str]) -> Asking[None]:
+    """Choose and count the candidates of a source without a query."""
+    source, transaction, values = gathered.source, asked.transaction, asked.values
+    lately = "" if asked.since is None else f" AND {source.changed_at} > :since"
+    where = source.where + lately
+    narrowed = where if source.narrowed is None else source.narrowed + lately
+    unchanged = _Unchanged(asked, source, where)
+    counted = None
     if asked.counts:
         critical = f"count(*) FILTER (WHERE {source.priority} = {CRITICAL})" if source.may_be_critical else "0"
-        counted = transaction.one(f"SELECT count(*), {critical} FROM {source.table} WHERE {where}", values)
-        assert counted is not None
-        gathered.total = counted[0] - len(known)
-        gathered.critical = counted[1] - sum(priority == CRITICAL for priority in known.values())
+        counted = transaction.ask(f"SELECT count(*), {critical} FROM {source.table} WHERE {where}", values)
+    last = counted or unchanged.rows
+    if last is not None:
+        yield last
+    known = unchanged.priorities
+    gathered.repeated = len(known)
+    if counted is not None:
+        ((total, of_critical),) = counted.all()
+        gathered.total = total - len(known)
+        gathered.critical = of_critical - sum(priority == CRITICAL for priority in known.values())
     if gathered.total or not asked.counts:
         most = source.most(asked.budget)
         if asked.has_query:
             # what it does not find only fills what is left, but for what is critical
             most = max(source.most(asked.budget // _FOR_WHAT_IS_NOT_FOUND), min(most, gathered.critical))
         most += len(known)
-        chosen: dict[int, None] = {}
-        # what is in no order of its own comes last: where that is all there is, no other has to be walked
-        for order, condition in reversed(source.orders):
-            rows = transaction.all(
+        ordered = [
+            transaction.ask(
                 f"""
-                SELECT c.id FROM {source.table} WHERE {where}{f" AND {condition}" if condition else ""}
+                SELECT c.id FROM {source.table} WHERE {narrowed}{f" AND {condition}" if condition else ""}
                 ORDER BY {order} LIMIT {most}
                 """,
                 values,
             )
-            chosen.update((row[0], None) for row in rows if row[0] not in known)
-            if not condition and len(rows) < most:
-                break
-        _add(asked, gathered, list(chosen), notes)
+            for order, condition in reversed(source.orders)
+        ]
+        yield ordered[-1]
+        chosen = dict.fromkeys(number for rows in ordered for (number,) in rows.all() if number not in known)
+        yield from _add(asked, gathered, list(chosen), notes)
         if not asked.counts:
             gathered.total = gathered.critical = sum(one.is_critical for one in gathered.candidates.values())
     reminders = [number for number, priority in known.items() if priority == CRITICAL]
     if source.reminds and asked.reminds and reminders:
-        _add(asked, gathered, reminders, notes)
+        yield from _add(asked, gathered, reminders, notes)
         for number in reminders:
             if number in gathered.candidates:
                 gathered.candidates[number] = replace(gathered.candidates[number], is_repeated=True)
-    return gathered
 
 
-def gather_found(asked: Asked, gathered: Gathered, relevance: Mapping[int, float], notes: list[str]) -> None:
-    """Add what a query found to what a source offers, and say how relevant each is.
-
-    Args:
-        relevance: of the items that were found, by number, best first.
-    """
+def _add_found(
+    asked: Asked, gathered: Gathered, found: _Found, relevance: Mapping[int, float], notes: list[str]
+) -> Asking[None]:
+    """Add what a query found to what a source offers, and say how relevant each is."""
     source = gathered.source
-    where = source.where if source.found_where is None else source.found_where
-    if not where or not relevance:
-        return
-    rows = asked.transaction.all(f"SELECT c.id FROM {source.table} WHERE {_of_these(where, relevance)}", asked.values)
-    eligible = {row[0] for row in rows}
-    known = _unchanged(asked, source, where)
+    yield found.rows
+    eligible = {row[0] for row in found.rows.all()}
+    known = found.unchanged.priorities
     fresh = [number for number in relevance if number in eligible and number not in known]
     repeated = len(eligible) - len(fresh)
-    fresh = fresh if source.narrows is None else source.narrows(asked, fresh)
+    if source.narrows is not None:
+        fresh = yield from source.narrows(asked, fresh)
     if source.counts_found and eligible:
         gathered.total, gathered.critical, gathered.only_found = len(fresh), 0, True
         gathered.repeated = repeated
-    _add(
-        asked,
-        gathered,
-        [number for number in fresh[: source.most(asked.budget)] if number not in gathered.candidates],
-        notes,
-    )
+    more = [number for number in fresh[: source.most(asked.budget)] if number not in gathered.candidates]
+    yield from _add(asked, gathered, more, notes)
     for number in fresh:
         candidate = gathered.candidates.get(number)
         if candidate is not None:
             gathered.candidates[number] = replace(candidate, relevance=relevance[number])
 
 
-def _add(asked: Asked, gathered: Gathered, numbers: Sequence[int], notes: list[str]) -> None:
+def _add(asked: Asked, gathered: Gathered, numbers: Sequence[int], notes: list[str]) -> Asking[None]:
     if numbers:
         pinned = asked.pinned.get(gathered.source.kind.number, ())
+        some = yield from _load(asked, gathered.source, numbers, notes)
         loaded = {
-            one.number: replace(one, priority=CRITICAL, is_pinned=True) if one.number in pinned else one
-            for one in _load(asked, gathered.source, numbers, notes)
+            one.number: replace(one, priority=CRITICAL, is_pinned=True) if one.number in pinned else one for one in some
         }
         gathered.candidates |= {number: loaded[number] for number in numbers if number in loaded}
 
 
-def _load(asked: Asked, source: Source, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
+def _load(asked: Asked, source: Source, numbers: Sequence[int], notes: list[str]) -> Asking[list[Candidate]]:
     """Load candidates; a row that is no text is left out, and a note names it."""
     before = asked.transaction.left_out
-    loaded = source.load(asked, numbers, notes)
+    loaded = yield from source.load(asked, numbers, notes)
     if asked.transaction.left_out > before:
         missing = sorted(set(numbers) - {candidate.number for candidate in loaded})
         refs = ", ".join(map(source.kind.ref, missing))
@@ -273,19 +286,42 @@ def _load(asked: Asked, source: Source, numbers: Sequence[int], notes: list[str]
     return loaded
 
 
-def _unchanged(asked: Asked, source: Source, where: str) -> dict[int, int]:
-    """Return the eligible items that the receiver got as they are, by number, with their priority."""
-    got = asked.delivered.get(source.kind.number)
-    if not got:
-        return {}
-    rows = asked.transaction.all(
-        f"""
-        SELECT c.id, {source.seq}, {source.priority} FROM {source.table}
-        WHERE {_of_these(where, got)}
-        """,
-        asked.values,
-    )
-    return {number: priority for number, seq, priority in rows if seq <= got[number]}
+class _Unchanged:
+    """The eligible items that the receiver got as they are.
+
+    Attributes:
+        rows: those that it got; None where it got nothing of the kind.
+    """
+
+    def __init__(self, asked: Asked, source: Source, where: str) -> None:
+        self._got = asked.delivered.get(source.kind.number, {})
+        self.rows: Rows | None = None
+        if self._got:
+            self.rows = asked.transaction.ask(
+                f"SELECT c.id, {source.seq}, {source.priority} FROM {source.table} WHERE {_of_these(where, self._got)}",
+                asked.values,
+            )
+
+    @property
+    def priorities(self) -> dict[int, int]:
+        """Their priorities, by number."""
+        rows = [] if self.rows is None else self.rows.all()
+        return {number: priority for number, seq, priority in rows if seq <= self._got[number]}
+
+
+class _Found:
+    """What is eligible of the items that the query found.
+
+    Attributes:
+        rows: their numbers.
+        unchanged: which of them the receiver has got.
+    """
+
+    def __init__(self, asked: Asked, source: Source, where: str, relevance: Mapping[int, float]) -> None:
+        self.unchanged = _Unchanged(asked, source, where)
+        self.rows = asked.transaction.ask(
+            f"SELECT c.id FROM {source.table} WHERE {_of_these(where, relevance)}", asked.values
+        )
 
 
 def _of_these(where: str, numbers: Collection[int]) -> str:
@@ -303,11 +339,12 @@ def loading(kind: Kind, columns: str, source: str, make: Callable[[Asked, Row], 
         source: what stands after FROM, the items as ``c``.
     """
 
-    def load(asked: Asked, numbers: Sequence[int], notes: list[str]) -> list[Candidate]:
-        rows = asked.transaction.all(
+    def load(asked: Asked, numbers: Sequence[int], notes: list[str]) -> Asking[list[Candidate]]:
+        rows = asked.transaction.ask(
             f"SELECT c.id, c.seq, {columns} FROM {source} WHERE c.id IN {set_of(numbers)}", asked.values
         )
-        return readable(kind, rows, lambda row: make(asked, row), notes)
+        yield rows
+        return readable(kind, rows.all(), lambda row: make(asked, row), notes)
 
     return load
 

@@ -97,7 +97,7 @@ class Calls:
         key = ask.durable_key()
         satchel = self._stores.satchel(ask.access)
         with satchel.workplace.engine.read() as transaction:
-            return key is not None and kept_calls.is_kept(transaction, key)
+            return key is not None and kept_calls.is_kept(transaction, ask.access.project, key)
 
     def _run(self, ask: Ask, started: Callable[[Satchel], object]) -> Said:
         standing = ask.standing()
@@ -111,6 +111,7 @@ class Calls:
         elsewhere = CallerElsewhere(
             ask.member("facts", list),
             partial(stores.known_as, standing, access),
+            access.project,
             None if ask.name in _REPEATABLE or ask.name in _MADE_AGAIN else ask.durable_key(),
             satchel.workplace.clock,
             may_repeat=ask.name in _REPEATABLE,

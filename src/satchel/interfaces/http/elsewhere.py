@@ -28,6 +28,7 @@ class CallerElsewhere:
     Args:
         facts: questions with their arguments and answers, as they travelled.
         known_as: returns the name that a worktree of the caller has for others.
+        project: the one that the call is for, by name.
         key: the key of the call, which is kept with the first thing that it writes; None keeps none.
         clock: milliseconds UTC.
         may_repeat: whether the call may be made again after something of it was kept.
@@ -45,6 +46,7 @@ class CallerElsewhere:
         self,
         facts: Sequence[Any],
         known_as: Callable[[str | None], str | None],
+        project: str,
         key: bytes | None,
         clock: Clock,
         *,
@@ -58,6 +60,7 @@ class CallerElsewhere:
                 raise InvalidInput("a fact of the call is malformed", "Use the satchel program to call the server")
             self._facts[_key(*fact[:2])] = fact[2]
         self._known_as = known_as
+        self._project = project
         self._call = key
         self._clock = clock
         self._may_repeat = may_repeat
@@ -108,7 +111,7 @@ class CallerElsewhere:
             raise Asks
         if self._call is None or self.is_kept or self.is_done or self._is_beside:
             return
-        if not kept_calls.keep(transaction, self._call, self._clock()):
+        if not kept_calls.keep(transaction, self._project, self._call, self._clock()):
             raise KeptBefore
 
     def after_commit(self) -> None:

@@ -235,7 +235,7 @@ def _nearest_key(transaction: Transaction, project_id: int, key: str) -> str | N
     """Return the key most like one that there is not: alike by its words, else by its letters among the newest."""
     words = likeness.words_of(key)
     found: list[tuple[int, str]] = []
-    for number in likeness.candidates(transaction, Kind.DECISION, likeness.key_bands(project_id, words)):
+    for number in likeness.candidates(transaction, project_id, Kind.DECISION, likeness.key_bands(project_id, words)):
         row = transaction.one("SELECT key FROM decisions WHERE id = :id", {"id": number})
         if row is not None:
             found.append((likeness.key_likeness(words, likeness.words_of(row[0])), row[0]))

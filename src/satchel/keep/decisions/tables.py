@@ -54,7 +54,7 @@ def create(
     _link(transaction, number, at, state)
     _count(transaction, project_id, [(state, 1)])
     bands = bands_of(project_id, key, state.value) if bands is None else bands
-    likeness.remember(transaction, Kind.DECISION, number, bands.recorded)
+    likeness.remember(transaction, project_id, Kind.DECISION, number, bands.recorded)
     documents.add(transaction, _document(project_id, made), is_counted=True)
     return made
 
@@ -117,8 +117,8 @@ def change(
     _count(transaction, project_id, [(old, -1), (state, 1)])
     if old.value != state.value:
         gone, come = (set(value_bands(project_id, value).recorded) for value in (old.value, state.value))
-        likeness.forget(transaction, Kind.DECISION, before.id, gone - come)
-        likeness.remember(transaction, Kind.DECISION, before.id, come - gone)
+        likeness.forget(transaction, project_id, Kind.DECISION, before.id, gone - come)
+        likeness.remember(transaction, project_id, Kind.DECISION, before.id, come - gone)
     documents.remove(transaction, Kind.DECISION, [before.id])
     documents.add(transaction, _document(project_id, after))
     return after
@@ -137,7 +137,7 @@ def enter(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> 
     _count(transaction, project_id, [(current.state, 1) for current in found.values()])
     for number, current in found.items():
         bands = bands_of(project_id, current.key, current.state.value)
-        likeness.remember(transaction, Kind.DECISION, number, bands.recorded)
+        likeness.remember(transaction, project_id, Kind.DECISION, number, bands.recorded)
 
 
 def withdraw(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> list[int]:
@@ -146,7 +146,7 @@ def withdraw(transaction: Transaction, project_id: int, numbers: Sequence[int]) 
     _count(transaction, project_id, [(current.state, -1) for current in found.values()])
     for number, current in found.items():
         bands = bands_of(project_id, current.key, current.state.value)
-        likeness.forget(transaction, Kind.DECISION, number, bands.recorded)
+        likeness.forget(transaction, project_id, Kind.DECISION, number, bands.recorded)
     return list(found)
 
 

@@ -167,7 +167,7 @@ def upsert(
     after = tables.change(transaction, project_id, before, wanted, agent, now)
     value_is_new = wanted.value != before.state.value
     bands = tables.value_bands(project_id, wanted.value)
-    named = _similar(transaction, None, wanted.value, bands, similar, before.id) if value_is_new else ()
+    named = _similar(transaction, project_id, None, wanted.value, bands, similar, before.id) if value_is_new else ()
     replaced = _replaced(before, now)
     result = decision(after, notes=given.notes, replaced=replaced, similar=named)
     previous, by = before.agent, None if agent is None else agent[0]
@@ -192,7 +192,7 @@ def _create(
     wanted = _resolve(transaction, workplace, project_id, given, State(given.value), now)
     bands = tables.bands_of(project_id, given.key, wanted.value)
     # who drafts over what is decided was told to take another key
-    named = () if wanted.status == DRAFT else _similar(transaction, given.key, wanted.value, bands, similar)
+    named = () if wanted.status == DRAFT else _similar(transaction, project_id, given.key, wanted.value, bands, similar)
     made = tables.create(transaction, project_id, given.key, wanted, agent, now, bands=bands)
     return Done(decision(made, notes=given.notes, similar=named), None)
 
@@ -248,6 +248,7 @@ _CANDIDATE = f"SELECT id, key, value_text, value_number FROM decisions WHERE id 
 
 def _similar(
     transaction: Transaction,
+    project_id: int,
     key: str | None,
     value: Value,
     bands: likeness.Bands,
@@ -262,7 +263,7 @@ def _similar(
         looked_up: what a search found before.
         itself: the decision's number, if it is there already.
     """
-    known = (*likeness.candidates(transaction, Kind.DECISION, bands), *looked_up)
+    known = (*likeness.candidates(transaction, project_id, Kind.DECISION, bands), *looked_up)
     numbers = [number for number in dict.fromkeys(known) if number != itself]
     if not numbers:
         return ()

@@ -14,7 +14,7 @@ from satchel.base.records import dataclass, field
 from satchel.find import likeness, near
 from satchel.find.kind import Kind
 from satchel.keep.entries.records import COMPARED_TYPES, MAX_CHARS, Prepared
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Rows, Transaction
 
 _KIND = Kind.ENTRY.number
 _LOT = 8
@@ -30,7 +30,8 @@ _CAUGHT_UP = 500
 
 
 # up to which note bands are recorded stands under a mark of its own
-_REACHED = "SELECT COALESCE(max(item_id), 0) FROM likenesses WHERE mark = :mark AND kind = :kind"
+_MARKED = "FROM likenesses WHERE project_id = :project AND mark = :mark AND kind = :kind"
+_REACHED = f"SELECT COALESCE(max(item_id), 0) {_MARKED}"
 _FRESH = f"""
     SELECT id, content, run_id, type = :type AND superseded_by IS NULL AS is_like FROM context
     WHERE id > ({_REACHED})
@@ -79,8 +80,8 @@ def look(transaction: Transaction, project_id: int, entry: Prepared) -> Look:
     bands = _bands(project_id, entry.content)
     if not bands.recorded:
         return NO_LOOK
-    recorded, values = likeness.look_up(Kind.ENTRY, bands, _COMPARED, _OF_BAND)
-    values |= {"project": project_id, "mark": likeness.mark("reached", project_id), "type": entry.type}
+    recorded, values = likeness.look_up(project_id, Kind.ENTRY, bands, _COMPARED, _OF_BAND)
+    values |= {"mark": likeness.mark("reached", project_id), "type": entry.type}
     sought, late = set(bands.sought), {}
     runs: dict[int, int] = {}
     texts: dict[int, str] = {}
@@ -96,21 +97,34 @@ def look(transaction: Transaction, project_id: int, entry: Prepared) -> Look:
     return Look(tuple((runs[one.item], one.note(Kind.ENTRY)) for one in found), late)
 
 
-def record(transaction: Transaction, project_id: int, found: Look) -> None:
-    """Record the bands of notes that have none yet, once they are many."""
+def ask_reached(transaction: Transaction, project_id: int, found: Look) -> Rows | None:
+    """Ask up to which note bands are recorded, where some are to be; None where not."""
     if len(found.late) < _LOT:
+        return None
+    return transaction.ask(_REACHED, _reached(project_id))
+
+
+def _reached(project_id: int) -> dict[str, object]:
+    return {"project": project_id, "mark": likeness.mark("reached", project_id), "kind": _KIND}
+
+
+def record(transaction: Transaction, project_id: int, found: Look, asked: Rows | None) -> None:
+    """Record the bands of notes that have none yet, once they are many.
+
+    Args:
+        asked: what :func:`ask_reached` gives.
+    """
+    if asked is None:
         return
-    mark = likeness.mark("reached", project_id)
-    values = {"mark": mark, "kind": _KIND}
-    (reached,) = transaction.one(_REACHED, values) or (0,)
+    (reached,) = asked.one() or (0,)
     # who waited for the turn at the same time has found the same ones
     late = {number: bands for number, bands in found.late.items() if number > reached}
     if not late:
         return
     for number, bands in late.items():
-        likeness.remember(transaction, Kind.ENTRY, number, bands)
-    transaction.run("DELETE FROM likenesses WHERE mark = :mark AND kind = :kind", values)
-    likeness.remember(transaction, Kind.ENTRY, max(late), (mark,))
+        likeness.remember(transaction, project_id, Kind.ENTRY, number, bands)
+    transaction.run(f"DELETE {_MARKED}", _reached(project_id))
+    likeness.remember(transaction, project_id, Kind.ENTRY, max(late), (likeness.mark("reached", project_id),))
 
 
 def forget(transaction: Transaction, project_id: int, number: int) -> None:
@@ -125,7 +139,7 @@ def forget(transaction: Transaction, project_id: int, number: int) -> None:
     )
     for (content,) in rows:
         if isinstance(content, str):
-            likeness.forget(transaction, Kind.ENTRY, number, _bands(project_id, content).recorded)
+            likeness.forget(transaction, project_id, Kind.ENTRY, number, _bands(project_id, content).recorded)
 
 
 @lru_cache(maxsize=1_024)

@@ -126,6 +126,7 @@ class Entries:
             person = is_by_person(work, agent)
             writer = Writer(project.id, run.id, actor.number, now, actor.session, person)
             transaction.expect(context=len(prepared), documents=len(prepared))
+            reached = near_notes.ask_reached(transaction, project.id, found)
             said = Sightings(transaction, writer, prepared)
             duplicates = {} if self._find_duplicates is None else self._find_duplicates(transaction, writer, prepared)
             kept = {
@@ -143,7 +144,7 @@ class Entries:
                 number: self._follow(transaction, writer, number, entry)
                 for (number, _, _), entry in zip(written, fresh, strict=True)
             }
-            near_notes.record(transaction, project.id, found)
+            near_notes.record(transaction, project.id, found, reached)
             numbers = {place: number for place, (number, _, _) in zip(places, written, strict=True)}
             for place, first in said.first.items():
                 kept[place] = _seen(transaction, writer, numbers[first], prepared[place])

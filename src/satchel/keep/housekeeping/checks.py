@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 
 from satchel.base.errors import SatchelError, StoreDamaged, StoreForeign, StoreMissing, Untrusted
 from satchel.base.records import dataclass
-from satchel.find.index import is_about_index
 from satchel.find.kind import Kind
 from satchel.keep.corrections import log as corrections
 from satchel.keep.housekeeping.counts import count_problems
@@ -125,7 +124,7 @@ def _check_soundness(engine: Engine) -> Check:
     if found:
         problem = f"{one_line(found[0])} ({len(found)} in all)"
         # the index can be rebuilt from what is kept, so its damage is no reason to go back to a backup
-        if all(is_about_index(problem) for problem in found):
+        if all(map(engine.upkeep.is_about_index, found)):
             return Check(name, "failed", f"{problem}; `satchel rebuild` rebuilds the index")
         return _beyond_repair(name, problem, engine)
     return Check(name, "ok", is_sound)

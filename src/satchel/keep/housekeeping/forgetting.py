@@ -147,7 +147,8 @@ def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leavi
         if transaction.left_out:
             # its text is none, so that what hangs on it by its words cannot be told: it goes by its number
             transaction.run(
-                "DELETE FROM likenesses WHERE kind = :kind AND item_id = :id", {"kind": kind.number, "id": number}
+                "DELETE FROM likenesses WHERE project_id = :project AND kind = :kind AND item_id = :id",
+                {"project": project.id, "kind": kind.number, "id": number},
             )
             transaction.run(f"DELETE FROM {kind.table} WHERE id = :id", {"id": number})
             documents.remove(transaction, kind, [number])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from satchel.base.paging import KeptPage
 from satchel.base.records import dataclass
 from satchel.find.kind import Kind, read_number
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Row, Rows, Transaction, set_of
 
 STATES = ("active", "confirmed", "demoted")
 """The states of a solution; its number in the table is its place here, from 1."""
@@ -218,18 +218,28 @@ def solution_of(row: Row) -> Solution:
 def solutions_of(
     transaction: Transaction, project_id: int, patterns: Sequence[int], least: int
 ) -> dict[int, list[Solution]]:
-    """Return the solutions of patterns, by their numbers, best confirmed first; those without any are left out.
+    """Return the solutions of patterns as :func:`by_pattern` does; the arguments are those of :func:`ask_solutions`."""
+    return by_pattern(ask_solutions(transaction, project_id, patterns, least))
+
+
+def ask_solutions(transaction: Transaction, project_id: int, patterns: Sequence[int], least: int) -> Rows:
+    """Ask for the solutions of patterns.
 
     Args:
         least: only those of at least so many tenths.
     """
-    rows = transaction.all(
+    # the plus keeps SQLite from the index by project: of 12,500 solutions 1.3 ms, and 0.1 by their patterns
+    return transaction.ask(
         f"SELECT {SOLUTION_COLUMNS} FROM {SOLUTION_SOURCE} "
-        f"WHERE s.pattern_id IN {set_of(patterns)} AND s.project_id = :project "
+        f"WHERE s.pattern_id IN {set_of(patterns)} AND +s.project_id = :project "
         "AND s.confidence >= :least",
         {"project": project_id, "least": least},
     )
+
+
+def by_pattern(solutions: Rows) -> dict[int, list[Solution]]:
+    """Return solutions by the numbers of their patterns, best confirmed first; those without any are left out."""
     found: dict[int, list[Solution]] = {}
-    for solution in sorted(map(solution_of, rows), key=lambda one: one.rank):
+    for solution in sorted(map(solution_of, solutions.all()), key=lambda one: one.rank):
         found.setdefault(solution.pattern_id, []).append(solution)
     return found

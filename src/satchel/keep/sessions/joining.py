@@ -14,6 +14,7 @@ from satchel.base.records import NamedTuple
 from satchel.keep.sessions.caller import HOOK, LIBRARY, OF_TOKENS, REMOTE, SERVER, STATE, VARIABLE, Caller, State
 from satchel.keep.sessions.clients import Client, client_of_command, clients_around, host_id
 from satchel.keep.sessions.presence import here, is_left
+from satchel.store.asking import Asking, answer
 from satchel.store.transaction import Row, Transaction, set_of
 
 _MOST_BEFORE = 20
@@ -48,6 +49,13 @@ def _found(row: Row) -> Found:
 
 
 def load(transaction: Transaction, where: str, values: dict[str, object], most: int | None = None) -> list[Found]:
+    """Return sessions as :func:`loading` does; the arguments are the same."""
+    return answer(loading(transaction, where, values, most))
+
+
+def loading(
+    transaction: Transaction, where: str, values: dict[str, object], most: int | None = None
+) -> Asking[list[Found]]:
     """Return sessions, those seen last first.
 
     Args:
@@ -56,10 +64,11 @@ def load(transaction: Transaction, where: str, values: dict[str, object], most: 
     """
     columns = ", ".join(f"s.{column.strip()}" for column in _COLUMNS.split(","))
     limit = "" if most is None else f"LIMIT {most}"
-    rows = transaction.all(
+    rows = transaction.ask(
         f"SELECT {columns} FROM sessions s WHERE {where} ORDER BY s.seen_at DESC, s.id DESC {limit}", values
     )
-    return [_found(row) for row in rows]
+    yield rows
+    return [_found(row) for row in rows.all()]
 
 
 def is_gone(session: Found, now: int) -> bool:

@@ -14,6 +14,7 @@ from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.joining import Found
 from satchel.keep.sessions.presence import LISTED_DAYS, LOOKED_AT
+from satchel.store.asking import Asking, both
 from satchel.store.transaction import Transaction, set_of
 
 RECENT_MS = 8 * 3_600_000
@@ -170,9 +171,10 @@ def find_team(
     if not shown:
         return Team((), 0, len(found), now, notes)
     numbers = [one.state.id for one in shown]
-    details = _load_details(transaction, numbers, now, _MOST_CLAIMS)
+    details, pads = both(
+        _load_details(transaction, numbers, now, _MOST_CLAIMS), _load_scratchpads(transaction, numbers)
+    )
     others = _load_agents(transaction, numbers)
-    pads = _load_scratchpads(transaction, numbers)
     sessions = []
     for one in shown:
         number, known = one.state.id, details[one.state.id]
@@ -205,7 +207,7 @@ def find_team(
 
 def others_at_work(
     transaction: Transaction, project_id: int, own_session: int | None, now: int, most: int
-) -> list[OtherAtWork]:
+) -> Asking[list[OtherAtWork]]:
     """Return live sessions other than one's own, those seen last first, in three statements.
 
     Args:
@@ -218,7 +220,7 @@ def others_at_work(
             SELECT id FROM sessions WHERE project_id = :project AND seen_at > :since ORDER BY seen_at DESC LIMIT :most
         ) AND s.id IS DISTINCT FROM :own
     """
-    found = joining.load(
+    found = yield from joining.loading(
         transaction,
         where,
         {"project": project_id, "since": now - LISTED_DAYS * DAY_MS, "most": LOOKED_AT, "own": own_session},
@@ -228,21 +230,24 @@ def others_at_work(
         return []
     numbers = [one.state.id for one in live]
     wanted = numbers if own_session is None else [*numbers, own_session]
-    details = _load_details(transaction, wanted, now, _MOST_CLAIMS_OF_OTHERS)
+    details = yield from _load_details(transaction, wanted, now, _MOST_CLAIMS_OF_OTHERS)
     own = None if own_session is None else details.get(own_session)
-    pads = _load_scratchpads(transaction, numbers)
+    pads = yield from _load_scratchpads(transaction, numbers)
     return [_other(one, details[one.state.id], own, pads.get(one.state.id)) for one in live]
 
 
-def claimed_paths(transaction: Transaction, session: int | None, now: int) -> list[str]:
+def claimed_paths(transaction: Transaction, session: int | None, now: int) -> Asking[list[str]]:
     """Return what a session claims, the newest first; nothing without a session.
 
     Args:
         now: milliseconds UTC.
     """
     where = "session_id = :session AND expires_at > :now ORDER BY created_at DESC, id"
-    rows = transaction.all(f"SELECT path FROM file_claims WHERE {where}", {"session": session, "now": now})
-    return [row[0] for row in rows]
+    if session is None:
+        return []
+    rows = transaction.ask(f"SELECT path FROM file_claims WHERE {where}", {"session": session, "now": now})
+    yield rows
+    return [row[0] for row in rows.all()]
 
 
 class _Details(NamedTuple):
@@ -287,9 +292,11 @@ def _last_known(session: Found) -> int:
     return session.state.seen_at if session.ended_at is None else session.ended_at
 
 
-def _load_details(transaction: Transaction, sessions: Sequence[int], now: int, most_claims: int) -> dict[int, _Details]:
+def _load_details(
+    transaction: Transaction, sessions: Sequence[int], now: int, most_claims: int
+) -> Asking[dict[int, _Details]]:
     these = set_of(sessions)
-    rows = transaction.all(
+    rows = transaction.ask(
         f"""
         WITH held AS (
             SELECT session_id, path, exclusive, expires_at, automatic, reason,
@@ -309,8 +316,9 @@ def _load_details(transaction: Transaction, sessions: Sequence[int], now: int, m
         """,
         {"now": now, "most": most_claims},
     )
+    yield rows
     found: dict[int, _Details] = {}
-    for number, *columns, path, exclusive, expires, automatic, reason, total in rows:
+    for number, *columns, path, exclusive, expires, automatic, reason, total in rows.all():
         claims = found[number].claims if number in found else ()
         claims += () if path is None else (TeamClaim(path, bool(exclusive), expires, bool(automatic), reason),)
         found[number] = _Details._make((*columns, claims, total or 0))
@@ -333,8 +341,8 @@ def _load_agents(transaction: Transaction, sessions: Sequence[int]) -> dict[int,
     return found
 
 
-def _load_scratchpads(transaction: Transaction, sessions: Sequence[int]) -> dict[int, LastScratchpad]:
-    rows = transaction.all(
+def _load_scratchpads(transaction: Transaction, sessions: Sequence[int]) -> Asking[dict[int, LastScratchpad]]:
+    rows = transaction.ask(
         f"""
         SELECT s.id, c.id, a.name, c.content, c.created_at
         FROM sessions s
@@ -347,8 +355,9 @@ def _load_scratchpads(transaction: Transaction, sessions: Sequence[int]) -> dict
         WHERE s.id IN {set_of(sessions)}
         """
     )
+    yield rows
     found = {}
-    for session, number, agent, content, created in rows:
+    for session, number, agent, content, created in rows.all():
         try:
             pad = structured.scratchpad(content)
         except InvalidInput:  # a row written by other means

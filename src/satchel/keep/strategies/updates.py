@@ -106,7 +106,7 @@ def insert(
             "created_at": now,
         },
     )
-    likeness.remember(transaction, Kind.STRATEGY, number, bands_of(project_id, new.insight).recorded)
+    likeness.remember(transaction, project_id, Kind.STRATEGY, number, bands_of(project_id, new.insight).recorded)
     text = _searchable(new.topic, new.insight, new.lang, new.framework)
     document = Document(Kind.STRATEGY, number, seq, project_id, None, text, now, agent_id=agent)
     documents.add(transaction, document, is_counted=True)
@@ -116,13 +116,13 @@ def insert(
 def enter(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
     """Record the bands of strategies whose rows were written."""
     for number, insight in _of_numbers(transaction, numbers):
-        likeness.remember(transaction, Kind.STRATEGY, number, bands_of(project_id, insight).recorded)
+        likeness.remember(transaction, project_id, Kind.STRATEGY, number, bands_of(project_id, insight).recorded)
 
 
 def withdraw(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
     """Remove the bands of strategies, before their rows change."""
     for number, insight in _of_numbers(transaction, numbers):
-        likeness.forget(transaction, Kind.STRATEGY, number, bands_of(project_id, insight).recorded)
+        likeness.forget(transaction, project_id, Kind.STRATEGY, number, bands_of(project_id, insight).recorded)
 
 
 def _of_numbers(transaction: Transaction, numbers: Sequence[int]) -> list[tuple[int, str]]:
@@ -144,7 +144,7 @@ def notes_on_similar(
     if len(words) >= likeness.MIN_WORDS:
         found = near.by_search(transaction, project_id, Kind.STRATEGY, insight, _insights)
     else:
-        numbers = likeness.candidates(transaction, Kind.STRATEGY, bands_of(project_id, insight))
+        numbers = likeness.candidates(transaction, project_id, Kind.STRATEGY, bands_of(project_id, insight))
         alike = (
             near.Near(100 - likeness.key_likeness(words, likeness.words_of(other)), number, other)
             for number, other in (_insights(transaction, numbers) if numbers else {}).items()
@@ -264,7 +264,7 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
         {"project": project_id},
     )
     for number, insight in rows:
-        likeness.forget(transaction, Kind.STRATEGY, number, bands_of(project_id, insight).recorded)
+        likeness.forget(transaction, project_id, Kind.STRATEGY, number, bands_of(project_id, insight).recorded)
     transaction.many(
         "DELETE FROM strategies WHERE project_id = :project AND id = :id",
         [{"project": project_id, "id": number} for number, _ in rows],

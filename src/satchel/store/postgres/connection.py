@@ -28,6 +28,8 @@ Statement = tuple[str, Parameters | None]
 
 # on the server each prepared one takes some 10 KB
 _MOST_KNOWN = 1_000
+# between two looks at what the server has sent, so that a signal is seen; and where something is to be done meanwhile
+_PAUSE_SECONDS, _LOOK_SECONDS = 0.1, 0.02
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _DONE = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK})
 _FAILED = frozenset({ExecStatus.FATAL_ERROR, ExecStatus.BAD_RESPONSE})
@@ -81,12 +83,12 @@ class StoreConnection(Connection[Row]):
         self._names: dict[_Key, bytes] = {}  # an empty one where a statement came once
         self._made = 0
 
-    def run_all(self, *statements: Statement, look: Callable[[], None] | None = None) -> list[Result]:
+    def run_all(self, *statements: Statement, meanwhile: Callable[[], None] | None = None) -> list[Result]:
         """Run statements in order, in one round trip.
 
         Args:
             statements: at least one; none of them waits for another's answer.
-            look: called ten times a second while the server says nothing; it may cancel what runs.
+            meanwhile: called now and then while an answer is awaited.
 
         Returns:
             What each of them did.
@@ -107,7 +109,7 @@ class StoreConnection(Connection[Row]):
                 else:
                     pgconn.send_query_params(one.text, one.values, one.key[1], one.formats)
             pgconn.pipeline_sync()
-            answers = self.wait(_answers(pgconn, look))
+            answers = self.wait(_answers(pgconn, meanwhile), _PAUSE_SECONDS if meanwhile is None else _LOOK_SECONDS)
         finally:
             self._leave_pipeline()
         return self._read(adapting, sent, answers)
@@ -169,7 +171,7 @@ def _dumped(
     return (sql, tuple(adapting.types or ())), text, values, adapting.formats or ()
 
 
-def _answers(pgconn: PGconn, look: Callable[[], None] | None) -> Generator[Wait, Ready | int, list[PGresult]]:
+def _answers(pgconn: PGconn, meanwhile: Callable[[], None] | None) -> Generator[Wait, Ready | int, list[PGresult]]:
     """Send the rest of a batch, and return the server's answers once all are there or the connection is lost."""
     answers: list[PGresult] = []
     is_sent = pgconn.flush() == 0
@@ -184,8 +186,8 @@ def _answers(pgconn: PGconn, look: Callable[[], None] | None) -> Generator[Wait,
         if pgconn.status != ConnStatus.OK:
             return answers
         ready = yield Wait.R if is_sent else Wait.RW
-        if not ready and look is not None:
-            look()
+        if not ready and meanwhile is not None:
+            meanwhile()
         if ready & Ready.R:
             pgconn.consume_input()
         is_sent = is_sent or pgconn.flush() == 0

@@ -313,7 +313,7 @@ class PostgresEngine:
                 migrations.make_ready(database, writes=writes, migrates=self.migrates)
 
     def _raise(self, error: psycopg.Error, transaction: PostgresTransaction) -> None:
-        known = self.database.explained(error, interrupted=transaction.interrupted)
+        known = self.database.explained(error, interrupted=transaction.interrupted or transaction.is_ended)
         if known is error:
             raise error
         raise known from error

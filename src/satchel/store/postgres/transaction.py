@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -15,7 +14,7 @@ from satchel.base.errors import Interrupted
 from satchel.store import forks
 from satchel.store.postgres.connection import Result, Statement, StoreConnection
 from satchel.store.postgres.statements import with_lists
-from satchel.store.transaction import Parameters, Row, RuleBroken
+from satchel.store.transaction import Parameters, Row, RuleBroken, insertion
 
 # the answers of more would fill the socket while the statements still go out
 _MOST_WAITING = 500
@@ -51,10 +50,15 @@ class AwaitedRows:
         self._transaction = transaction
         self.rows: list[Row] | None = None
 
+    @property
+    def is_here(self) -> bool:
+        """Whether it was sent."""
+        return self.rows is not None
+
     def all(self) -> list[Row]:
         """Return its rows."""
         if self.rows is None:
-            self._transaction.send_in_time()
+            self._transaction.send()
         assert self.rows is not None
         return self.rows
 
@@ -77,8 +81,10 @@ class PostgresTransaction:
     Attributes:
         memo: what earlier write transactions on this project looked up and nobody has changed since.
         left_out: always 0: PostgreSQL keeps no text that is none.
-        is_out_of_time: asked before each statement and while one runs: whether to end it with Interrupted; None never
-            does.
+        is_out_of_time: asked before each statement and now and then while one runs: whether to end the transaction with
+            Interrupted; None never does.
+        is_ended: whether a statement was ended since the time was over; then the transaction can be rolled back to a
+            savepoint, and do nothing else.
         interrupted: whether the next statement ends with Interrupted.
         forgot: whether the memo of every engine is to be emptied with the commit.
         has_begun: whether anything was asked.
@@ -100,6 +106,7 @@ class PostgresTransaction:
         "has_begun",
         "interrupted",
         "is_doubtful",
+        "is_ended",
         "is_out_of_time",
         "is_shared",
         "left_out",
@@ -119,6 +126,7 @@ class PostgresTransaction:
         self.left_out = 0
         self.is_out_of_time: Callable[[], bool] | None = None
         self.interrupted = False
+        self.is_ended = False
         self.forgot = False
         self.is_doubtful = False
         self.is_shared = False
@@ -163,19 +171,17 @@ class PostgresTransaction:
     def add(self, table: str, row: Parameters) -> int:
         """Insert one row, given by its columns, and return the number it got, 0 where it has none."""
         if table not in self._sequences:
-            self._check()
-            self.later(_insertion(table, tuple(row)), row)
+            self.run(insertion(table, tuple(row)), row)
             return 0
         if self._expected is not None and table in self._numbers:
             (arrays,) = self._expected.all()
             self._numbers = {table: deque(some) for table, some in zip(self._numbers, arrays, strict=True)}
             self._expected = None
         if self._numbers.get(table):
-            self._check()
             numbered = {"id": self._numbers[table].popleft(), **row}
-            self.later(_insertion(table, tuple(numbered)), numbered)
+            self.run(insertion(table, tuple(numbered)), numbered)
             return int(numbered["id"])
-        ((number,),) = self._ask(f"{_insertion(table, tuple(row))} RETURNING id", row).rows
+        ((number,),) = self._ask(f"{insertion(table, tuple(row))} RETURNING id", row).rows
         return int(number)
 
     def expect(self, **rows: int) -> None:
@@ -207,9 +213,8 @@ class PostgresTransaction:
 
     def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
         """Insert rows that are given by the same columns each."""
-        self._check()
-        for row in rows:
-            self.later(_insertion(table, tuple(rows[0])), row)
+        if rows:
+            self.many(insertion(table, tuple(rows[0])), rows)
 
     def reserve(self, table: str, count: int) -> Sequence[int]:
         """Return the numbers, in order, that as many new rows of a table are inserted with next."""
@@ -270,7 +275,9 @@ class PostgresTransaction:
             del self._waiting[last:]
             return
         self._waiting.clear()
+        self.is_ended = True  # rolling back is not ended
         self.send((f"ROLLBACK TO SAVEPOINT {savepoint}", None), (f"RELEASE SAVEPOINT {savepoint}", None))
+        self.is_ended = False
 
     def send(self, *last: Statement) -> str | None:
         """Send what waits, and wait until all of it was done.
@@ -287,28 +294,29 @@ class PostgresTransaction:
     def _ask(self, sql: str, parameters: Parameters | None) -> Result:
         self._check()
         self._waiting.append((sql, parameters, None))
-        return self.send_in_time()
+        return self._send()
 
-    def send_in_time(self) -> Result:
-        """Send what waits, and return what the last statement did; it ends when the time is over."""
-        try:
-            return self._send(None if self.is_out_of_time is None else self._look)
-        except psycopg.errors.QueryCanceled:
-            self._check()
-            raise
-
-    def _send(self, look: Callable[[], None] | None = None) -> Result:
+    def _send(self) -> Result:
         """Send what waits in one round trip, and return what the last statement did."""
         self.has_begun = True
         waiting, self._waiting = self._waiting, []
-        results = self.connection.run_all(*((sql, parameters) for sql, parameters, _ in waiting), look=look)
+        try:
+            results = self.connection.run_all(
+                *((sql, parameters) for sql, parameters, _ in waiting),
+                meanwhile=None if self.is_out_of_time is None else self._end_in_time,
+            )
+        except psycopg.errors.QueryCanceled:
+            self._check()
+            raise
         for (_, _, asked), result in zip(waiting, results, strict=True):
             if asked is not None:
                 asked.rows = result.rows
         return results[-1]
 
-    def _look(self) -> None:
-        if self.is_out_of_time is not None and self.is_out_of_time():
+    def _end_in_time(self) -> None:
+        """End the statement that runs where the time is over."""
+        if self.is_out_of_time is not None and not self.is_ended and self.is_out_of_time():
+            self.is_ended = True
             self.cancel()
 
     def _check(self) -> None:
@@ -318,9 +326,3 @@ class PostgresTransaction:
             raise Interrupted("the call was interrupted", "Nothing of it was written")
         if self.is_out_of_time is not None and self.is_out_of_time():
             raise Interrupted("the time is over", "Ask for less at once")
-
-
-@lru_cache(maxsize=64)
-def _insertion(table: str, columns: tuple[str, ...]) -> str:
-    names = ", ".join(f'"{column}"' for column in columns)
-    return f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{column}' for column in columns)})"
