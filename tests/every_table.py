@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from satchel.store.engine import Engine
 from satchel.store.transaction import Row, Transaction
 
 _TABLES = {
@@ -17,11 +18,21 @@ _COLUMNS = {
     """,
 }
 """Without those that PostgreSQL alone has, which every transaction changes."""
+_OF_NO_PROJECT = {"store", "migrations"}
 
 
 def columns_of(transaction: Transaction, table: str) -> list[str]:
     """Return the columns of a table, in their order."""
     return [name for (name,) in transaction.all(_COLUMNS[transaction.database], {"table": table})]
+
+
+def is_untouched(engine: Engine) -> bool:
+    """Whether nothing was ever kept: there is no store, or one of PostgreSQL that an earlier test has made."""
+    if not engine.exists():
+        return True
+    with engine.read() as transaction:
+        rows = every_row(transaction)
+        return transaction.database == "postgresql" and not any(rows[table] for table in rows.keys() - _OF_NO_PROJECT)
 
 
 def every_row(transaction: Transaction) -> dict[str, list[Row]]:

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from consult.answered_turns import KEY, digest, known, result, stored, take_turn
+from every_table import is_untouched
 from satchel import Satchel
 from satchel.base.errors import Conflict, InvalidInput, NotFound, SatchelError, StoreDamaged
 from satchel.consult.conversation_records import ConversationKey
@@ -145,7 +146,7 @@ def test_reading_makes_no_store(conversations: Conversations, satchel: Satchel) 
     assert conversations.state(KEY) == ConversationState()
     assert conversations.history(KEY) == ()
     assert conversations.list().total == 0
-    assert not satchel.workplace.engine.exists()
+    assert is_untouched(satchel.workplace.engine)
 
 
 def test_the_history_is_what_was_said(conversations: Conversations, clock: ManualClock) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from consult.answered_turns import KEY
+from every_table import is_untouched
 from satchel import Satchel
 from satchel.base.errors import Interrupted, InvalidInput, Unavailable
 from satchel.consult.conversations import Conversations
@@ -238,7 +239,7 @@ def test_where_nothing_is_left_over_a_sweep_writes_nothing(
     stores: VectorStores, satchel: Satchel, provider: Provider
 ) -> None:
     assert stores.sweep(provider.sweeper).deleted == 0
-    assert not satchel.workplace.engine.exists()
+    assert is_untouched(satchel.workplace.engine)
 
 
 @pytest.mark.parametrize("life_ms", [0, LONGEST_LIFE_MS + 1, 1.5, None])
@@ -277,8 +278,8 @@ from pathlib import Path
 from satchel import open_satchel
 from satchel.consult.sweeping import VectorStores
 
-store, now = Path(sys.argv[1]), int(sys.argv[2])
-with open_satchel(store, "p", cwd=store.parent, environ={}, clock=lambda: now) as satchel:
+store, folder, now = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+with open_satchel(store, "p", cwd=folder, environ={}, clock=lambda: now) as satchel:
     print(VectorStores(satchel.workplace).announce("openai").name, flush=True)
     os.kill(os.getpid(), 9)
 """
@@ -288,12 +289,15 @@ with open_satchel(store, "p", cwd=store.parent, environ={}, clock=lambda: now) a
 def test_what_a_killed_process_left_is_swept_by_another(
     tmp_path: Path, open_in: Callable[..., Satchel], provider: Provider, clock: ManualClock
 ) -> None:
-    file = tmp_path / "s.db"
+    satchel = open_in(tmp_path, db=tmp_path / "s.db", project="p")
     killed = subprocess.run(
-        [sys.executable, "-c", _CRASH, str(file), str(clock.now)], stdout=subprocess.PIPE, text=True, check=False
+        [sys.executable, "-c", _CRASH, satchel.workplace.engine.location, str(tmp_path), str(clock.now)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
     )
     assert killed.returncode == -9
-    stores = VectorStores(open_in(tmp_path, db=file, project="p").workplace)
+    stores = VectorStores(satchel.workplace)
     (left,) = stores.recorded()
     assert left.name == killed.stdout.strip()
     provider.make(left)

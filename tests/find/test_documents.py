@@ -9,39 +9,38 @@ from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.index import index_of
 from satchel.find.kind import Kind
-from satchel.store.sqlite import SqliteEngine
-from satchel.store.transaction import Transaction
+from satchel.find.query import parse
+from satchel.find.search import Scope
+from satchel.store.engine import Engine
+from satchel.store.transaction import Transaction, set_of
 
 
 @pytest.fixture
-def engine(satchel: Satchel) -> SqliteEngine:
+def engine(satchel: Satchel) -> Engine:
     """An engine with one project and one run, whose numbers are 1."""
     satchel.runs.start("r1")
-    engine = satchel.workplace.engine
-    assert isinstance(engine, SqliteEngine)
-    return engine
+    return satchel.workplace.engine
 
 
 def document(item: int, text: str, run: int = 1) -> Document:
     return Document(Kind.ENTRY, item, 1, 1, run, text, 0)
 
 
-def found(engine: SqliteEngine, word: str, scope: str = "p1 r1 k1") -> list[int]:
+def found(engine: Engine, word: str, project: int = 1, run: int | None = 1) -> list[int]:
+    """Return the numbers of the entries that the index finds by a word, without any other filter."""
     with engine.read() as transaction:
-        rows = transaction.all(
-            "SELECT d.item_id FROM documents_fts JOIN documents d ON d.id = documents_fts.rowid "
-            "WHERE documents_fts MATCH :match ORDER BY d.item_id",
-            {"match": " AND ".join(f"scope : {token}" for token in scope.split()) + f' AND {{text parts}} : "{word}"'},
-        )
+        scoped = index_of(transaction).within(Scope(project, run_id=run, kinds=(Kind.ENTRY,)))
+        held = scoped.holding(parse(word).terms, 100)
+        rows = transaction.all(f"SELECT item_id FROM documents WHERE id IN {set_of(held)} ORDER BY item_id")
     return [row[0] for row in rows]
 
 
-def disagreements(engine: SqliteEngine) -> list[str]:
+def disagreements(engine: Engine) -> list[str]:
     with engine.read() as transaction:
         return index_of(transaction).problems()
 
 
-def test_an_item_is_found_once_it_was_added_and_no_more_once_it_was_removed(engine: SqliteEngine) -> None:
+def test_an_item_is_found_once_it_was_added_and_no_more_once_it_was_removed(engine: Engine) -> None:
     with engine.write() as transaction:
         documents.add(transaction, document(7, "alpha"))
         documents.add(transaction, document(8, "alpha beta"))
@@ -52,7 +51,7 @@ def test_an_item_is_found_once_it_was_added_and_no_more_once_it_was_removed(engi
     assert disagreements(engine) == []
 
 
-def test_a_new_version_is_found_by_its_new_words_only(engine: SqliteEngine) -> None:
+def test_a_new_version_is_found_by_its_new_words_only(engine: Engine) -> None:
     for text in ("alpha", "beta"):
         with engine.write() as transaction:
             documents.remove(transaction, Kind.ENTRY, [7])
@@ -61,14 +60,14 @@ def test_a_new_version_is_found_by_its_new_words_only(engine: SqliteEngine) -> N
     assert disagreements(engine) == []
 
 
-def test_indexing_a_living_number_again_replaces_its_text(engine: SqliteEngine) -> None:
+def test_indexing_a_living_number_again_replaces_its_text(engine: Engine) -> None:
     with engine.write() as transaction:
         documents.add(transaction, document(7, "alpha"))
         index_of(transaction).insert(1, document(7, "beta"))
     assert (found(engine, "alpha"), found(engine, "beta")) == ([], [7])
 
 
-def test_a_change_of_status_leaves_the_text_found(engine: SqliteEngine) -> None:
+def test_a_change_of_status_leaves_the_text_found(engine: Engine) -> None:
     with engine.write() as transaction:
         documents.add(transaction, document(7, "alpha"))
         documents.set_status(transaction, Kind.ENTRY, [(7, 9)], documents.SUPERSEDED)
@@ -88,7 +87,7 @@ def test_a_change_of_status_leaves_the_text_found(engine: SqliteEngine) -> None:
     ids=["add", "remove", "replace", "optimize"],
 )
 def test_what_is_rolled_back_leaves_index_and_documents_as_they_were(
-    engine: SqliteEngine, change: Callable[[Transaction], object]
+    engine: Engine, change: Callable[[Transaction], object]
 ) -> None:
     with engine.write() as transaction:
         documents.add(transaction, document(7, "alpha"))
@@ -104,17 +103,17 @@ def test_what_is_rolled_back_leaves_index_and_documents_as_they_were(
     assert disagreements(engine) == []
 
 
-def test_only_the_scope_is_searched(engine: SqliteEngine, satchel: Satchel) -> None:
+def test_only_the_scope_is_searched(engine: Engine, satchel: Satchel) -> None:
     satchel.runs.start("r2")
     with engine.write() as transaction:
         documents.add(transaction, document(7, "alpha", run=1))
         documents.add(transaction, document(8, "alpha", run=2))
-    assert found(engine, "alpha", "p1 r2 k1") == [8]
-    assert found(engine, "alpha", "p1 k1") == [7, 8]
-    assert found(engine, "alpha", "p2 k1") == []
+    assert found(engine, "alpha", run=2) == [8]
+    assert found(engine, "alpha", run=None) == [7, 8]
+    assert found(engine, "alpha", project=2, run=None) == []
 
 
-def test_the_tokens_of_the_scope_are_not_words_of_the_text(engine: SqliteEngine) -> None:
+def test_the_tokens_of_the_scope_are_not_words_of_the_text(engine: Engine) -> None:
     with engine.write() as transaction:
         documents.add(transaction, document(7, "alpha"))
         documents.add(transaction, document(8, "the p1 incident"))
@@ -122,18 +121,26 @@ def test_the_tokens_of_the_scope_are_not_words_of_the_text(engine: SqliteEngine)
 
 
 @pytest.mark.parametrize(
-    ("sql", "problem"),
+    ("sql", "sql_of_postgresql", "problem"),
     [
-        ("DELETE FROM documents_fts WHERE rowid = 1", "1 documents are not indexed, the first is 1"),
-        ("DELETE FROM documents WHERE id = 2", "1 documents are indexed without an item, the first is 2"),
+        (
+            "DELETE FROM documents_fts WHERE rowid = 1",
+            "DELETE FROM documents_words WHERE document = 1",
+            "1 documents are not indexed, the first is 1",
+        ),
+        (
+            "DELETE FROM documents WHERE id = 2",
+            "DELETE FROM documents WHERE id = 2",
+            "1 documents are indexed without an item, the first is 2",
+        ),
     ],
 )
-def test_a_disagreement_is_seen_from_both_sides(engine: SqliteEngine, sql: str, problem: str) -> None:
+def test_a_disagreement_is_seen_from_both_sides(engine: Engine, sql: str, sql_of_postgresql: str, problem: str) -> None:
     with engine.write() as transaction:
         documents.add(transaction, document(7, "alpha"))
         documents.add(transaction, document(8, "beta"))
     with engine.write() as transaction:
-        transaction.run(sql)
+        transaction.run(sql if transaction.database == "sqlite" else sql_of_postgresql)
     assert disagreements(engine) == [problem]
 
 

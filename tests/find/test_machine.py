@@ -7,10 +7,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from satchel import NewEntry, NotFound, Satchel, SatchelError, open_satchel
+from satchel import NewEntry, NotFound, Satchel, open_satchel
+from satchel.base.errors import Unreachable
 from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
@@ -22,22 +24,21 @@ LOOPS = st.sampled_from([None, "L1", "L2"])
 PLACES = st.integers(min_value=0, max_value=30)
 DAMAGE = {
     "sqlite": (
-        "DELETE FROM documents WHERE id % :n = 0",
         "DELETE FROM documents_fts WHERE rowid % :n = 0",
         "INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')",
-        "UPDATE documents SET item_id = item_id + 1000 WHERE id % :n = 0",
-        "UPDATE documents SET status = 3 - status, run_id = NULL WHERE id % :n = 0",
         "UPDATE documents_fts_data SET block = zeroblob(length(block)) WHERE id > 10",
     ),
     "postgresql": (
-        "DELETE FROM documents WHERE id % :n = 0",
         "DELETE FROM documents_words WHERE document % :n = 0",
-        "DELETE FROM documents_postings WHERE document % :n = 0",
-        "UPDATE documents SET item_id = item_id + 1000 WHERE id % :n = 0",
-        "UPDATE documents SET status = 3 - status, run_id = NULL WHERE id % :n = 0",
-        "UPDATE documents_postings SET term = 'another' || document || term, run_id = 0",
+        "DELETE FROM documents_packed",
+        "UPDATE documents_packed SET term = 'x' || term, first = first + :n",
     ),
 }
+DAMAGE_OF_BOTH = (
+    "DELETE FROM documents WHERE id % :n = 0",
+    "UPDATE documents SET item_id = item_id + 1000 WHERE id % :n = 0",
+    "UPDATE documents SET status = 3 - status, run_id = NULL WHERE id % :n = 0",
+)
 
 
 class CrashError(Exception):
@@ -132,28 +133,32 @@ class Index(RuleBasedStateMachine):
     @rule(number=PLACES)
     @precondition(lambda self: not self.damaged and self.crashes < 3)
     def crash(self, number: int) -> None:
-        """Go on with what was kept in the middle of a transaction: the files of then, or a database that was left."""
+        """Go on with the files as they were on the disk in the middle of a transaction, or without the connection."""
         self.crashes += 1
+        if self.satchel.workplace.engine.folder is None:
+            with pytest.raises(Unreachable):
+                self.lose_the_connection(number)
+            return
         copy = self.place / f"s{self.crashes}.db"
-        engine = self.satchel.workplace.engine
-        is_file = engine.folder is not None
-        end = CrashError if is_file else SatchelError
         try:
-            with engine.write() as transaction:
+            with self.satchel.workplace.engine.write() as transaction:
                 self.change_much(transaction, number)
-                if not is_file:
-                    transaction.all("SELECT pg_terminate_backend(pg_backend_pid())")
                 for ending in ("", "-wal"):
                     shutil.copyfile(f"{self.file}{ending}", f"{copy}{ending}")
                 raise CrashError
-        except end:
+        except CrashError:
             self.satchel.close()
-        self.satchel = self.opened(copy if is_file else self.file)
+        self.satchel = self.opened(copy)
 
-    @rule(place=st.integers(0, 5), each=st.integers(1, 3))
-    def damage(self, place: int, each: int) -> None:
+    def lose_the_connection(self, number: int) -> None:
         with self.satchel.workplace.engine.write() as transaction:
-            sql = DAMAGE[transaction.database][place]
+            self.change_much(transaction, number)
+            transaction.one("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    @rule(which=st.integers(0, 5), each=st.integers(1, 3))
+    def damage(self, which: int, each: int) -> None:
+        with self.satchel.workplace.engine.write() as transaction:
+            sql = (*DAMAGE_OF_BOTH, *DAMAGE[transaction.database])[which]
             transaction.run(sql, {"n": each} if ":n" in sql else {})
         self.damaged = True
 

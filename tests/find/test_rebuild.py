@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -22,10 +22,39 @@ def problems(satchel: Satchel) -> list[str]:
         return index_problems(transaction)
 
 
-def change(satchel: Satchel, *statements: str) -> None:
+def change(satchel: Satchel, *statements: str | Mapping[str, str]) -> None:
+    """Run statements, in the words of both databases or of each."""
     with satchel.workplace.engine.write() as transaction:
-        for statement in statements:
-            transaction.run(statement)
+        for told in statements:
+            statement = told if isinstance(told, str) else told[transaction.database]
+            for one in statement.split(";"):
+                transaction.run(one)
+
+
+def texts_lost(condition: str) -> Mapping[str, str]:
+    """Return what takes texts out of the index, by a condition on the number of their documents."""
+    return {
+        "sqlite": f"DELETE FROM documents_fts WHERE {condition.format('rowid')}",
+        "postgresql": f"DELETE FROM documents_words WHERE {condition.format('document')}",
+    }
+
+
+ALL_TEXTS_LOST = {
+    "sqlite": "INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')",
+    "postgresql": "DELETE FROM documents_words; DELETE FROM documents_packed; DELETE FROM documents_packing",
+}
+
+
+def stray(verb: str, number: int) -> Mapping[str, str]:
+    """Return what gives a document another text, or one to a document that is not there; a stem is ``strai``."""
+    return {
+        "sqlite": f"{verb} INTO documents_fts (rowid, text, parts, scope) VALUES ({number}, 'stray', '', 'p1 r1 k1')",
+        "postgresql": f"""
+            DELETE FROM documents_words WHERE document = {number};
+            INSERT INTO documents_words (project_id, document, place, length, words, parts)
+            VALUES (1, {number}, 65536 + 256, 1, ' strai ', '')
+        """,
+    }
 
 
 def spine(satchel: Satchel) -> list[tuple[object, ...]]:
@@ -65,7 +94,7 @@ def test_of_a_sound_index_nothing_changes(kept: Satchel) -> None:
 
 
 def test_a_second_rebuild_changes_nothing_either(kept: Satchel) -> None:
-    change(kept, "DELETE FROM documents WHERE id % 3 = 0", "DELETE FROM documents_fts WHERE rowid % 5 = 0")
+    change(kept, "DELETE FROM documents WHERE id % 3 = 0", texts_lost("{} % 5 = 0"))
     counts = [kept.finding.rebuild(untold)]
     before = spine(kept)
     counts.append(kept.finding.rebuild(untold))
@@ -91,17 +120,17 @@ def test_an_empty_store_is_rebuilt_to_nothing(satchel: Satchel) -> None:
     [
         ("DELETE FROM documents",),
         ("DELETE FROM documents WHERE id % 2 = 0",),
-        ("DELETE FROM documents_fts WHERE rowid % 2 = 0",),
-        ("INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')",),
-        ("DELETE FROM documents", "INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')"),
-        ("INSERT INTO documents_fts (rowid, text, parts, scope) VALUES (9999, 'stray', '', 'p1 r1 k1')",),
-        ("INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALUES (430, 'stray', '', 'p1 r1 k1')",),
+        (texts_lost("{} % 2 = 0"),),
+        (ALL_TEXTS_LOST,),
+        ("DELETE FROM documents", ALL_TEXTS_LOST),
+        (stray("INSERT", 9999),),
+        (stray("INSERT OR REPLACE", 430),),
         ("UPDATE documents SET item_id = item_id + 10000 WHERE id > 300",),
         ("UPDATE documents SET status = 1, loop_id = 'x', file = NULL, segment = NULL, run_id = NULL, seq = 0",),
     ],
-    ids=lambda damage: damage[0][:60],
+    ids=lambda damage: (damage[0] if isinstance(damage[0], str) else damage[0]["sqlite"])[:60],
 )
-def test_damage_is_mended(kept: Satchel, damage: tuple[str, ...]) -> None:
+def test_damage_is_mended(kept: Satchel, damage: tuple[str | Mapping[str, str], ...]) -> None:
     good = [row[1:] for row in spine(kept)]
     change(kept, *damage)
     assert kept.finding.rebuild(untold) == 449
@@ -114,7 +143,7 @@ def test_damage_is_mended(kept: Satchel, damage: tuple[str, ...]) -> None:
 
 
 def test_a_text_that_was_merged_into_another_is_told_apart_again(kept: Satchel) -> None:
-    change(kept, "INSERT INTO documents_fts (rowid, text, parts, scope) VALUES (430, 'stray', '', 'p1 r1 k1')")
+    change(kept, stray("INSERT", 430))
     assert len(found(kept, "stray")) == 1, "a plain INSERT on a living number merges two texts"
     kept.finding.rebuild(untold)
     assert found(kept, "stray") == []

@@ -14,19 +14,17 @@ from satchel.find.documents import SUPERSEDED, Document
 from satchel.find.kind import Kind
 from satchel.find.query import parse
 from satchel.find.search import Scope
-from satchel.store.sqlite import SqliteEngine
+from satchel.store.engine import Engine
 from satchel.store.sqlite_transaction import SqliteTransaction
 
 HALF_PAST = 1_800_000
 
 
 @pytest.fixture
-def engine(satchel: Satchel) -> SqliteEngine:
+def engine(satchel: Satchel) -> Engine:
     """An engine with one project and one run, whose numbers are 1."""
     satchel.runs.start("r1")
-    engine = satchel.workplace.engine
-    assert isinstance(engine, SqliteEngine)
-    return engine
+    return satchel.workplace.engine
 
 
 @pytest.fixture
@@ -45,10 +43,16 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     return calls
 
 
-def add(engine: SqliteEngine, *added: Document) -> None:
+def add(engine: Engine, *added: Document) -> None:
     with engine.write() as transaction:
         for document in added:
             documents.add(transaction, document)
+
+
+def add_project(engine: Engine) -> None:
+    """Make a second project, whose number is 2."""
+    with engine.write() as transaction:
+        transaction.run("INSERT INTO projects (uid, name, created_at) VALUES (:uid, 'other', 0)", {"uid": bytes(16)})
 
 
 def message(item: int, text: str = "alpha", **fields: Any) -> Document:
@@ -59,7 +63,7 @@ def entry(item: int, text: str = "alpha", run: int = 1, **fields: Any) -> Docume
     return Document(Kind.ENTRY, item, 1, 1, run, text, 0, **fields)
 
 
-def found(engine: SqliteEngine, scope: Scope, text: str = "alpha", syntax: str = "natural") -> list[tuple[str, int]]:
+def found(engine: Engine, scope: Scope, text: str = "alpha", syntax: str = "natural") -> list[tuple[str, int]]:
     """Return the letters and numbers of what is found, in their order."""
     with engine.read() as transaction:
         ranking = search.rank(transaction, parse(text, syntax), scope)
@@ -77,7 +81,7 @@ def found(engine: SqliteEngine, scope: Scope, text: str = "alpha", syntax: str =
 @pytest.mark.parametrize("kinds", [(), (Kind.MESSAGE,), (Kind.MESSAGE, Kind.ENTRY)])
 @pytest.mark.parametrize("small", [8_000, 1], ids=["a small scope", "a large scope"])
 def test_what_has_expired_is_found_by_no_search(
-    engine: SqliteEngine,
+    engine: Engine,
     monkeypatch: pytest.MonkeyPatch,
     text: str,
     syntax: str,
@@ -93,7 +97,7 @@ def test_what_has_expired_is_found_by_no_search(
     assert found(engine, scope, text, syntax) == [("m", 3), ("m", 4)]
 
 
-def test_what_was_superseded_and_has_expired_is_not_found_among_the_superseded(engine: SqliteEngine) -> None:
+def test_what_was_superseded_and_has_expired_is_not_found_among_the_superseded(engine: Engine) -> None:
     add(
         engine,
         message(1, expires_at=HALF_PAST, status=SUPERSEDED),
@@ -102,7 +106,7 @@ def test_what_was_superseded_and_has_expired_is_not_found_among_the_superseded(e
     assert found(engine, Scope(1, status="superseded", now=HALF_PAST)) == [("m", 2)]
 
 
-def test_an_expired_neighbour_of_a_result_is_not_found_by_its_surroundings(engine: SqliteEngine) -> None:
+def test_an_expired_neighbour_of_a_result_is_not_found_by_its_surroundings(engine: Engine) -> None:
     question = "which alpha release train comes first"
     add(
         engine,
@@ -114,15 +118,14 @@ def test_an_expired_neighbour_of_a_result_is_not_found_by_its_surroundings(engin
     assert found(engine, Scope(1, now=HALF_PAST), question) == [("e", 1), ("e", 2)]
 
 
-def test_what_expires_in_another_project_hides_nothing_of_this_one(engine: SqliteEngine) -> None:
-    with engine.write() as transaction:
-        transaction.run("INSERT INTO projects (uid, name, created_at) VALUES (randomblob(16), 'other', 0)")
+def test_what_expires_in_another_project_hides_nothing_of_this_one(engine: Engine) -> None:
+    add_project(engine)
     add(engine, message(1, project_id=2, expires_at=HALF_PAST), message(2, expires_at=HALF_PAST + 1))
     assert found(engine, Scope(1, now=HALF_PAST)) == [("m", 2)]
     assert found(engine, Scope(2, now=HALF_PAST)) == []
 
 
-def test_an_item_that_is_renewed_expires_when_its_new_version_does(engine: SqliteEngine) -> None:
+def test_an_item_that_is_renewed_expires_when_its_new_version_does(engine: Engine) -> None:
     add(engine, message(1, expires_at=HALF_PAST), message(2))
     with engine.write() as transaction:
         documents.renew(transaction, message(1, expires_at=HALF_PAST + 1))
@@ -157,7 +160,7 @@ MOSTLY_ENTRIES = (*(entry(number) for number in range(1, 41)), message(1), messa
     ids=["any", "every", "the usual", "the usual and another", "a rare", "two rare", "none there"],
 )
 def test_where_nearly_everything_is_of_the_kinds_the_documents_are_asked(
-    engine: SqliteEngine,
+    engine: Engine,
     asked: list[tuple[str, str]],
     kinds: tuple[Kind, ...],
     expression: str,
@@ -170,14 +173,14 @@ def test_where_nearly_everything_is_of_the_kinds_the_documents_are_asked(
     assert asked == [(expression, condition)]
 
 
-def test_kinds_that_are_as_many_as_others_stay_in_the_index(engine: SqliteEngine, asked: list[tuple[str, str]]) -> None:
+def test_kinds_that_are_as_many_as_others_stay_in_the_index(engine: Engine, asked: list[tuple[str, str]]) -> None:
     add(engine, *(one for number in range(1, 21) for one in (entry(number), message(number))))
     assert found(engine, Scope(1, kinds=(Kind.ENTRY,))) == [("e", number) for number in range(1, 21)]
     assert asked == [('scope : (k1) AND {text parts} : ("alpha")', "")]
 
 
 def test_types_stay_in_the_index_even_where_nearly_everything_is_of_their_kind(
-    engine: SqliteEngine, asked: list[tuple[str, str]]
+    engine: Engine, asked: list[tuple[str, str]]
 ) -> None:
     add(engine, *MOSTLY_ENTRIES, entry(50, type=2))
     assert found(engine, Scope(1, kinds=(Kind.ENTRY,), types=((Kind.ENTRY, 2), (Kind.ENTRY, 3)))) == [("e", 50)]
@@ -185,10 +188,9 @@ def test_types_stay_in_the_index_even_where_nearly_everything_is_of_their_kind(
 
 
 def test_project_and_kinds_are_left_to_the_documents_where_nearly_everything_is_of_both(
-    engine: SqliteEngine, asked: list[tuple[str, str]]
+    engine: Engine, asked: list[tuple[str, str]]
 ) -> None:
-    with engine.write() as transaction:
-        transaction.run("INSERT INTO projects (uid, name, created_at) VALUES (randomblob(16), 'other', 0)")
+    add_project(engine)
     add(engine, *MOSTLY_ENTRIES, message(60, project_id=2))
     assert len(found(engine, Scope(1, kinds=(Kind.ENTRY,)))) == 40
     assert found(engine, Scope(2, kinds=(Kind.MESSAGE,))) == [("m", 60)]
@@ -199,7 +201,7 @@ def test_project_and_kinds_are_left_to_the_documents_where_nearly_everything_is_
 
 
 def test_a_run_that_nearly_everything_is_of_is_left_to_the_spine_only_in_a_large_store(
-    engine: SqliteEngine, asked: list[tuple[str, str]], satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, asked: list[tuple[str, str]], satchel: Satchel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     satchel.runs.start("r2")
     add(engine, *(entry(number) for number in range(1, 41)), entry(41, run=2))
@@ -214,19 +216,19 @@ def test_a_run_that_nearly_everything_is_of_is_left_to_the_spine_only_in_a_large
     ]
 
 
-def test_kinds_are_asked_of_the_documents_beside_others(engine: SqliteEngine, asked: list[tuple[str, str]]) -> None:
+def test_kinds_are_asked_of_the_documents_beside_others(engine: Engine, asked: list[tuple[str, str]]) -> None:
     add(engine, *MOSTLY_ENTRIES, entry(50, task_id="T"), message(51, task_id="T"))
     assert found(engine, Scope(1, kinds=(Kind.ENTRY,), task_id="T")) == [("e", 50)]
     assert asked == [('{text parts} : ("alpha")', "d.task_id = :task_id AND +d.kind IN (1)")]
 
 
-def _scores(engine: SqliteEngine, scope: Scope, text: str, syntax: str = "natural") -> dict[int, float]:
+def _scores(engine: Engine, scope: Scope, text: str, syntax: str = "natural") -> dict[int, float]:
     with engine.read() as transaction:
         return {hit.document: hit.score for hit in search.rank(transaction, parse(text, syntax), scope).hits}
 
 
 @pytest.fixture
-def worded(engine: SqliteEngine) -> SqliteEngine:
+def worded(engine: Engine) -> Engine:
     """Texts of few words in every order: FTS5 3.54.1 loses counts in such, where a phrase stands beside NOT."""
     chance = random.Random(1)
     texts = (" ".join(chance.choice(("tim", "of", "a", "x", "y", "z")) for _ in range(8)) for _ in range(40))
@@ -235,20 +237,20 @@ def worded(engine: SqliteEngine) -> SqliteEngine:
 
 
 @pytest.mark.parametrize("text", ['tim "of a"', "of-a tim", 'x "y z" tim'])
-def test_kinds_that_leave_nothing_out_change_no_score(worded: SqliteEngine, text: str) -> None:
+def test_kinds_that_leave_nothing_out_change_no_score(worded: Engine, text: str) -> None:
     everything = _scores(worded, Scope(1), text)
     assert len(everything) > 5
     assert _scores(worded, Scope(1, kinds=(Kind.ENTRY,)), text) == everything
 
 
 @pytest.mark.parametrize("text", ['tim OR "of a"', '(x OR "y z") tim'])
-def test_an_exclusion_that_leaves_nothing_out_changes_no_score(worded: SqliteEngine, text: str) -> None:
+def test_an_exclusion_that_leaves_nothing_out_changes_no_score(worded: Engine, text: str) -> None:
     everything = _scores(worded, Scope(1), text, "operators")
     assert len(everything) > 10
     assert _scores(worded, Scope(1), f"({text}) -nowhere", "operators") == everything
 
 
-def test_an_exclusion_leaves_out_what_holds_the_word_and_keeps_the_scores_of_the_rest(worded: SqliteEngine) -> None:
+def test_an_exclusion_leaves_out_what_holds_the_word_and_keeps_the_scores_of_the_rest(worded: Engine) -> None:
     everything = _scores(worded, Scope(1), 'tim OR "of a"', "operators")
     without = _scores(worded, Scope(1), '(tim OR "of a") -x', "operators")
     with_x = _scores(worded, Scope(1), "x", "operators")

@@ -283,6 +283,17 @@ def test_an_interrupt_stops_an_endless_statement_and_the_engine_serves_on(engine
     assert names(engine) == ["before", "after"]
 
 
+def test_a_statement_ends_when_the_time_is_over_and_its_transaction_goes_on(engine: Engine) -> None:
+    add(engine, "before")
+    asked = count()
+    with engine.read() as transaction:
+        transaction.is_out_of_time = lambda: next(asked) > 1
+        with pytest.raises(Interrupted, match="the time is over"), transaction.savepoint():
+            transaction.one(_ENDLESS)
+        transaction.is_out_of_time = None
+        assert names_in(transaction) == ["before"]
+
+
 def test_a_statement_that_runs_when_the_time_of_its_transaction_is_over_is_ended(engine: Engine) -> None:
     add(engine, "before")
     asked = count()

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from typing import Any
 
-import apsw
 import pytest
 
 from satchel import Satchel
@@ -22,8 +20,8 @@ MISSING = "packages, constraints, decisions, messages, error patterns, strategie
 
 def change(store: Satchel, sql: str) -> None:
     """Change the store as another tool may."""
-    with closing(apsw.Connection(str(store.place.file))) as connection:
-        connection.execute(sql)
+    with store.workplace.engine.write() as transaction:
+        transaction.run(sql)
 
 
 class Processor:
@@ -49,9 +47,9 @@ def processor(monkeypatch: pytest.MonkeyPatch) -> Processor:
     return made
 
 
-def until_out_of_time(asked: Asked, processor: Processor) -> None:
-    """Run a statement that ends only because the time is over while it runs."""
-    processor.a_look = 1.2
+def until_out_of_time(asked: Asked, processor: Processor, a_look: float = 6.0) -> None:
+    """Run a statement that ends only because the time is over while it runs; PostgreSQL is looked at every 0.1 s."""
+    processor.a_look = a_look
     try:
         asked.transaction.one(ENDLESS)
     finally:
@@ -111,6 +109,21 @@ class TestADeadline:
         monkeypatch.setattr(answering, "_find", lambda asked, *_: until_out_of_time(asked, processor))
         briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000, query="kafka")
         assert len(briefing.items) == 4
+        assert briefing.notes == ("the store was slow: the query was not answered",)
+
+    @pytest.mark.usefixtures("processor")
+    def test_of_the_clock_too_is_left_for_the_rest_where_the_query_takes_long(
+        self, filled: Satchel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        clock = Processor()
+        monkeypatch.setattr(collecting, "monotonic", clock)
+
+        def slow(asked: Asked, *_: object) -> None:
+            until_out_of_time(asked, clock, 24.0)
+
+        monkeypatch.setattr(answering, "_find", slow)
+        briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000, query="kafka")
+        assert sorted(item.ref for item in briefing.items) == ["c1", "e1", "e2", "e3"]
         assert briefing.notes == ("the store was slow: the query was not answered",)
 
     def test_that_is_over_at_once_leaves_out_everything(self, filled: Satchel, processor: Processor) -> None:

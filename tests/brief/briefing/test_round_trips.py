@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,9 +33,9 @@ def test_a_briefing_makes_few_round_trips_however_many_kinds_of_things_there_are
         sent: list[int] = []
         run_all = StoreConnection.run_all
 
-        def counted(self: StoreConnection, *statements: Statement) -> object:
+        def counted(self: StoreConnection, *statements: Statement, **named: Any) -> object:
             sent.append(len(statements))
-            return run_all(self, *statements)
+            return run_all(self, *statements, **named)
 
         monkeypatch.setattr(StoreConnection, "run_all", counted)
         briefing = store.brief("qa", task_id="T1", loop_id="L", run_id="night", agent="ben", dry_run=True)

@@ -451,7 +451,7 @@ class TestWithoutAChoiceOfRun:
 
 
 def test_other_projects_never_show(open_in: Callable[..., Satchel], project: Path, store: Satchel, refs: Refs) -> None:
-    other = open_in(project, db=store.place.file, project="other", agent="ann")
+    other = open_in(project, project="other", agent="ann")
     other.runs.start("night")
     other.entries.write("discovery", "kafka holds the orders", task_id="T1", loop_id="L")
     other.entries.write("scratchpad", {"iteration": 1, "attempted": ["kafka"]}, task_id="T1", loop_id="L")

@@ -6,12 +6,11 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
 from typing import Any
 
-import apsw
 import pytest
 
+from held_stores import held_by_another
 from satchel import InvalidInput, NotFound, Satchel, TooLarge
 from satchel.base.errors import Busy, ReadOnly, StoreFull
 from satchel.base.tokens import TokenCounter
@@ -282,10 +281,8 @@ class TestABusyStore:
     SAID = "the delivery was not recorded: "
 
     def test_held_by_another_connection_keeps_no_briefing_back(self, ruled: Satchel) -> None:
-        with closing(apsw.Connection(str(ruled.place.file))) as other:
-            other.execute("BEGIN IMMEDIATE")
+        with held_by_another(ruled):
             briefing = ruled.brief(agent="ann")
-            other.execute("ROLLBACK")
         assert (refs(briefing), briefing.is_recorded) == (EVERYTHING, False)
         assert [note.startswith(self.SAID) for note in briefing.notes] == [True]
         assert briefing.notes[0].endswith("The next briefing may repeat it")

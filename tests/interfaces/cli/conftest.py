@@ -17,7 +17,7 @@ Cli = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_postgresql: None) -> Path:
     """The current folder: a project with nothing in it, and an environment that says nothing to Satchel."""
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)

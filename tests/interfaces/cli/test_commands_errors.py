@@ -13,6 +13,8 @@ from pathlib import Path
 import apsw
 import pytest
 
+from held_stores import held_by_another
+from satchel import open_satchel
 from satchel.base import errors
 from satchel.base.errors import ERROR_KINDS, AnswerLost, SatchelError
 from satchel.keep.entries import Entries
@@ -155,8 +157,7 @@ def test_a_foreign_database_is_refused_and_left_as_it_is(cli: Cli, folder: Path)
 def test_a_locked_store_is_busy(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cli("write", "discovery", "x")
     monkeypatch.setenv("SATCHEL_STORE_LOCK_WAIT_MS", "20")
-    with closing(apsw.Connection(str(folder / ".satchel" / "satchel.db"))) as other:
-        other.execute("BEGIN IMMEDIATE")
+    with open_satchel(cwd=folder, environ={}) as satchel, held_by_another(satchel):
         assert cli("write", "discovery", "y")[0] == 8
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from every_table import every_row
 from tool_asking import Asker
 
 SECRET = "zqxjkv"
@@ -46,8 +46,13 @@ def test_private_text_reaches_neither_the_store_nor_an_answer(
     empty.text("write_context", type="discovery", content="an ordinary note", agent="ann")
     answer = empty.text(tool, **with_text(arguments, text), agent="ann")
     assert SECRET not in answer.lower()
-    file = Path(empty.satchel.workplace.engine.location)
-    kept = b"".join(one.read_bytes() for one in file.parent.iterdir() if one.is_file())
+    engine = empty.satchel.workplace.engine
+    if engine.folder is None:
+        with engine.read() as transaction:
+            kept = repr(every_row(transaction)).encode()
+        assert b"an ordinary note" in kept
+    else:
+        kept = b"".join(one.read_bytes() for one in engine.folder.iterdir() if one.is_file())
     assert SECRET.encode() not in kept.lower()
 
 

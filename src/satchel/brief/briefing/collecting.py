@@ -123,18 +123,23 @@ class Deadline:
         clock_ms: by the clock; None is four times as many.
 
     Attributes:
-        share: the part of that time which may be used for now.
+        share: the part of its processor time which may be used for now.
+        share_of_clock: the part of its time by the clock.
     """
 
     def __init__(self, milliseconds: float, clock_ms: float | None = None) -> None:
         self._seconds = milliseconds / 1_000
         clock_ms = milliseconds * _CLOCK_PER_PROCESSOR if clock_ms is None else clock_ms
-        self._began, self._end = thread_time(), monotonic() + clock_ms / 1_000
+        self._clock_seconds = clock_ms / 1_000
+        self._began, self._began_by_clock = thread_time(), monotonic()
         self.share = 1.0
+        self.share_of_clock = 1.0
 
     def has_passed(self) -> bool:
         """Whether the time is over."""
-        return thread_time() - self._began > self._seconds * self.share or monotonic() > self._end
+        if thread_time() - self._began > self._seconds * self.share:
+            return True
+        return monotonic() - self._began_by_clock > self._clock_seconds * self.share_of_clock
 
 
 def collect(workplace: Workplace, request: Request, deadline: Deadline) -> Collected:

@@ -83,7 +83,8 @@ class PostgresTransaction:
         left_out: always 0: PostgreSQL keeps no text that is none.
         is_out_of_time: asked before each statement and now and then while one runs: whether to end the transaction with
             Interrupted; None never does.
-        is_ended: whether a statement was ended since the time was over; then the transaction can do nothing more.
+        is_ended: whether a statement was ended since the time was over; then the transaction can be rolled back to a
+            savepoint, and do nothing else.
         interrupted: whether the next statement ends with Interrupted.
         forgot: whether the memo of every engine is to be emptied with the commit.
         has_begun: whether anything was asked.
@@ -252,7 +253,11 @@ class PostgresTransaction:
         self.later("SAVEPOINT satchel_part")
         try:
             yield
-            self.send(("RELEASE SAVEPOINT satchel_part", None))
+            release: Statement = ("RELEASE SAVEPOINT satchel_part", None)
+            if self._waiting:
+                self.send(release)
+            else:
+                self.later(*release)
         except BaseException as error:
             self.roll_back_to("satchel_part")
             if isinstance(error, (psycopg.IntegrityError, psycopg.DataError)):
@@ -270,7 +275,9 @@ class PostgresTransaction:
             del self._waiting[last:]
             return
         self._waiting.clear()
+        self.is_ended = True  # rolling back is not ended
         self.send((f"ROLLBACK TO SAVEPOINT {savepoint}", None), (f"RELEASE SAVEPOINT {savepoint}", None))
+        self.is_ended = False
 
     def send(self, *last: Statement) -> str | None:
         """Send what waits, and wait until all of it was done.
@@ -293,10 +300,14 @@ class PostgresTransaction:
         """Send what waits in one round trip, and return what the last statement did."""
         self.has_begun = True
         waiting, self._waiting = self._waiting, []
-        results = self.connection.run_all(
-            *((sql, parameters) for sql, parameters, _ in waiting),
-            meanwhile=None if self.is_out_of_time is None else self._end_in_time,
-        )
+        try:
+            results = self.connection.run_all(
+                *((sql, parameters) for sql, parameters, _ in waiting),
+                meanwhile=None if self.is_out_of_time is None else self._end_in_time,
+            )
+        except psycopg.errors.QueryCanceled:
+            self._check()
+            raise
         for (_, _, asked), result in zip(waiting, results, strict=True):
             if asked is not None:
                 asked.rows = result.rows
