@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterator
 from itertools import count
@@ -37,7 +38,7 @@ SCOPES = (
 @pytest.fixture(scope="module")
 def opened() -> Iterator[Satchel]:
     """A store on PostgreSQL with two runs."""
-    with open_satchel(f"{postgres_cluster.url()}&schema=find_packing", "p", cwd=Path.cwd(), environ={}) as satchel:
+    with open_satchel(f"{postgres_cluster.url()}&schema=find_packing_{os.getpid()}", "p", cwd=Path.cwd(), environ={}) as satchel:
         for run in ("r1", "r2"):
             satchel.runs.start(run)
         yield satchel
