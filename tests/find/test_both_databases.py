@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from collections.abc import Iterator
@@ -88,7 +89,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
         packs.setattr(packing, "DOCUMENTS", request.param)
         packs.setattr(packing, "POSTINGS", request.param // 2)
         made: list[list[Satchel]] = []
-        for where in (folder / "s.db", f"{postgres_cluster.url()}&schema=find_both_{request.param}"):
+        for where in (folder / "s.db", f"{postgres_cluster.url()}&schema=find_both_{request.param}_{os.getpid()}"):
             pair = [opened.enter_context(_opened(where, folder, project)) for project in ("one", "other")]
             for satchel in pair:
                 for run in ("r1", "r2"):
@@ -191,7 +192,7 @@ def problems(satchel: Satchel) -> list[str]:
 def kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[Satchel]:
     """A store on PostgreSQL with eight notes, whose postings are packed."""
     monkeypatch.setattr(packing, "DOCUMENTS", 8)
-    where = f"{postgres_cluster.url()}&schema=find_damage"
+    where = f"{postgres_cluster.url()}&schema=find_damage_{os.getpid()}"
     with _opened(where, Path.cwd(), "p") as satchel:
         with satchel.workplace.engine.write() as transaction:
             transaction.run("DELETE FROM projects")

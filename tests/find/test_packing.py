@@ -24,6 +24,7 @@ from satchel.find.words import parts_text
 from satchel.store.postgres import packing
 from satchel.store.transaction import Transaction
 
+SCHEMA = f"find_packing_{os.getpid()}"
 WORDS = "cache token login config parse_config HTTPServer2 a the retry retries naïve 検索".split()
 ITEMS = count(1)
 SCOPES = (
@@ -38,7 +39,8 @@ SCOPES = (
 @pytest.fixture(scope="module")
 def opened() -> Iterator[Satchel]:
     """A store on PostgreSQL with two runs."""
-    with open_satchel(f"{postgres_cluster.url()}&schema=find_packing_{os.getpid()}", "p", cwd=Path.cwd(), environ={}) as satchel:
+    url = f"{postgres_cluster.url()}&schema={SCHEMA}"
+    with open_satchel(url, "p", cwd=Path.cwd(), environ={}) as satchel:
         for run in ("r1", "r2"):
             satchel.runs.start(run)
         yield satchel
@@ -174,12 +176,11 @@ def test_a_write_packs_once_enough_documents_wait(satchel: Satchel) -> None:
         with satchel.workplace.engine.write() as transaction:
             documents.add(transaction, replace(made(chance), text="cache"))
     ((waiting,),) = postgres_cluster.run(
-        "SELECT count(*) FROM find_packing.documents_words "
-        "WHERE document > (SELECT last FROM find_packing.documents_packing)"
+        f"SELECT count(*) FROM {SCHEMA}.documents_words WHERE document > (SELECT last FROM {SCHEMA}.documents_packing)"
     )
     assert int(str(waiting)) < 200
     blocks = postgres_cluster.run(
-        "SELECT first, cardinality(postings) FROM find_packing.documents_packed WHERE term = 'cach' ORDER BY first"
+        f"SELECT first, cardinality(postings) FROM {SCHEMA}.documents_packed WHERE term = 'cach' ORDER BY first"
     )
     assert blocks[0][0] == 0
     assert all(size == 5 for _, size in blocks)
