@@ -280,7 +280,7 @@ def test_who_shares_a_path_is_named(cli: Cli) -> None:
     cli("file", "claim", "src/", "--agent", "planner", "--shared", "--why", "reading")
     out = cli("file", "claim", "src/a.py", "--agent", "builder", "--shared")[1]
     assert out.splitlines()[0].endswith("(30 min left), shared")
-    assert "shared with planner as src/** until 2" in out
+    assert "src/** is shared with planner until 2" in out
     assert out.endswith(': "reading"\n')
 
 

@@ -27,7 +27,7 @@ FILTERS: list[tuple[tuple[str, ...], str, tuple[str, ...], list[str]]] = [
     (("constraint list",), "WORDS", ("zebra",), ["c1"]),
     (INBOX, "WORDS", ("zebra",), ["m1"]),
     (("message list",), "--agent", ("--agent", "builder"), ["m4", "m2", "m1"]),
-    (INBOX, "--unread", ("--unread",), ["m4", "m1"]),
+    (INBOX, "--unread", ("--unread",), ["m4"]),
     (INBOX, "--type", ("--type", "request"), ["m1"]),
     (INBOX, "--priority", ("--priority", "high"), ["m1"]),
     (INBOX, "--from", ("--from", "reviewer"), ["m2"]),
@@ -48,9 +48,9 @@ ALPHA = ("decide", "alpha")
 
 WRITES: list[tuple[tuple[str, ...], str, tuple[str, ...], Mapping[str, object]]] = [
     # command, option, what is given for it, fields of the answer
-    (("message read", "--agent", "builder"), "ID", ("m1",), {"marked": ["m1"], "unread": 1}),
-    (("message read", "--agent", "builder"), "--all", ("--all",), {"marked": ["m1", "m4"], "unread": 0}),
-    (("message read", "m1"), "--agent", ("--agent", "builder"), {"agent": "builder", "marked": ["m1"]}),
+    (("message read", "--agent", "builder"), "ID", ("m4",), {"marked": ["m4"], "unread": 0}),
+    (("message read", "--agent", "builder"), "--all", ("--all",), {"marked": ["m4"], "unread": 0}),
+    (("message read", "m4"), "--agent", ("--agent", "builder"), {"agent": "builder", "marked": ["m4"]}),
     ((*ALPHA, "12"), "--text", ("--text",), {"value": "12"}),
     (ALPHA, "--clear", ("--clear", "tags"), {"tags": None, "scopes": ["s1"], "layer": "business"}),
     (("file release", "--agent", "planner"), "--all", ("--all",), {"released": ["src/a.py"], "not_held": []}),
@@ -68,7 +68,7 @@ CHANGES = [
     ("decide", "alpha", "11"),
     ("constraint add", "new rule"),
     ("message send", "hi", "--agent", "planner"),
-    ("message read", "m1", "--agent", "builder"),
+    ("message read", "m4", "--agent", "builder"),
     ("file record", "new.py", "created"),
     ("file claim", "new.py", "--agent", "builder"),
     ("file release", "--all", "--agent", "planner"),

@@ -127,12 +127,12 @@ def test_what_occurs_nowhere_is_looked_for_by_what_it_holds_and_this_is_said(
     found, total, notes = project.found(lookup)
     assert (found, total) == (keys, len(keys))
     if instead is not None:
-        assert notes == (f"nothing holds {lookup} as a whole word; shown are hits of {instead}".replace('"', ""),)
+        assert notes == (f"nothing contains {lookup} as a whole word; shown are hits of {instead}".replace('"', ""),)
 
 
 @pytest.mark.parametrize("lookup", ["zebra7", "x7", "9.9.9", "77777", "#77777", "Q1", "-q", "C-12", "F#"])
 def test_where_the_parts_would_be_single_letters_or_numbers_nothing_is_found(project: Project, lookup: str) -> None:
-    assert project.found(lookup) == (set(), 0, (f"nothing holds {lookup}",))
+    assert project.found(lookup) == (set(), 0, (f"nothing contains {lookup}",))
 
 
 @pytest.mark.parametrize(

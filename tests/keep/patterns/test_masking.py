@@ -215,7 +215,8 @@ PRINTED = tuple(dict.fromkeys(pair.first[1] for pair in pairs("twice", of_each=2
 
 @given(st.sampled_from(PRINTED), st.integers(0, 400))
 def test_masking_twice_changes_nothing_more(text: str, cut: int) -> None:
-    once = mask(text[cut:])
+    # from the beginning of a word on: no program prints the end of a number alone
+    once = mask(text[text.rfind(" ", 0, cut) + 1 :])
     assert mask(once) == once
 
 

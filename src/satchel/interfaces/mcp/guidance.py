@@ -23,7 +23,7 @@ _FIRST: _Lines = (
 _REST: _Lines = (
     (
         {"get_briefing"},
-        "Say in query what you are about to do. Rules and decisions come with it. After compaction give again=true.",
+        "Say in its query what you are about to do. After compaction give again=true.",
     ),
     (
         {"claim_files", "release_files"},
@@ -32,8 +32,8 @@ _REST: _Lines = (
     ),
     (
         {"send_message", "get_messages"},
-        "send_message asks others; get_messages with wait_seconds=45 waits for an answer. An answer may end in a line "
-        "'notice:': what waits for you: messages, files that are free now.",
+        "send_message asks others; get_messages with wait_seconds=45 waits for an answer. A line 'notice:' at the end of "
+        "any answer says what waits for you.",
     ),
     (
         {"write_context"},
