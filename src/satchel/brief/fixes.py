@@ -10,7 +10,8 @@ The errors of the loop are those that were reported in it, and its entries of ty
 :data:`satchel.brief.loop_history.RECENT_DAYS` days. What fixed them is what the scratchpad lists as ``attempted`` and
 no scratchpad of the loop before it does; else what it says in a field of its own (fix, solution, resolution, summary).
 For a verdict it is the newest scratchpad's, for the errors met before that was written. Where nothing says it, nothing
-is guessed.
+is guessed; nor where no loop and no task is named, no scratchpad before says that something was tried in vain, and no
+hooks see which commands succeed: in a trial a scratchpad about something else became the fix of a reported error.
 """
 
 from __future__ import annotations
@@ -75,11 +76,12 @@ def learn(transaction: Transaction, writer: Writer, number: int, entry: Prepared
         return ()
     past = loop_history.load(transaction, loop, writer.now, (ERROR, SCRATCHPAD, REVIEW_VERDICT), number)
     fix = None if attempt is None else _fix(attempt, [one for one in past.attempts if one.number < attempt.number])
+    is_tied = loop.loop_id or loop.task_id or past.recent or _has_hooks(transaction, loop.session)
     notes: list[str] = []
     unsaid: list[str] = []
     for error in _met(transaction, loop, past, writer.now, max_bytes):
         # what an attempt before a verdict did cannot have fixed what was met after it
-        if fix is not None and attempt is not None and error.met_at <= attempt.created_at:
+        if is_tied and fix is not None and attempt is not None and error.met_at <= attempt.created_at:
             notes.append(_solve(transaction, loop, error, fix, attempt.place.author, writer.now))
         else:
             unsaid.append(Kind.ERROR_PATTERN.ref(error.pattern))
@@ -90,7 +92,8 @@ def learn(transaction: Transaction, writer: Writer, number: int, entry: Prepared
         more_unsaid = f" and {len(unsaid) - _MAX_TOLD} more" if len(unsaid) > _MAX_TOLD else ""
         listed = ", ".join(unsaid[:_MAX_TOLD])
         notes.append(
-            f"no scratchpad says what fixed {listed}{more_unsaid}: say it with report_outcome, by error and solution"
+            f"nothing says what fixed {listed}{more_unsaid}: where it is fixed, say how with report_outcome, by error "
+            "and solution"
         )
     return tuple(notes)
 
@@ -113,6 +116,12 @@ def learn_from_command(transaction: Transaction, loop: LoopScope, pattern: int, 
     if fix is not None:
         met = Waiting(pattern, "", failed_at)
         _solve(transaction, loop, met, fix, loop.author, now)
+
+
+def _has_hooks(transaction: Transaction, session: int | None) -> bool:
+    """Whether the client of a session has told who it is, as hooks do: its commands that succeed are known then."""
+    hosts = "SELECT 1 FROM session_hosts WHERE session_id = :session LIMIT 1"
+    return transaction.one(hosts, {"session": session}) is not None
 
 
 def _is_success(entry: Prepared) -> bool:

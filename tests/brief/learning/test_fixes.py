@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from conftest import ManualClock
 
 
+UNSAID = "nothing says what fixed x1: where it is fixed, say how with report_outcome, by error and solution"
+
+
 class TestWhatTheFixIs:
     def test_what_no_earlier_scratchpad_lists(self, dev: Satchel) -> None:
         pad(dev, 1, "add a check", test_status="failing")
@@ -44,7 +47,7 @@ class TestWhatTheFixIs:
     @pytest.mark.parametrize("more", [{}, {"summary": " "}, {"summary": 5}, {"next_step": "rest"}])
     def test_without_any_text_nothing_is_guessed_and_that_is_said(self, dev: Satchel, more: Mapping[str, Any]) -> None:
         entry = pad(dev, 1, test_status="passing", **more)
-        assert entry.notes == ("no scratchpad says what fixed x1: say it with report_outcome, by error and solution",)
+        assert entry.notes == (UNSAID,)
         assert solutions(dev) == []
 
     def test_for_a_verdict_it_is_the_newest_scratchpads_and_its_authors(
@@ -63,7 +66,7 @@ class TestWhatTheFixIs:
         assert (verdict(open_in(project, agent="stranger")).notes, solutions(dev)) == ((), [])
 
     def test_a_verdict_without_a_scratchpad_says_nothing_of_it(self, dev: Satchel) -> None:
-        assert "no scratchpad says what fixed x1" in verdict(dev).notes[0]
+        assert "nothing says what fixed x1" in verdict(dev).notes[0]
         assert solutions(dev) == []
 
     def test_what_was_met_after_the_newest_scratchpad_is_not_fixed_by_it(
@@ -74,7 +77,7 @@ class TestWhatTheFixIs:
         dev.patterns.report(*OTHER, loop_id="L")
         notes = verdict(dev).notes
         assert (solutions(dev), solutions(dev, "x2")) == (["call it by name"], [])
-        assert "no scratchpad says what fixed x2" in notes[1]
+        assert "nothing says what fixed x2" in notes[1]
 
     def test_scratchpads_of_other_loops_are_no_earlier_ones(self, dev: Satchel) -> None:
         pad(dev, 1, "call it by name", loop="M", test_status="failing")
@@ -93,3 +96,20 @@ def test_a_scratchpad_that_cannot_be_read_is_passed_over(dev: Satchel) -> None:
         transaction.run("UPDATE context SET content = '{' WHERE id = :id", {"id": broken.id})
     pad(dev, 2, "call it by name", test_status="passing")
     assert solutions(dev) == ["call it by name"]
+
+
+class TestWithoutALoop:
+    """The author's session is the loop then, which holds work on other things too."""
+
+    def test_a_success_alone_is_no_fix(self, satchel: Satchel) -> None:
+        satchel.patterns.report(*ERROR, agent="dev")
+        done = {"iteration": 1, "done": True, "attempted": ["write another page"]}
+        assert satchel.entries.write("scratchpad", done, agent="dev").notes == (UNSAID,)
+        assert solutions(satchel) == []
+
+    def test_what_succeeds_after_an_attempt_in_vain_is_one(self, satchel: Satchel) -> None:
+        satchel.patterns.report(*ERROR, agent="dev")
+        for number, done, attempt in ((1, False, "add a check"), (2, True, "call it by name")):
+            pad_of_it = {"iteration": number, "done": done, "attempted": [attempt]}
+            satchel.entries.write("scratchpad", pad_of_it, agent="dev")
+        assert solutions(satchel) == ["call it by name"]

@@ -80,4 +80,4 @@ class TestWhichErrors:
         for letter in "bcdefghi":
             dev.patterns.report("NameError", f"name {letter!r} is not defined", loop_id="L")
         (note,) = pad(dev, 1, test_status="passing").notes
-        assert "what fixed x1, x2, x3, x4, x5 and 4 more: say it" in note
+        assert "what fixed x1, x2, x3, x4, x5 and 4 more: where it is fixed, say how" in note

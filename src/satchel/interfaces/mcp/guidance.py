@@ -32,8 +32,8 @@ _REST: _Lines = (
     ),
     (
         {"send_message", "get_messages"},
-        "send_message asks others; get_messages with wait_seconds=45 waits for an answer. A line 'notice:' at the end of "
-        "any answer says what waits for you.",
+        "send_message asks others; get_messages with wait_seconds=45 waits for an answer. A line 'notice:' at the end "
+        "of any answer says what waits for you.",
     ),
     (
         {"write_context"},
