@@ -41,7 +41,8 @@ def state_of(entry_type: str, fields: Mapping[str, object]) -> str:
     if entry_type == "scratchpad":
         done = "done" if fields.get("done") else "not done" if fields.get("done") is False else None
         count = f"iteration {fields['iteration']}" if "iteration" in fields else None
-        tests = f"tests {fields['test_status']}" if fields.get("test_status") else None
+        status = str(fields.get("test_status") or "")
+        tests = f"tests {status}" if status and not status.lower().startswith("test") else status
         return ", ".join(part for part in (count, done, tests) if part)
     return str(fields.get("issue_type") or "")
 
