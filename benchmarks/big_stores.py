@@ -81,12 +81,14 @@ def _wide(size: int) -> Iterator[Note]:
     every = size // MATCHES
     for place in range(size):
         note = made[place % len(made)]
+        # each says something of its own: those that say the same are one note
+        content = f"{note.content} {place}"
         if place % every == 0:
-            content = f"{note.content} {RARE_WORD}"
+            content = f"{content} {RARE_WORD}"
             yield replace(note, type=TYPE, content=content, task_id=TASK, loop_id=LOOP, file=FILE)
         else:
             kind = "decision" if place % 2 else "discovery"
-            yield replace(note, type=kind, content=f"{note.content} {FREQUENT_WORD}" if place % 2 else note.content)
+            yield replace(note, type=kind, content=f"{content} {FREQUENT_WORD}" if place % 2 else content)
 
 
 def _narrow() -> Iterator[Note]:

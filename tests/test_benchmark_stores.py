@@ -49,3 +49,9 @@ def test_a_store_for_a_persons_looks_is_filled(tmp_path: Path) -> None:
         assert needs.total > len(needs.items) == 50
         assert {one.kind for one in since.items} == {"decision", "rule", "fix", "files", "correction"}
         assert (len(satchel.room.where().timeline), satchel.room.collisions().total > 0) == (40, True)
+
+
+def test_a_big_store_holds_as_many_entries_as_it_is_asked_for(tmp_path: Path) -> None:
+    with open_store(tmp_path / "store.db", clock=big_stores._ticking()) as satchel:
+        big_stores._fill(satchel, 6_000, lambda _: None)
+        assert satchel.entries.read(run_id=big_stores.WIDE, limit=0).total == 6_000
