@@ -11,6 +11,7 @@ from index_tables import indexed
 from satchel import ErrorPattern, ErrorPatternPage, InvalidInput, NotFound, Satchel, StoreDamaged
 from satchel.base.clock import iso
 from satchel.keep import expiry
+from satchel.keep.patterns import updates
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -399,3 +400,12 @@ def test_the_index_made_anew_knows_what_it_knew(satchel: Satchel, clock: ManualC
         assert satchel.finding.search(word).total == 1
     clock.advance(DAY)
     assert satchel.finding.search("needle").total == 0
+
+
+def test_a_fix_that_has_failed_is_called_so(satchel: Satchel) -> None:
+    satchel.patterns.report("KeyError", "zebra", solution="feed it", agent="ann")
+    satchel.patterns.solve("x1", "brush it", agent="ann")
+    satchel.patterns.outcome("y1", helped=False, agent="ben")
+    with satchel.workplace.engine.read() as transaction:
+        (text,) = updates.shown_texts(transaction, [1]).values()
+    assert text.splitlines()[1:] == ["a fix that has failed: feed it", "fix: brush it"]

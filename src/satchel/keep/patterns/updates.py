@@ -256,9 +256,16 @@ def shown_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, s
     rows = transaction.all(f"SELECT id, error_type, example, message FROM error_patterns WHERE id IN {set_of(numbers)}")
     fixes = _fixes(transaction, numbers)
     return {
-        number: "\n".join((f"{name}: {text}", *(f"fix: {fix}" for fix in fixes.get(number, ()))))
+        number: "\n".join(
+            (f"{name}: {text}", *(f"{_told(confidence)}: {fix}" for fix, confidence in fixes.get(number, ())))
+        )
         for number, name, text, _ in rows
     }
+
+
+def _told(confidence: int) -> str:
+    """Return what a solution is called: one that failed more often than it helped is no fix."""
+    return "fix" if confidence >= TENTATIVE else "a fix that has failed"
 
 
 def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
@@ -284,7 +291,7 @@ def _documents(transaction: Transaction, where: str, values: dict[str, object]) 
             seq,
             project,
             None,
-            "\n".join((error_type, message, example, *fixes.get(number, ()))),
+            "\n".join((error_type, message, example, *(fix for fix, _ in fixes.get(number, ())))),
             created,
             expires_at=expires,
         )
@@ -292,14 +299,14 @@ def _documents(transaction: Transaction, where: str, values: dict[str, object]) 
     ]
 
 
-def _fixes(transaction: Transaction, patterns: Sequence[int]) -> dict[int, list[str]]:
-    """Return the texts of the solutions of some patterns, by pattern."""
-    fixes: dict[int, list[str]] = {}
-    for pattern, text in transaction.all(
+def _fixes(transaction: Transaction, patterns: Sequence[int]) -> dict[int, list[tuple[str, int]]]:
+    """Return the texts of the solutions of some patterns, each with its confidence, by pattern."""
+    fixes: dict[int, list[tuple[str, int]]] = {}
+    for pattern, text, confidence in transaction.all(
         f"""
-        SELECT pattern_id, solution FROM error_solutions
+        SELECT pattern_id, solution, confidence FROM error_solutions
         WHERE pattern_id IN {set_of(patterns)} ORDER BY id
         """
     ):
-        fixes.setdefault(pattern, []).append(text)
+        fixes.setdefault(pattern, []).append((text, confidence))
     return fixes
