@@ -188,7 +188,7 @@ def test_a_faulty_report_is_refused_and_nothing_is_written(empty: Asker, argumen
             "'pip install it' is no id of a solution, an error or a strategy. Give one such as y7",
         ),
         ({"solution": "x1"}, "x1 has 2 solutions"),
-        ({"solution": "y1", "error": "x1"}, "error was given beside solution 'y1'"),
+        ({"solution": "y1", "error": "x9"}, "y1 is no solution of x9"),
         ({"solution": "a fix", "error": "x1", "helped": False}, "what did not help is no solution"),
         ({"solution": "y1", "helped": "maybe"}, "helped must be true or false"),
         ({"solution": " ", "error": "x1"}, "solution is empty"),
@@ -205,3 +205,10 @@ def test_a_faulty_outcome_is_refused_and_nothing_is_changed(
     before = ask.satchel.patterns.find().items, ask.satchel.strategies.find().items
     assert told in ask.refused("report_outcome", **arguments)
     assert (ask.satchel.patterns.find().items, ask.satchel.strategies.find().items) == before
+
+
+def test_an_error_may_be_named_beside_its_own_solution(world: Callable[[], Asker]) -> None:
+    ask = world()
+    ask("report_outcome", solution="y1", error="x1", helped=False, agent="somebody")
+    (solution,) = [one for one in ask.satchel.patterns.find().items[0].solutions if one.ref == "y1"]
+    assert solution.failed == 1

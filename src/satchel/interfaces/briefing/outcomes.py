@@ -30,7 +30,7 @@ def report(satchel: Satchel, solution: str | None, *, helped: bool, error: str |
 
     Args:
         solution: the short id of what was tried; that of an error stands for its solution, the only one or the only
-            known one. With an error the text of its fix.
+            known one. With an error the text of its fix, or the short id of a solution that it has.
         error: the short id or hash of an error; without a solution as if it were given as one.
         agent: who tried it; None takes the default.
 
@@ -51,9 +51,11 @@ def report(satchel: Satchel, solution: str | None, *, helped: bool, error: str |
         if tried.strip().startswith(Kind.STRATEGY.letter):
             return Outcome(satchel.strategies.outcome(tried, helped))
         return Outcome(satchel.patterns.outcome(tried, helped, agent=agent))
+    if is_judged and _has(satchel, error, solution):
+        return Outcome(satchel.patterns.outcome(solution, helped, agent=agent))
     if is_judged:
         raise InvalidInput(
-            f"error was given beside solution {solution.strip()!r}, which is there already",
+            f"{solution.strip()} is no solution of {error.strip()[:80]}",
             "Leave error out to say whether it helped, or give as solution the text of what fixed the error",
         )
     if not helped:
@@ -62,6 +64,12 @@ def report(satchel: Satchel, solution: str | None, *, helped: bool, error: str |
             "Give as solution the id of one that was offered, such as y7, without error",
         )
     return Outcome(satchel.patterns.solve(error, solution, agent=agent), is_recorded=True)
+
+
+def _has(satchel: Satchel, error: str, solution: str) -> bool:
+    """Whether an error has a solution, both named by their short ids."""
+    records = [item.record for item in satchel.items.read([solution.strip()]).items]
+    return [Kind.ERROR_PATTERN.ref(one.pattern_id) for one in records if isinstance(one, Solution)] == [error.strip()]
 
 
 def outcome_text(outcome: Outcome) -> str:
