@@ -123,7 +123,9 @@ def remove(transaction: Transaction, kind: Kind, item_ids: Iterable[int]) -> Non
 def remove_leftovers(transaction: Transaction, kind: Kind) -> None:
     """Remove what the documents and the index know of items that are gone."""
     transaction.run(
-        f"DELETE FROM documents WHERE kind = :kind AND item_id NOT IN (SELECT id FROM {kind.table})",
+        # not NOT IN: PostgreSQL reads a million numbers again for each of a million documents
+        f"DELETE FROM documents WHERE kind = :kind "
+        f"AND NOT EXISTS (SELECT 1 FROM {kind.table} o WHERE o.id = documents.item_id)",
         {"kind": kind.number},
     )
     index_of(transaction).remove_unknown()

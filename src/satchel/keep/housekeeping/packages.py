@@ -5,7 +5,10 @@ from __future__ import annotations
 from satchel.find.kind import Kind
 from satchel.store.transaction import Transaction
 
-_GONE = " OR ".join(f"(kind = {kind.number} AND item_id NOT IN (SELECT id FROM {kind.table}))" for kind in Kind)
+_GONE = " OR ".join(
+    f"(kind = {kind.number} AND NOT EXISTS (SELECT 1 FROM {kind.table} o WHERE o.id = deliveries.item_id))"
+    for kind in Kind
+)
 _OF_OTHERS = " UNION ALL ".join(
     f"SELECT 1 FROM deliveries d JOIN windows w ON w.id = d.window_id JOIN {kind.table} t ON t.id = d.item_id "
     f"WHERE d.kind = {kind.number} AND t.project_id <> w.project_id"
