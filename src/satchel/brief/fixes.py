@@ -33,6 +33,7 @@ from satchel.keep.patterns import loops, meeting, preparing
 from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.loops import Waiting
 from satchel.keep.patterns.records import SOLUTION_LETTER
+from satchel.keep.sessions.joining import has_host_id
 from satchel.keep.texts import Storable, storable
 from satchel.store.transaction import Transaction
 
@@ -76,7 +77,7 @@ def learn(transaction: Transaction, writer: Writer, number: int, entry: Prepared
         return ()
     past = loop_history.load(transaction, loop, writer.now, (ERROR, SCRATCHPAD, REVIEW_VERDICT), number)
     fix = None if attempt is None else _fix(attempt, [one for one in past.attempts if one.number < attempt.number])
-    is_tied = loop.loop_id or loop.task_id or past.recent or _has_hooks(transaction, loop.session)
+    is_tied = loop.loop_id or loop.task_id or past.recent or has_host_id(transaction, loop.session)
     notes: list[str] = []
     unsaid: list[str] = []
     for error in _met(transaction, loop, past, writer.now, max_bytes):
@@ -116,12 +117,6 @@ def learn_from_command(transaction: Transaction, loop: LoopScope, pattern: int, 
     if fix is not None:
         met = Waiting(pattern, "", failed_at)
         _solve(transaction, loop, met, fix, loop.author, now)
-
-
-def _has_hooks(transaction: Transaction, session: int | None) -> bool:
-    """Whether the client of a session has told who it is, as hooks do: its commands that succeed are known then."""
-    hosts = "SELECT 1 FROM session_hosts WHERE session_id = :session LIMIT 1"
-    return transaction.one(hosts, {"session": session}) is not None
 
 
 def _is_success(entry: Prepared) -> bool:

@@ -176,12 +176,8 @@ def forget(transaction: Transaction, project_id: int, kind: Kind, item: int, ban
     """Remove the bands of an item."""
     transaction.many(
         "DELETE FROM likenesses WHERE project_id = :project AND mark = :band AND kind = :kind AND item_id = :item",
-        _rows(project_id, kind, item, bands),
+        [{"project": project_id, "band": band, "kind": kind.number, "item": item} for band in bands],
     )
-
-
-def _rows(project_id: int, kind: Kind, item: int, bands: Iterable[int]) -> list[dict[str, int]]:
-    return [{"project": project_id, "band": band, "kind": kind.number, "item": item} for band in bands]
 
 
 _OF_BAND = """

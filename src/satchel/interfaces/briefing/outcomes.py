@@ -41,22 +41,15 @@ def report(satchel: Satchel, solution: str | None, *, helped: bool, error: str |
     tried = error if solution is None else solution
     if tried is None:
         raise InvalidInput("it is not said what was tried", "Give solution, such as y7, or error, such as x4")
-    is_judged = _JUDGED.fullmatch(tried) is not None
-    if solution is None or error is None:
-        if not is_judged:
-            raise InvalidInput(
-                f"{tried.strip()[:80]!r} is no id of a solution, an error or a strategy",
-                "Give one such as y7, x4 or s3; the text of a fix needs the error that it fixed, such as x4",
-            )
-        if tried.strip().startswith(Kind.STRATEGY.letter):
+    beside = None if solution is None else error
+    if _JUDGED.fullmatch(tried) is not None:
+        if beside is None and tried.strip().startswith(Kind.STRATEGY.letter):
             return Outcome(satchel.strategies.outcome(tried, helped))
-        return Outcome(satchel.patterns.outcome(tried, helped, agent=agent))
-    if is_judged and _has(satchel, error, solution):
-        return Outcome(satchel.patterns.outcome(solution, helped, agent=agent))
-    if is_judged:
+        return Outcome(satchel.patterns.outcome(tried, helped, error=beside, agent=agent))
+    if solution is None or error is None:
         raise InvalidInput(
-            f"{solution.strip()} is no solution of {error.strip()[:80]}",
-            "Leave error out to say whether it helped, or give as solution the text of what fixed the error",
+            f"{tried.strip()[:80]!r} is no id of a solution, an error or a strategy",
+            "Give one such as y7, x4 or s3; the text of a fix needs the error that it fixed, such as x4",
         )
     if not helped:
         raise InvalidInput(
@@ -64,12 +57,6 @@ def report(satchel: Satchel, solution: str | None, *, helped: bool, error: str |
             "Give as solution the id of one that was offered, such as y7, without error",
         )
     return Outcome(satchel.patterns.solve(error, solution, agent=agent), is_recorded=True)
-
-
-def _has(satchel: Satchel, error: str, solution: str) -> bool:
-    """Whether an error has a solution, both named by their short ids."""
-    records = [item.record for item in satchel.items.read([solution.strip()]).items]
-    return [Kind.ERROR_PATTERN.ref(one.pattern_id) for one in records if isinstance(one, Solution)] == [error.strip()]
 
 
 def outcome_text(outcome: Outcome) -> str:

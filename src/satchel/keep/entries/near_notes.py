@@ -43,7 +43,7 @@ _FRESH = f"""
 
 @cache
 def _candidates(fresh: str, recorded: str) -> str:
-    """Return one statement for both: a round trip more takes longer than it runs."""
+    """Return one statement for notes without bands and with: a round trip more takes longer than it runs."""
     return f"""
         SELECT id, content, run_id, is_like, 1 FROM ({fresh}) AS fresh
         UNION ALL

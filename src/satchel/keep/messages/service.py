@@ -61,7 +61,7 @@ class Messages(Service):
             type: decision, warning, request or info.
             priority: low, medium, high or critical.
             payload: any JSON value; the JSON text of an object or list is read.
-            reply_to: the id of the message that it answers, whose thread it joins.
+            reply_to: the id of the message that it answers, whose thread it joins, and which the sender has read then.
             agent: who sends; None takes the default.
             answered_by: of a reply, the id of the last answer to the same that the sender has seen, empty for none; it
                 is not sent where another has come since. None sends it in any case.
@@ -271,7 +271,7 @@ def _answered(
 
 
 def _mark_answered(transaction: Transaction, sender: Reader, number: int) -> None:
-    """Let who answers a message have read it."""
+    """Mark a message as read by the agent that answers it."""
     unread = [message for message in visibility.find_unread(transaction, sender, [number]).values() if message]
     if unread:
         updates.mark(transaction, sender.agent_id, unread, sender.now)
