@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from satchel.base.errors import InvalidInput, unknown_name
-from satchel.base.paging import DEFAULT_LIMIT, ORDERS, KeptPage, check_page, check_whole
+from satchel.base.paging import DEFAULT_LIMIT, ORDERS, KeptPage, check_page, check_whole, counted_to
 from satchel.base.text import check_query
 from satchel.base.vocabulary import ALL_RUNS
 from satchel.keep import projects, runs
@@ -160,7 +160,10 @@ def _list(view: View, listing: Listing[Item]) -> tuple[tuple[Item, ...], int]:
     if planned is not None:
         return _load(view, listing, planned[0]), planned[1]
     asked, where = view.asked, view.all_conditions
-    counted = view.transaction.ask(f"SELECT count(*) FROM {listing.table} WHERE {where}", view.values)
+    counted = view.transaction.ask(
+        f"SELECT count(*) FROM (SELECT 1 FROM {listing.table} WHERE {where} LIMIT :counted) AS counted",
+        {**view.values, "counted": counted_to(asked.offset, asked.limit)},
+    )
     if listing.finish is not None:
         listing.finish(view, where)
     if not asked.limit:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass, field, replace
 from satchel.base.vocabulary import PRIORITIES
-from satchel.brief.briefing.records import CRITICAL, Candidate
+from satchel.brief.briefing.records import COUNTED, CRITICAL, Candidate
 from satchel.find.kind import Kind
 from satchel.keep.loop_scope import LoopScope
 from satchel.keep.projects import Workplace
@@ -130,7 +130,7 @@ class Source:
     tokens: int
     found_where: str | None = None
     narrowed: str | None = None
-    may_be_critical: bool = True
+    may_be_critical: bool = False
     seq: str = "c.seq"
     changed_at: str = "c.created_at"
     counts_found: bool = False
@@ -202,8 +202,7 @@ def _choose(asked: Asked, gathered: Gathered, notes: list[str]) -> Asking[None]:
     unchanged = _Unchanged(asked, source, where)
     counted = None
     if asked.counts:
-        critical = f"count(*) FILTER (WHERE {source.priority} = {CRITICAL})" if source.may_be_critical else "0"
-        counted = transaction.ask(f"SELECT count(*), {critical} FROM {source.table} WHERE {where}", values)
+        counted = transaction.ask(*_counting(source, where, values, len(unchanged)))
     last = counted or unchanged.rows
     if last is not None:
         yield last
@@ -240,6 +239,16 @@ def _choose(asked: Asked, gathered: Gathered, notes: list[str]) -> Asking[None]:
         for number in reminders:
             if number in gathered.candidates:
                 gathered.candidates[number] = replace(gathered.candidates[number], is_repeated=True)
+
+
+def _counting(source: Source, where: str, values: Mapping[str, object], got: int) -> tuple[str, dict[str, object]]:
+    """Return the statement that counts what is eligible, and of it what is critical."""
+    if source.may_be_critical:
+        critical = f"count(*) FILTER (WHERE {source.priority} = {CRITICAL})"
+        return f"SELECT count(*), {critical} FROM {source.table} WHERE {where}", {**values}
+    most = COUNTED + MAX_CANDIDATES + got + 1
+    some = f"SELECT 1 FROM {source.table} WHERE {where} LIMIT :counted"
+    return f"SELECT count(*), 0 FROM ({some}) AS counted", {**values, "counted": most}
 
 
 def _add_found(
@@ -301,6 +310,9 @@ class _Unchanged:
                 f"SELECT c.id, {source.seq}, {source.priority} FROM {source.table} WHERE {_of_these(where, self._got)}",
                 asked.values,
             )
+
+    def __len__(self) -> int:
+        return len(self._got)
 
     @property
     def priorities(self) -> dict[int, int]:
