@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
@@ -338,9 +339,9 @@ class _Found:
 
 def _of_these(where: str, numbers: Collection[int]) -> str:
     """Return a condition for those of some items that meet another."""
-    # by their numbers, not by an index of the project: of 100,000 records that takes 5 ms of a briefing more
-    of_project = where.replace("c.project_id = :project", "+c.project_id = :project")
-    return f"{of_project} AND c.id IN {set_of(numbers)}"
+    # by their numbers, not by an index of the project or the run: of 100,000 records that takes 5 ms of a briefing more
+    unindexed = re.sub(r"\bc\.(project_id = :project|run_id = :run)", r"+c.\1", where)
+    return f"{unindexed} AND c.id IN {set_of(numbers)}"
 
 
 def loading(kind: Kind, columns: str, source: str, make: Callable[[Asked, Row], Candidate]) -> Load:
