@@ -80,8 +80,8 @@ class KeptPage(Page[Item]):
 
 
 def counted_to(offset: int, limit: int) -> int:
-    """Return how far a page is counted; a page of no items is asked for its total, and counts all."""
-    return max(COUNTED, offset + limit) + 1 if limit else 2 * _MAX_OFFSET
+    """Return how far a page is counted; a page of no items, which is asked for its total, counts all."""
+    return max(COUNTED, offset + limit) + 1
 
 
 def next_offset(offset: int, shown: int, total: int) -> int | None:

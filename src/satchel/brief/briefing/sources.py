@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
@@ -16,7 +15,7 @@ from satchel.keep.loop_scope import LoopScope
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import RunChoice
 from satchel.store.asking import Asking
-from satchel.store.transaction import Row, Rows, Transaction, set_of
+from satchel.store.transaction import Row, Rows, Transaction, of_these, set_of
 
 Made = TypeVar("Made")
 
@@ -308,7 +307,10 @@ class _Unchanged:
         self.rows: Rows | None = None
         if self._got:
             self.rows = asked.transaction.ask(
-                f"SELECT c.id, {source.seq}, {source.priority} FROM {source.table} WHERE {_of_these(where, self._got)}",
+                f"""
+                SELECT c.id, {source.seq}, {source.priority} FROM {source.table}
+                WHERE {of_these(where, "c", set_of(self._got))}
+                """,
                 asked.values,
             )
 
@@ -333,15 +335,8 @@ class _Found:
     def __init__(self, asked: Asked, source: Source, where: str, relevance: Mapping[int, float]) -> None:
         self.unchanged = _Unchanged(asked, source, where)
         self.rows = asked.transaction.ask(
-            f"SELECT c.id FROM {source.table} WHERE {_of_these(where, relevance)}", asked.values
+            f"SELECT c.id FROM {source.table} WHERE {of_these(where, 'c', set_of(relevance))}", asked.values
         )
-
-
-def _of_these(where: str, numbers: Collection[int]) -> str:
-    """Return a condition for those of some items that meet another."""
-    # by their numbers, not by an index of the project or the run: of 100,000 records that takes 5 ms of a briefing more
-    unindexed = re.sub(r"\bc\.(project_id = :project|run_id = :run)", r"+c.\1", where)
-    return f"{unindexed} AND c.id IN {set_of(numbers)}"
 
 
 def loading(kind: Kind, columns: str, source: str, make: Callable[[Asked, Row], Candidate]) -> Load:
