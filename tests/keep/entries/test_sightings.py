@@ -183,25 +183,27 @@ def test_pages_hold_each_note_once_that_each_filter_finds_by_one_of_its_writers(
     order: str,
     limit: int,
 ) -> None:
-    satchel = open_in(project, project=uuid4().hex)
-    satchel.runs.start("r2")
-    by_note: dict[int, list[tuple[str | None, str, str]]] = {}
-    for text, of_task, agent, of_run in writes:
-        satchel.entries.write("discovery", f"note {text} of few", task_id=of_task, agent=agent, run_id=of_run)
-        by_note.setdefault(text, []).append((of_task, agent, of_run))
-    passing = [
-        f"note {text} of few"
-        for text, written in by_note.items()
-        if all(
-            asked in (None, "*") or any(names[place] == asked for names in written)
-            for place, asked in enumerate((task, author, run))
-        )
-    ]
-    if order == "desc":
-        passing.reverse()
-    listed: list[str] = []
-    for offset in range(0, len(passing) + 1, limit):
-        page = satchel.entries.read(task_id=task, author=author, run_id=run, order=order, limit=limit, offset=offset)
-        assert page.total == len(passing)
-        listed += [entry.content for entry in page.entries]
-    assert listed == passing
+    with open_in(project, project=uuid4().hex) as satchel:
+        satchel.runs.start("r2")
+        by_note: dict[int, list[tuple[str | None, str, str]]] = {}
+        for text, of_task, agent, of_run in writes:
+            satchel.entries.write("discovery", f"note {text} of few", task_id=of_task, agent=agent, run_id=of_run)
+            by_note.setdefault(text, []).append((of_task, agent, of_run))
+        passing = [
+            f"note {text} of few"
+            for text, written in by_note.items()
+            if all(
+                asked in (None, "*") or any(names[place] == asked for names in written)
+                for place, asked in enumerate((task, author, run))
+            )
+        ]
+        if order == "desc":
+            passing.reverse()
+        listed: list[str] = []
+        for offset in range(0, len(passing) + 1, limit):
+            page = satchel.entries.read(
+                task_id=task, author=author, run_id=run, order=order, limit=limit, offset=offset
+            )
+            assert page.total == len(passing)
+            listed += [entry.content for entry in page.entries]
+        assert listed == passing
