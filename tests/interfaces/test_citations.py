@@ -36,7 +36,7 @@ def test_a_list_says_it_behind_the_place(satchel: Satchel) -> None:
 
 def test_a_search_says_it(satchel: Satchel) -> None:
     text = found_text(satchel.finding.search("two"))
-    assert "file:a.py (moved to line 3)" in text
+    assert "file:a.py:1-2 (moved to line 3)" in text
     assert "file:b.py (file gone)" in text
 
 

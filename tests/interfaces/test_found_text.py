@@ -24,6 +24,8 @@ BARE = Found(
     task_id=None,
     loop_id=None,
     file=None,
+    line=None,
+    last_line=None,
     status="live",
     created_at=1_795_000_000_000,
 )

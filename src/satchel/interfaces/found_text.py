@@ -36,7 +36,7 @@ def found_text(page: FoundPage) -> str:
         if result.kind == _CHANGE:  # of changes that were recorded together one says what was done
             said = result.text.partition("\n")[2]
             told = first.setdefault((result.agent, said, result.created_at // 60_000), result.ref)
-            text = f"with {told}" if said and told != result.ref else text
+            text = f"recorded with {told}, which says why" if said and told != result.ref else text
         lines += [result_line(result, year), *content_lines(text)]
         if result.explanation is not None:
             lines += content_lines(explanation_text(result.explanation))
@@ -53,7 +53,7 @@ def result_line(result: Found, year: str) -> str:
         if value is not None:
             parts.append(f"{label}:{value_text(value)}")
     if result.file is not None:
-        parts.append(place_text(result.file, None))
+        parts.append(place_text(result.file, result.line, result.last_line))
     if result.citation is not None:
         parts += citation_marks(result.citation)
     if result.status not in USUAL_STATES:

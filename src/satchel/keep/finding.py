@@ -83,6 +83,8 @@ class Found:
     task_id: str | None
     loop_id: str | None
     file: str | None
+    line: int | None
+    last_line: int | None
     status: str
     created_at: int
     explanation: Explanation | None = None
@@ -369,8 +371,10 @@ def _results(
         return ()
     rows = transaction.all(
         f"""
-        SELECT d.id, d.kind, d.item_id, d.type, a.name, r.run_id, d.task_id, d.loop_id, d.file, d.status, d.created_at
+        SELECT d.id, d.kind, d.item_id, d.type, a.name, r.run_id, d.task_id, d.loop_id, d.file, c.line, c.last_line,
+            d.status, d.created_at
         FROM documents d LEFT JOIN agents a ON a.id = d.agent_id LEFT JOIN runs r ON r.id = d.run_id
+            LEFT JOIN context c ON d.kind = {Kind.ENTRY.number} AND c.id = d.item_id
         WHERE d.id IN {set_of(hit.document for hit in page)}
         """
     )
@@ -401,7 +405,7 @@ def _texts(transaction: Transaction, rows: Sequence[Row]) -> Mapping[int, str]:
 
 
 def _found(row: Row, hit: search.Hit, text: str, snipper: Snipper, ranking: Ranking, *, explain: bool) -> Found:
-    _, number, item, kind_type, agent, run, task, loop, file, status, created = row
+    _, number, item, kind_type, agent, run, task, loop, file, line, last_line, status, created = row
     kind = KIND_OF[number]
     thing = KINDS[kind]
     return Found(
@@ -417,6 +421,8 @@ def _found(row: Row, hit: search.Hit, text: str, snipper: Snipper, ranking: Rank
         task_id=task,
         loop_id=loop,
         file=file,
+        line=line,
+        last_line=last_line,
         status=thing.statuses[status - 1],
         created_at=created,
         explanation=_explained(hit.document, ranking) if explain else None,

@@ -34,7 +34,8 @@ def messages_text(page: MessagePage) -> str:
     year = year_of(page.messages[0].created_at) if page.messages else ""
     lines = [message_line(message, page.agent, year, page.asked_at) for message in page.messages]
     is_sent = bool(page.messages) and all(message.sender == page.agent for message in page.messages)
-    whose = f" {'from' if is_sent else 'for'} {value_text(page.agent)}, {page.unread} unread left"
+    whose = f" {'from' if is_sent else 'for'} {value_text(page.agent)}"
+    whose += f", {page.unread} unread left" if page.unread else ""
     return list_text("message", page, lines, _BLANKS, more=whose)
 
 

@@ -85,8 +85,13 @@ OPERATIONS = (
                 about="Your role: developer, tech_lead, qa_expert, investigator or your own",
                 help="developer, senior_engineer, qa_expert, tech_lead, investigator or your own.",
             ),
-            NEW_TASK.but(help="The task; what belongs to it goes first."),
-            NEW_LOOP.but(help="The loop; its scratchpads are shown, and whether it is stuck."),
+            NEW_TASK.but(
+                about="Only if several work on one task: its name", help="The task; what belongs to it goes first."
+            ),
+            NEW_LOOP.but(
+                about="Only if you try one goal again and again: its name; briefs you on what failed before",
+                help="The loop; its scratchpads are shown, and whether it is stuck.",
+            ),
             Parameter(
                 "iteration",
                 int,

@@ -33,12 +33,8 @@ MIN_PRIORITY = Parameter(
     "priority", about="Or higher", help="Only this priority or a higher one.", choices=vocabulary.PRIORITIES
 )
 MATCH = Parameter("match", help="Any or all of the tags.", choices=MATCHES, default="any", unlisted=True)
-NEW_TASK = Parameter("task_id", about="Only if several work on one task: its name", help="The task it belongs to.")
-NEW_LOOP = Parameter(
-    "loop_id",
-    about="Only if you try one goal again and again: its name; briefs you on what failed before",
-    help="The loop it belongs to.",
-)
+NEW_TASK = Parameter("task_id", about="As in get_briefing", help="The task it belongs to.")
+NEW_LOOP = NEW_TASK.but(name="loop_id", help="The loop it belongs to.")
 TASK = Parameter("task_id", help="Only this task.")
 LOOP = Parameter("loop_id", about="Only this loop: attempts at one goal", help="Only this loop.")
 SUPERSEDES = Parameter(
