@@ -169,8 +169,7 @@ class Items(Service):
         records: dict[_Wanted, object] = {}
         told: dict[_Wanted, tuple[str, ...]] = {}
         kept: dict[_Wanted, tuple[KeptState, ...]] = {}
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
+        with projects.reading(work) as (transaction, project):
             if project is not None:
                 reader = Reader(project.id, NOBODY, work.clock())
                 if name is not None:

@@ -86,8 +86,7 @@ class Pins(Service):
         from satchel.keep.kinds import KIND_OF
 
         check_page(limit, offset)
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
+        with projects.reading(self._workplace) as (transaction, project):
             if project is None:
                 return Page((), 0, offset, limit)
             rows = transaction.all(
@@ -113,9 +112,7 @@ class Pins(Service):
         agent = check_agent(work, agent)
         if work.caller is not None and not is_by_person(work, agent):
             raise Refused("only a person says what is pinned", f"Ask for it with send_message to {HUMAN}")
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)
             _check(transaction, project.id, kind, number, pinned=pinned)
             values = {"project": project.id, "kind": kind.number, "item": number}

@@ -187,8 +187,7 @@ class Runs(Service):
         if status is not None and status not in STATUSES:
             raise unknown_name("status", status, STATUSES)
         check_page(limit, offset)
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
+        with projects.reading(self._workplace) as (transaction, project):
             if project is None:
                 return Page((), 0, offset, limit)
             where = "project_id = :project AND (CAST(:status AS INTEGER) IS NULL OR status = :status)"
@@ -211,8 +210,7 @@ class Runs(Service):
         Raises:
             NotFound: a run was named that does not exist.
         """
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
+        with projects.reading(self._workplace) as (transaction, project):
             choice = choose_one(transaction, self._workplace, project.id if project else None, run_id)
             return load(transaction, choice.id) if choice.is_made else None
 

@@ -30,9 +30,7 @@ def promote(
 ) -> Promoted:
     """Make a decision of a note; see :meth:`satchel.brief.room.service.Room.promote`."""
     number, agent = Kind.ENTRY.number_of(ref), check_agent(work, agent)
-    with work.engine.write() as transaction:
-        now = work.clock()
-        project = projects.ensure(transaction, work, now)
+    with projects.writing(work) as (transaction, project, now):
         note = entry_queries.load(transaction, project.id, number)
         if note is None:
             raise NotFound(f"there is no note {Kind.ENTRY.ref(number)} in this project", "Searches show the ids")

@@ -59,9 +59,7 @@ class Constraints(Service):
         similar = projects.looked_up(
             work, lambda transaction, project: updates.notes_on_similar(transaction, project, new.text, old)
         )
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)
             corrector = log.Corrector(actor.number, actor.session, is_by_person(work, agent), now)
             if old is not None:

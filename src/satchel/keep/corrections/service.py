@@ -180,8 +180,7 @@ class Corrections(Service):
             InvalidInput: it is none, or of a kind that is corrected otherwise.
         """
         kind, number = _read(ref, "replaced")
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
+        with projects.reading(self._workplace) as (transaction, project):
             if project is None or _CORRECTABLE[kind].load(transaction, project.id, number) is None:
                 return None
             found = [one for one in log.of_item(transaction, kind, number) if one.action != CONFIRMED]

@@ -118,9 +118,7 @@ class Entries:
         agent = check_agent(work, agent)
         run_id = None if run_id is None else runs.check_run_id(run_id)
         found = _look_for_near_ones(work, prepared)
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             actor = acting(transaction, work, project.id, agent, now, task_id=_last_task(prepared))
             person = is_by_person(work, agent)
@@ -231,8 +229,7 @@ class Entries:
         """
         from satchel.keep.entries import state
 
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
+        with projects.reading(self._workplace) as (transaction, project):
             number = None if project is None else project.id
             run = runs.choose(transaction, self._workplace, number, run_id)
             return state.load(transaction, number, run)

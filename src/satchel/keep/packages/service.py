@@ -80,9 +80,7 @@ class Packages(Service):
         old = None if supersedes is None else Kind.PACKAGE.number_of(supersedes)
         run_id = None if run_id is None else runs.check_run_id(run_id)
         agent = check_agent(work, agent)
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             if old is not None:
                 updates.check_superseded(transaction, project.id, run, old)
@@ -146,8 +144,7 @@ class Packages(Service):
         if max_bytes is None:
             max_bytes = work.max_content_bytes
         check_whole("max_bytes", max_bytes, contents.MAX_BYTES, smallest=1)
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
+        with projects.reading(work) as (transaction, project):
             found = [
                 (number, None if project is None else updates.load_with_content(transaction, project.id, number))
                 for number in numbers

@@ -56,9 +56,7 @@ class Strategies(Service):
         similar = projects.looked_up(
             work, lambda transaction, project: updates.notes_on_similar(transaction, project, new.insight, old)
         )
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)
             corrector = log.Corrector(actor.number, actor.session, is_by_person(work, agent), now)
             if old is not None:
