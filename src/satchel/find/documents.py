@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from satchel.base.records import dataclass
 from satchel.find.index import index_of
@@ -158,25 +159,34 @@ class Source:
     """How the documents of one kind are read from its table."""
 
     def __init__(
-        self, kind: Kind, texts: str, searchable: Callable[..., str], *, joined: str = "", **columns: str
+        self,
+        kind: Kind,
+        texts: str,
+        searchable: Callable[..., str],
+        *,
+        joined: str = "",
+        also: Callable[[Transaction, Sequence[int]], Mapping[int, object]] | None = None,
+        **columns: str,
     ) -> None:
         """Say what stands where.
 
         Args:
             texts: the columns that ``searchable`` makes the searchable text of.
             joined: what is joined to the kind's table.
+            also: what ``searchable`` gets after those columns of items that have it, by their numbers.
             columns: SQL for fields of :class:`Document` that not every kind has, by their names.
         """
         self._kind = kind
         self._texts = texts
         self._searchable = searchable
+        self._also = also
         self._table = f"{kind.table} {joined}"
         self._columns = {**_COLUMNS, **columns}
 
     def texts(self, transaction: Transaction, numbers: Iterable[int]) -> dict[int, str]:
         """Return what can be searched of items, by their numbers; those that are gone are left out."""
         rows = transaction.all(f"SELECT id, {self._texts} FROM {self._table} WHERE id IN {set_of(numbers)}")
-        return {number: self._searchable(*texts) for number, *texts in rows}
+        return self._made(transaction, {number: texts for number, *texts in rows})
 
     def load(self, transaction: Transaction, after: int, most: int) -> list[Document]:
         """Return what the documents should know of the items after a number, at most so many, in order."""
@@ -187,10 +197,15 @@ class Source:
             {"after": after, "most": most},
         )
         count = len(fields)
-        return [
-            Document(self._kind, text=self._searchable(*row[count:]), **dict(zip(fields, row[:count], strict=True)))
-            for row in rows
-        ]
+        made = self._made(transaction, {row[0]: row[count:] for row in rows})
+        return [Document(self._kind, text=made[row[0]], **dict(zip(fields, row[:count], strict=True))) for row in rows]
+
+    def _made(self, transaction: Transaction, texts: Mapping[int, Sequence[Any]]) -> dict[int, str]:
+        also = self._also(transaction, list(texts)) if self._also is not None and texts else {}
+        return {
+            number: self._searchable(*found, *([also[number]] if number in also else []))
+            for number, found in texts.items()
+        }
 
 
 STATUS_BY_HEIR = f"CASE WHEN superseded_by IS NULL THEN {LIVE} ELSE {SUPERSEDED} END"

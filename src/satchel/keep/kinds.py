@@ -70,8 +70,8 @@ KINDS: dict[Kind, KindSpec] = {
         "constraint",
         (),
         constraints.STATUSES,
-        constraint_writing.searchable_texts,
-        constraint_writing.load_documents,
+        constraint_writing.DOCUMENTS.texts,
+        constraint_writing.DOCUMENTS.load,
         constraint_writing.delete,
     ),
     Kind.FILE_CHANGE: KindSpec(

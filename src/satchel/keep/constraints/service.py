@@ -63,7 +63,7 @@ class Constraints(Service):
             actor = acting(transaction, work, project.id, agent, now)
             corrector = log.Corrector(actor.number, actor.session, is_by_person(work, agent), now)
             if old is not None:
-                updates.check_replaceable(transaction, project.id, old, corrector)
+                log.check_replaceable(transaction, project.id, (Kind.CONSTRAINT, old), corrector)
             number = updates.insert(transaction, work, project.id, actor.number, new, now)
             if old is not None:
                 reason = f"replaced by {Kind.CONSTRAINT.ref(number)}"

@@ -10,7 +10,7 @@ from satchel.base.paging import check_whole
 from satchel.base.records import replace
 from satchel.base.vocabulary import PRIORITIES, priority_number
 from satchel.find.kind import Kind
-from satchel.keep import projects, runs
+from satchel.keep import projects, replacing, runs
 from satchel.keep.names import check_agent
 from satchel.keep.packages import contents, updates
 from satchel.keep.packages.records import (
@@ -87,7 +87,7 @@ class Packages(Service):
             author = acting(transaction, work, project.id, agent, now).number
             number = updates.insert(transaction, project.id, run.id, author, new, now)
             if old is not None:
-                updates.set_superseded(transaction, project.id, [old], number, now)
+                replacing.mark(transaction, project.id, Kind.PACKAGE, [old], number, now)
             return _loaded(transaction, project.id, number, (*new.notes, *run.notes))
 
     def find(self, **filters: Unpack[PackageFilters]) -> PackagePage:

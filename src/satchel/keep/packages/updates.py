@@ -12,7 +12,7 @@ from satchel.base.vocabulary import priority_number
 from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
-from satchel.keep import names
+from satchel.keep import names, replacing
 from satchel.keep.packages import contents
 from satchel.keep.packages.records import (
     COLUMNS,
@@ -172,27 +172,6 @@ def insert(
     return number
 
 
-def set_superseded(
-    transaction: Transaction, project_id: int, numbers: Sequence[int], by: int | None, now: int | None = None
-) -> None:
-    """Record that packages were superseded, or with None that they live again; each is a change of its own.
-
-    Args:
-        now: when, in milliseconds UTC; None keeps the time of the change before.
-    """
-    first = transaction.next_seq(project_id, len(numbers))
-    changes = list(zip(numbers, range(first, first + len(numbers)), strict=True))
-    transaction.many(
-        """
-        UPDATE context_packages SET superseded_by = :by, seq = :seq, updated_at = COALESCE(:now, updated_at)
-        WHERE project_id = :project AND id = :id
-        """,
-        [{"by": by, "seq": seq, "now": now, "project": project_id, "id": number} for number, seq in changes],
-    )
-    status = documents.LIVE if by is None else documents.SUPERSEDED
-    documents.set_status(transaction, Kind.PACKAGE, changes, status)
-
-
 def set_priority(transaction: Transaction, project_id: int, number: int, priority: int, now: int) -> None:
     """Record how urgent a live package is from now on.
 
@@ -287,19 +266,10 @@ def consumers_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
     """Remove packages with their documents; what they had superseded falls to what superseded them, or lives again."""
     for number in numbers:
+        replacing.hand_on(transaction, project_id, Kind.PACKAGE, number)
         values = {"project": project_id, "id": number}
-        heir = transaction.one(
-            "SELECT superseded_by FROM context_packages WHERE project_id = :project AND id = :id", values
-        )
-        if heir is None:
-            continue
-        replaced = transaction.all(
-            "SELECT id FROM context_packages WHERE project_id = :project AND superseded_by = :id ORDER BY id", values
-        )
-        if replaced:
-            set_superseded(transaction, project_id, [row[0] for row in replaced], heir[0])
-        transaction.run("DELETE FROM context_packages WHERE project_id = :project AND id = :id", values)
-        documents.remove(transaction, Kind.PACKAGE, [number])
+        removed = f"DELETE FROM {Kind.PACKAGE.table} WHERE project_id = :project AND id = :id RETURNING id"
+        documents.remove(transaction, Kind.PACKAGE, [found for (found,) in transaction.all(removed, values)])
 
 
 def _searchable(summary: str, content: str | None) -> str:
