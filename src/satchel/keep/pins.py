@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused
+from satchel.base.grouping import grouped
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
@@ -147,9 +148,7 @@ def holding(transaction: Transaction, project_id: int) -> Asking[dict[int, froze
     """Ask for what :func:`of_project` returns."""
     pinned = transaction.ask("SELECT kind, item_id FROM pins WHERE project_id = :project", {"project": project_id})
     yield pinned
-    numbers: dict[int, list[int]] = {}
-    for kind_number, item in pinned.all():
-        numbers.setdefault(kind_number, []).append(item)
+    numbers: dict[int, list[int]] = grouped(pinned.all())
     held = {
         kind.number: transaction.ask(
             f"SELECT i.id FROM {kind.table} i "

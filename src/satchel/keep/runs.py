@@ -12,7 +12,7 @@ import time
 from satchel.base.errors import Conflict, InvalidInput, NotFound, nearest, unknown_name
 from satchel.base.paging import Page, check_page
 from satchel.base.records import dataclass, replace
-from satchel.base.vocabulary import ALL_RUNS, MAIN_RUN
+from satchel.base.vocabulary import ALL_RUNS, MAIN_RUN, number_of
 from satchel.keep import events, projects
 from satchel.keep.names import check_identifier
 from satchel.keep.projects import Service, Workplace
@@ -184,25 +184,10 @@ class Runs(Service):
             limit: 0 to 500; 0 gives the total alone.
             offset: how many to skip.
         """
-        if status is not None and status not in STATUSES:
-            raise unknown_name("status", status, STATUSES)
+        number = None if status is None else number_of("status", status, STATUSES)
         check_page(limit, offset)
         with projects.reading(self._workplace) as (transaction, project):
-            if project is None:
-                return Page((), 0, offset, limit)
-            where = "project_id = :project AND (CAST(:status AS INTEGER) IS NULL OR status = :status)"
-            values = {
-                "project": project.id,
-                "status": None if status is None else STATUSES.index(status) + 1,
-            }
-            total = transaction.one(f"SELECT count(*) FROM runs WHERE {where}", values)
-            rows = transaction.all(
-                f"SELECT {_COLUMNS} FROM runs WHERE {where} "
-                "ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset",
-                {**values, "limit": limit, "offset": offset},
-            )
-        assert total is not None
-        return Page(tuple(map(_run, rows)), total[0], offset, limit)
+            return page_of(transaction, project, number, limit, offset)
 
     def get(self, run_id: str | None = None) -> Run | None:
         """Return a run; None takes the default, else ``main``, which is None before its first use.
@@ -350,6 +335,27 @@ def _insert(transaction: Transaction, project_id: int, name: str, now: int, furt
             **further,
         },
     )
+
+
+def page_of(
+    transaction: Transaction, project: projects.Project | None, status: int | None, limit: int, offset: int
+) -> Page[Run]:
+    """Return runs, the newest first.
+
+    Args:
+        status: only those in the state of that number; None for all.
+    """
+    if project is None:
+        return Page((), 0, offset, limit)
+    where = "project_id = :project AND (CAST(:status AS INTEGER) IS NULL OR status = :status)"
+    values = {"project": project.id, "status": status}
+    counted = transaction.ask(f"SELECT count(*) FROM runs WHERE {where}", values)
+    rows = transaction.all(
+        f"SELECT {_COLUMNS} FROM runs WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset",
+        {**values, "limit": limit, "offset": offset},
+    )
+    ((total,),) = counted.all()
+    return Page(tuple(map(_run, rows)), total, offset, limit)
 
 
 def latest_ended(transaction: Transaction, project_id: int) -> Run | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from satchel.base.config import Config
-from satchel.base.errors import InvalidInput, NotFound, unknown_name
+from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
 from satchel.base.text import check_name
+from satchel.base.vocabulary import number_of
 from satchel.brief.room import histories, threads
 from satchel.brief.room.histories import ErrorHistory, ItemHistory, RunSummary
 from satchel.brief.room.memory_records import SPENT_BY, Memory, Preview
@@ -17,7 +18,7 @@ from satchel.keep.names import check_identifier, find_agent
 from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.records import LEAST
 from satchel.keep.projects import Service, Workplace
-from satchel.keep.runs import STATUSES
+from satchel.keep.runs import STATUSES, page_of
 
 
 class Reading(Service):
@@ -109,13 +110,11 @@ class Reading(Service):
         Raises:
             InvalidInput: something is not acceptable.
         """
-        if status is not None and status not in STATUSES:
-            raise unknown_name("status", status, STATUSES)
+        number = None if status is None else number_of("status", status, STATUSES)
         check_page(limit, offset)
         with projects.reading(self._workplace) as (transaction, project):
-            if project is None:
-                return Page((), 0, offset, limit)
-            return histories.of_runs(transaction, project.id, status, limit, offset)
+            found = page_of(transaction, project, number, limit, offset)
+            return Page(tuple(histories.of_run(transaction, run) for run in found.items), found.total, offset, limit)
 
     def memory(self, days: int = 14, by: str = "moment") -> Memory:
         """Return what memory is worth: the tokens put into windows, and what came of it.

@@ -16,7 +16,6 @@ from satchel.keep.sessions.actors import acting, is_by_person
 
 if TYPE_CHECKING:
     from satchel.keep.constraints.queries import ConstraintFilters
-    from satchel.store.transaction import Transaction
 
 
 class Constraints(Service):
@@ -70,7 +69,9 @@ class Constraints(Service):
                 updates.end(transaction, project.id, old, reason, actor.number, now)
                 log.record(transaction, project.id, log.SUPERSEDED, (Kind.CONSTRAINT, old), corrector, heir=number)
             notes = (*new.notes, *log.replaced_note(Kind.CONSTRAINT, old), *similar)
-            return _loaded(transaction, project.id, number, notes)
+            added = updates.load(transaction, project.id, number, notes=notes)
+        assert added is not None
+        return added
 
     def find(self, **filters: Unpack[ConstraintFilters]) -> ConstraintPage:
         """List constraints, the most urgent first.
@@ -87,9 +88,3 @@ class Constraints(Service):
         from satchel.keep.constraints.queries import LISTING
 
         return lists.find(self._workplace, LISTING, ConstraintPage, filters)
-
-
-def _loaded(transaction: Transaction, project_id: int, number: int, notes: tuple[str, ...]) -> Constraint:
-    constraint = updates.load(transaction, project_id, number, notes=notes)
-    assert constraint is not None
-    return constraint

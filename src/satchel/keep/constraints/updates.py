@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
 from satchel.base.text import fold
 from satchel.base.vocabulary import priority_number
@@ -182,9 +183,7 @@ def tags_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, tuple
         WHERE j.constraint_id IN {set_of(numbers)} ORDER BY n.folded
         """
     )
-    found: dict[int, list[str]] = {}
-    for number, name in rows:
-        found.setdefault(number, []).append(name)
+    found: dict[int, list[str]] = grouped(rows)
     return {number: tuple(tags) for number, tags in found.items()}
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from satchel.base.errors import InvalidInput, nearest, unknown_name
+from satchel.base.errors import InvalidInput, nearest
 from satchel.base.records import replace
-from satchel.base.vocabulary import PRIORITIES
+from satchel.base.vocabulary import PRIORITIES, number_of
 from satchel.find.kind import Kind
 from satchel.keep import filters
 from satchel.keep.common_filters import ListFilters
@@ -50,14 +50,8 @@ class MessageFilters(ListFilters, total=False):
 
 
 def type_number(name: object) -> int:
-    """Return the number of a message type.
-
-    Raises:
-        InvalidInput: there is no such type.
-    """
-    if isinstance(name, str) and name in MESSAGE_TYPES:
-        return MESSAGE_TYPES.index(name) + 1
-    raise unknown_name("message type", name, MESSAGE_TYPES)
+    """Return the number of a message type, as :func:`number_of` does."""
+    return number_of("message type", name, MESSAGE_TYPES)
 
 
 _MOST_NAMED = 5

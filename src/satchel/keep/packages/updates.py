@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound
+from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
 from satchel.base.text import fold
 from satchel.base.vocabulary import priority_number
@@ -257,9 +258,7 @@ def consumers_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, 
         ORDER BY role
         """
     )
-    found: dict[int, list[str]] = {}
-    for number, role in rows:
-        found.setdefault(number, []).append(role)
+    found: dict[int, list[str]] = grouped(rows)
     return {number: tuple(roles) for number, roles in found.items()}
 
 

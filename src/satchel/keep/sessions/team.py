@@ -7,6 +7,7 @@ from itertools import islice
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
+from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple, dataclass
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import SCRATCHPAD, entry_ref
@@ -335,10 +336,7 @@ def _load_agents(transaction: Transaction, sessions: Sequence[int]) -> dict[int,
         GROUP BY w.session_id, a.id ORDER BY min(w.id)
         """
     )
-    found: dict[int, list[str]] = {}
-    for session, name in rows:
-        found.setdefault(session, []).append(name)
-    return found
+    return grouped(rows)
 
 
 def _load_scratchpads(transaction: Transaction, sessions: Sequence[int]) -> Asking[dict[int, LastScratchpad]]:
