@@ -58,26 +58,25 @@ _RENEW = """
 _COUNT = "UPDATE projects SET documents = documents + :n WHERE id = :project"
 
 
-def add(transaction: Transaction, document: Document, *, is_counted: bool = False) -> None:
+def add(transaction: Transaction, document: Document, *, counts: bool = False) -> None:
     """Make an item findable. Its text must not be there already: a new version is a remove and an add.
 
     Args:
-        is_counted: whether the project's number of documents has it already.
+        counts: whether to count it too, where :meth:`Transaction.next_seq` was not told of it.
     """
-    number = _insert(transaction, _values(document), is_counted=is_counted)
-    index_of(transaction).insert(number, document, is_new=True)
+    index_of(transaction).insert(_insert(transaction, _values(document), counts=counts), document, is_new=True)
 
 
 def renew(transaction: Transaction, document: Document) -> None:
     """Make the documents and the index say of an item what the item says, whatever they said before."""
     values = _values(document)
     row = transaction.one(_RENEW, values)
-    index_of(transaction).insert(row[0] if row else _insert(transaction, values), document)
+    index_of(transaction).insert(row[0] if row else _insert(transaction, values, counts=True), document)
 
 
-def _insert(transaction: Transaction, values: dict[str, object], *, is_counted: bool = False) -> int:
+def _insert(transaction: Transaction, values: dict[str, object], *, counts: bool) -> int:
     number = transaction.add("documents", values)
-    if not is_counted:
+    if counts:
         transaction.run(_COUNT, {"n": 1, "project": values["project_id"]})
     return number
 

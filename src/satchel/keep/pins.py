@@ -17,7 +17,7 @@ from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, is_by_person
-from satchel.store.asking import Asking, answer
+from satchel.store.asking import Asking, answering
 from satchel.store.transaction import Transaction, set_of
 
 _STRUCTURED = ", ".join(str(ENTRY_TYPES.index(name) + 1) for name in STRUCTURED_TYPES)
@@ -135,17 +135,12 @@ class Pins(Service):
                 transaction.run(f"DELETE FROM pins AS p WHERE {this}", values)
             event = events.PINNED if pinned else events.UNPINNED
             item = (kind, number)
-            events.record(transaction, project.id, event, now, session=actor.session, agent=actor.number, item=item)
+            events.record(transaction, project.id, event, now, by=actor, item=item)
         return Pin(kind.ref(number), *said, actor.name, now if pinned else None)
 
 
-def of_project(transaction: Transaction, project_id: int) -> dict[int, frozenset[int]]:
-    """Return the numbers of what is pinned and holds, by the number of its kind."""
-    return answer(holding(transaction, project_id))
-
-
 def holding(transaction: Transaction, project_id: int) -> Asking[dict[int, frozenset[int]]]:
-    """Ask for what :func:`of_project` returns."""
+    """Return the numbers of what is pinned and holds, by the number of its kind."""
     pinned = transaction.ask("SELECT kind, item_id FROM pins WHERE project_id = :project", {"project": project_id})
     yield pinned
     numbers: dict[int, list[int]] = grouped(pinned.all())
@@ -161,6 +156,9 @@ def holding(transaction: Transaction, project_id: int) -> Asking[dict[int, froze
     yield from list(held.values())[-1:]
     found = {kind_number: frozenset(item for (item,) in some.all()) for kind_number, some in held.items()}
     return {kind_number: items for kind_number, items in found.items() if items}
+
+
+of_project = answering(holding)
 
 
 def told_of(transaction: Transaction, project_id: int, kind: Kind, number: int) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import acting, is_by_person
 from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import storable
-from satchel.store.asking import Asking, answer
+from satchel.store.asking import Asking, answering
 from satchel.store.transaction import Row, Transaction
 
 STATUSES = ("active", "completed", "failed")
@@ -152,15 +152,8 @@ class Runs(Service):
             is_named = work.agent is not None or is_by_person(work, None)
             # an agent that has no name yet gets none for ending a run
             actor = acting(transaction, work, project.id, work.agent, now) if is_named else Actor()
-            events.record(
-                transaction,
-                project.id,
-                events.RUN_ENDED,
-                now,
-                session=actor.session,
-                agent=actor.number,
-                details={"run": choice.run_id, "status": status},
-            )
+            details = {"run": choice.run_id, "status": status}
+            events.record(transaction, project.id, events.RUN_ENDED, now, by=actor, details=details)
             row = transaction.one(
                 f"""
                 UPDATE runs SET status = :status, ended_at = :now, seq = :seq WHERE id = :id
@@ -215,13 +208,6 @@ def check_run_id(run_id: object) -> str:
     return name
 
 
-def choose(
-    transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None
-) -> RunChoice | None:
-    """Return the run that was chosen for reading as :func:`choosing` does; the arguments are the same."""
-    return answer(choosing(transaction, workplace, project_id, run_id))
-
-
 def choosing(
     transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None
 ) -> Asking[RunChoice | None]:
@@ -246,6 +232,9 @@ def choosing(
     if found is None and name != MAIN_RUN:
         raise _unknown_run(transaction, project_id, name)
     return found or _MAIN_NOT_MADE
+
+
+choose = answering(choosing)
 
 
 def choose_one(transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None) -> RunChoice:
@@ -375,10 +364,6 @@ def load(transaction: Transaction, number: int) -> Run:
     return _run(row)
 
 
-def _find(transaction: Transaction, project_id: int, name: str) -> RunChoice | None:
-    return answer(_finding(transaction, project_id, name))
-
-
 def _finding(transaction: Transaction, project_id: int, name: str) -> Asking[RunChoice | None]:
     rows = transaction.ask(
         "SELECT id, run_id, status FROM runs WHERE project_id = :project AND run_id = :name",
@@ -387,6 +372,9 @@ def _finding(transaction: Transaction, project_id: int, name: str) -> Asking[Run
     yield rows
     row = rows.one()
     return None if row is None else _choice(row)
+
+
+_find = answering(_finding)
 
 
 def _unknown_run(transaction: Transaction, project_id: int | None, name: str) -> NotFound:

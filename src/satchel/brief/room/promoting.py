@@ -47,9 +47,7 @@ def promote(
         replacing.retract(transaction, project.id, Kind.ENTRY, number)
         reason = f"decided as {done.decision.ref}"
         correction = log.record(transaction, project.id, log.RETRACTED, item, by, reason=reason)
-        events.record(
-            transaction, project.id, events.RETRACTION, now, session=actor.session, agent=actor.number, item=item
-        )
+        events.record(transaction, project.id, events.RETRACTION, now, by=actor, item=item)
     return Promoted(done.decision, note.ref, correction)
 
 

@@ -99,11 +99,7 @@ def insert(
     )
     shown = tuple(sorted((name for _, name in tags), key=fold))
     text = _searchable(new.text, category_name, layer[1], shown)
-    documents.add(
-        transaction,
-        Document(Kind.CONSTRAINT, number, seq, project_id, None, text, now, agent_id=agent),
-        is_counted=True,
-    )
+    documents.add(transaction, Document(Kind.CONSTRAINT, number, seq, project_id, None, text, now, agent_id=agent))
     return number
 
 

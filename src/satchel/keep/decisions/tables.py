@@ -55,7 +55,7 @@ def create(
     _count(transaction, project_id, [(state, 1)])
     bands = bands_of(project_id, key, state.value) if bands is None else bands
     likeness.remember(transaction, project_id, Kind.DECISION, number, bands.recorded)
-    documents.add(transaction, _document(project_id, made), is_counted=True)
+    documents.add(transaction, _document(project_id, made))
     return made
 
 
@@ -120,7 +120,7 @@ def change(
         likeness.forget(transaction, project_id, Kind.DECISION, before.id, gone - come)
         likeness.remember(transaction, project_id, Kind.DECISION, before.id, come - gone)
     documents.remove(transaction, Kind.DECISION, [before.id])
-    documents.add(transaction, _document(project_id, after))
+    documents.add(transaction, _document(project_id, after), counts=True)
     return after
 
 

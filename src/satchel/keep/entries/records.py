@@ -110,7 +110,7 @@ class Entry:
     @property
     def ref(self) -> str:
         """The short id, as in ``e812``."""
-        return entry_ref(self.id)
+        return Kind.ENTRY.ref(self.id)
 
     @property
     def seen_text(self) -> str:
@@ -244,8 +244,3 @@ def entry_of(row: Row, score: float | None = None) -> Entry:
 def type_number(name: object) -> int:
     """Return the number of an entry type, as :func:`number_of` does."""
     return number_of("entry type", name, ENTRY_TYPES)
-
-
-def entry_ref(number: int) -> str:
-    """Return the short id of an entry, as in ``e812``."""
-    return Kind.ENTRY.ref(number)

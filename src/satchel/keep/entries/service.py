@@ -25,7 +25,6 @@ from satchel.keep.entries.records import (
     PruneResult,
     Writer,
     entry_of,
-    entry_ref,
 )
 from satchel.keep.entries.sightings import Sightings, record, with_names
 from satchel.keep.names import check_agent
@@ -152,7 +151,10 @@ class Entries:
             entry = prepared[place]
             near = (duplicates[place].note,) if place in duplicates else alike
             if place in said.ended:
-                near = (f"{entry_ref(said.ended[place])}, which says the same, holds no more: this is kept anew", *near)
+                near = (
+                    f"{Kind.ENTRY.ref(said.ended[place])}, which says the same, holds no more: this is kept anew",
+                    *near,
+                )
             kept[place] = Entry(
                 number,
                 uid.hex(),

@@ -183,7 +183,6 @@ def insert(
                 loop_id=entry.loop_id,
                 file=entry.file,
             ),
-            is_counted=True,
         )
         kept.append((number, uid, seq))
     return kept

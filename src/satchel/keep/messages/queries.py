@@ -13,6 +13,7 @@ from satchel.keep import filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.messages.records import MESSAGE_TYPES, Message
+from satchel.keep.messages.updates import DOCUMENTS
 from satchel.keep.messages.visibility import (
     ALIVE,
     ARMS,
@@ -291,19 +292,13 @@ def _with_fates(
     )
 
 
-def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    from satchel.keep.messages import updates  # a search for a name reads texts; a list leaves it alone
-
-    return updates.DOCUMENTS.texts(transaction, numbers)
-
-
 LISTING = Listing(
     kind=Kind.MESSAGE,
     table="agent_messages m",
     columns=_COLUMNS,
     source=_SOURCE,
     make=_made,
-    texts=_texts,
+    texts=DOCUMENTS.texts,
     filters=(
         Filter("thread", lambda value, _: Kind.MESSAGE.number_of(value), _in_thread),
         filters.author("m.from_agent_id", "sender", said_as="from"),

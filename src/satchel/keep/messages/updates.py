@@ -162,7 +162,6 @@ def insert(
             agent_id=draft.sender_id,
             expires_at=expires,
         ),
-        is_counted=True,
     )
     return Stored(number, uid, seq, expires, read_expires)
 

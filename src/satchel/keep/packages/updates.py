@@ -168,7 +168,6 @@ def insert(
             task_id=new.task_id,
             file=new.path,
         ),
-        is_counted=True,
     )
     return number
 

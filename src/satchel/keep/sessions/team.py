@@ -9,8 +9,9 @@ from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
 from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple, dataclass
+from satchel.find.kind import Kind
 from satchel.keep.entries import structured
-from satchel.keep.entries.records import SCRATCHPAD, entry_ref
+from satchel.keep.entries.records import SCRATCHPAD
 from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.joining import Found
@@ -360,5 +361,5 @@ def _load_scratchpads(transaction: Transaction, sessions: Sequence[int]) -> Aski
             pad = structured.scratchpad(content)
         except InvalidInput:  # a row written by other means
             continue
-        found[session] = LastScratchpad(entry_ref(number), agent, pad.done, pad.next_step, pad.blockers, created)
+        found[session] = LastScratchpad(Kind.ENTRY.ref(number), agent, pad.done, pad.next_step, pad.blockers, created)
     return found

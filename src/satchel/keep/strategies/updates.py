@@ -109,7 +109,7 @@ def insert(
     likeness.remember(transaction, project_id, Kind.STRATEGY, number, bands_of(project_id, new.insight).recorded)
     text = _searchable(new.topic, new.insight, new.lang, new.framework)
     document = Document(Kind.STRATEGY, number, seq, project_id, None, text, now, agent_id=agent)
-    documents.add(transaction, document, is_counted=True)
+    documents.add(transaction, document)
     return number
 
 
