@@ -59,13 +59,11 @@ def insert(
     agent: int | None,
     new: Prepared,
     now: int,
-    uid: bytes | None = None,
 ) -> int:
     """Store a constraint with its names, its tags and its document.
 
     Args:
         now: when it was added, in milliseconds UTC.
-        uid: 16 bytes; None takes random ones.
 
     Returns:
         Its number.
@@ -82,7 +80,7 @@ def insert(
     number = transaction.add(
         "constraints",
         {
-            "uid": uid or os.urandom(16),
+            "uid": os.urandom(16),
             "seq": seq,
             "project_id": project_id,
             "category_id": category,

@@ -119,13 +119,11 @@ def insert(
     agent: int | None,
     new: Prepared,
     now: int,
-    uid: bytes | None = None,
 ) -> int:
     """Store a package with its consumers and its document.
 
     Args:
         now: when it was saved, in milliseconds UTC.
-        uid: 16 bytes; None takes random ones.
 
     Returns:
         Its number.
@@ -134,7 +132,7 @@ def insert(
     number = transaction.add(
         "context_packages",
         {
-            "uid": uid or os.urandom(16),
+            "uid": os.urandom(16),
             "seq": seq,
             "project_id": project_id,
             "run_id": run,

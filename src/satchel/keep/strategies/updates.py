@@ -79,13 +79,11 @@ def insert(
     agent: int | None,
     new: Prepared,
     now: int,
-    uid: bytes | None = None,
 ) -> int:
     """Store a strategy with its bands and its document.
 
     Args:
         now: when it was saved, in milliseconds UTC.
-        uid: 16 bytes; None takes random ones.
 
     Returns:
         Its number.
@@ -94,7 +92,7 @@ def insert(
     number = transaction.add(
         "strategies",
         {
-            "uid": uid or os.urandom(16),
+            "uid": os.urandom(16),
             "seq": seq,
             "project_id": project_id,
             "topic": new.topic,
@@ -188,27 +186,6 @@ def count_outcome(transaction: Transaction, project_id: int, number: int, now: i
     status = documents.LIVE if row[0] is None else documents.SUPERSEDED
     documents.set_status(transaction, Kind.STRATEGY, [(number, seq)], status)
     return True
-
-
-def set_tried(transaction: Transaction, project_id: int, number: int, helped: int, last_seen: int) -> None:
-    """Record how often a strategy helped elsewhere, and when it was last seen there, in milliseconds UTC."""
-    seq = transaction.next_seq(project_id)
-    transaction.run(
-        """
-        UPDATE strategies SET helped = :helped, last_seen = :seen, seq = :seq WHERE project_id = :project AND id = :id
-        """,
-        {"helped": helped, "seen": last_seen, "seq": seq, "project": project_id, "id": number},
-    )
-    documents.set_status(transaction, Kind.STRATEGY, [(number, seq)], documents.LIVE)
-
-
-def is_there(transaction: Transaction, project_id: int, new: Prepared) -> bool:
-    """Whether the project has a strategy that says the same under the same topic."""
-    row = transaction.one(
-        "SELECT 1 FROM strategies WHERE project_id = :project AND topic = :topic AND insight = :insight",
-        {"project": project_id, "topic": new.topic, "insight": new.insight},
-    )
-    return row is not None
 
 
 def load(transaction: Transaction, project_id: int, number: int, *, notes: tuple[str, ...] = ()) -> Strategy | None:
