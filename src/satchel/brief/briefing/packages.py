@@ -67,6 +67,7 @@ def packages(asked: Asked) -> Source:
             ("c.updated_at DESC, c.id DESC", f"{ANY_PRIORITY} AND {_IS_STALE}{each}"),
         ),
         priority=_PACKAGE_PRIORITY,
+        may_be_critical=True,
         load=loading(
             f"c.type, {_PACKAGE_PRIORITY}, c.summary, c.content_path, c.task_id, r.run_id, a.name, c.updated_at, "
             f"{_IS_FOR_ROLE}",
@@ -132,7 +133,6 @@ def error_patterns(asked: Asked) -> Source:
             (_LAST_SEEN, _IS_SOLVED),
         ),
         priority=_PATTERN_PRIORITY,
-        may_be_critical=False,
         load=_load_patterns,
         tokens=24,
     )
@@ -181,7 +181,6 @@ def strategies(_asked: Asked) -> Source:
         where="c.project_id = :project AND c.superseded_by IS NULL AND c.helped - c.not_helped >= 0",
         orders=(("c.helped - c.not_helped DESC, c.last_seen DESC, c.id DESC", ""),),
         priority=str(MEDIUM),
-        may_be_critical=False,
         load=loading(
             "c.topic, c.insight, c.lang, c.framework, c.helped, c.not_helped, a.name, c.last_seen",
             "strategies c LEFT JOIN agents a ON a.id = c.agent_id",
@@ -222,6 +221,7 @@ def messages(asked: Asked) -> Source:
         narrowed=f"{ALIVE} AND {UNREAD}".replace("m.", "c."),
         orders=tuple(("c.priority DESC, c.created_at DESC, c.id DESC", arm) for arm in arms),
         priority="c.priority",
+        may_be_critical=True,
         load=loading(
             "c.type, c.priority, c.message, c.payload IS NOT NULL, a.name, c.to_agent_id, c.created_at",
             "agent_messages c LEFT JOIN agents a ON a.id = c.from_agent_id",

@@ -26,6 +26,7 @@ def constraints(_asked: Asked) -> Source:
         reminds=True,
         orders=(("c.priority DESC, c.created_at DESC, c.id DESC", ""),),
         priority="c.priority",
+        may_be_critical=True,
         load=loading(
             "c.priority, c.text, g.name, a.name, c.created_at",
             "constraints c JOIN categories g ON g.id = c.category_id LEFT JOIN agents a ON a.id = c.created_by",
