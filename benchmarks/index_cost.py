@@ -144,6 +144,7 @@ def _spine_writer(satchel: Satchel) -> Callable[[Sequence[str]], object]:
                         loop_id=f"loop-{number // 25}",
                         file=f"src/module_{number % 100}.py",
                     ),
+                    counts=True,
                 )
 
     return write

@@ -42,8 +42,8 @@ def disagreements(engine: Engine) -> list[str]:
 
 def test_an_item_is_found_once_it_was_added_and_no_more_once_it_was_removed(engine: Engine) -> None:
     with engine.write() as transaction:
-        documents.add(transaction, document(7, "alpha"))
-        documents.add(transaction, document(8, "alpha beta"))
+        documents.add(transaction, document(7, "alpha"), counts=True)
+        documents.add(transaction, document(8, "alpha beta"), counts=True)
     assert found(engine, "alpha") == [7, 8]
     with engine.write() as transaction:
         documents.remove(transaction, Kind.ENTRY, [7])
@@ -55,21 +55,21 @@ def test_a_new_version_is_found_by_its_new_words_only(engine: Engine) -> None:
     for text in ("alpha", "beta"):
         with engine.write() as transaction:
             documents.remove(transaction, Kind.ENTRY, [7])
-            documents.add(transaction, document(7, text))
+            documents.add(transaction, document(7, text), counts=True)
     assert (found(engine, "alpha"), found(engine, "beta")) == ([], [7])
     assert disagreements(engine) == []
 
 
 def test_indexing_a_living_number_again_replaces_its_text(engine: Engine) -> None:
     with engine.write() as transaction:
-        documents.add(transaction, document(7, "alpha"))
+        documents.add(transaction, document(7, "alpha"), counts=True)
         index_of(transaction).insert(1, document(7, "beta"))
     assert (found(engine, "alpha"), found(engine, "beta")) == ([], [7])
 
 
 def test_a_change_of_status_leaves_the_text_found(engine: Engine) -> None:
     with engine.write() as transaction:
-        documents.add(transaction, document(7, "alpha"))
+        documents.add(transaction, document(7, "alpha"), counts=True)
         documents.set_status(transaction, Kind.ENTRY, [(7, 9)], documents.SUPERSEDED)
     with engine.read() as transaction:
         assert transaction.one("SELECT status, seq FROM documents") == (documents.SUPERSEDED, 9)
@@ -79,7 +79,7 @@ def test_a_change_of_status_leaves_the_text_found(engine: Engine) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda transaction: documents.add(transaction, document(8, "alpha")),
+        lambda transaction: documents.add(transaction, document(8, "alpha"), counts=True),
         lambda transaction: documents.remove(transaction, Kind.ENTRY, [7]),
         lambda transaction: index_of(transaction).insert(1, document(7, "beta")),
         lambda transaction: index_of(transaction).optimize(),
@@ -90,7 +90,7 @@ def test_what_is_rolled_back_leaves_index_and_documents_as_they_were(
     engine: Engine, change: Callable[[Transaction], object]
 ) -> None:
     with engine.write() as transaction:
-        documents.add(transaction, document(7, "alpha"))
+        documents.add(transaction, document(7, "alpha"), counts=True)
 
     def fail() -> None:
         with engine.write() as transaction:
@@ -106,8 +106,8 @@ def test_what_is_rolled_back_leaves_index_and_documents_as_they_were(
 def test_only_the_scope_is_searched(engine: Engine, satchel: Satchel) -> None:
     satchel.runs.start("r2")
     with engine.write() as transaction:
-        documents.add(transaction, document(7, "alpha", run=1))
-        documents.add(transaction, document(8, "alpha", run=2))
+        documents.add(transaction, document(7, "alpha", run=1), counts=True)
+        documents.add(transaction, document(8, "alpha", run=2), counts=True)
     assert found(engine, "alpha", run=2) == [8]
     assert found(engine, "alpha", run=None) == [7, 8]
     assert found(engine, "alpha", project=2, run=None) == []
@@ -115,8 +115,8 @@ def test_only_the_scope_is_searched(engine: Engine, satchel: Satchel) -> None:
 
 def test_the_tokens_of_the_scope_are_not_words_of_the_text(engine: Engine) -> None:
     with engine.write() as transaction:
-        documents.add(transaction, document(7, "alpha"))
-        documents.add(transaction, document(8, "the p1 incident"))
+        documents.add(transaction, document(7, "alpha"), counts=True)
+        documents.add(transaction, document(8, "the p1 incident"), counts=True)
     assert found(engine, "p1") == [8]
 
 
@@ -137,8 +137,8 @@ def test_the_tokens_of_the_scope_are_not_words_of_the_text(engine: Engine) -> No
 )
 def test_a_disagreement_is_seen_from_both_sides(engine: Engine, sql: str, sql_of_postgresql: str, problem: str) -> None:
     with engine.write() as transaction:
-        documents.add(transaction, document(7, "alpha"))
-        documents.add(transaction, document(8, "beta"))
+        documents.add(transaction, document(7, "alpha"), counts=True)
+        documents.add(transaction, document(8, "beta"), counts=True)
     with engine.write() as transaction:
         transaction.run(sql if transaction.database == "sqlite" else sql_of_postgresql)
     assert disagreements(engine) == [problem]

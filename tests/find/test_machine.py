@@ -115,7 +115,7 @@ class Index(RuleBasedStateMachine):
 
     def change_much(self, transaction: Transaction, number: int) -> None:
         document = Document(Kind.ENTRY, 900 + number, 1, 1, 1, f"never kept {self.new_word()}", 0)
-        documents.add(transaction, document)
+        documents.add(transaction, document, counts=True)
         documents.remove(transaction, Kind.ENTRY, range(number))
         documents.set_status(transaction, Kind.ENTRY, [(number, 1), (number + 1, 1)], documents.SUPERSEDED)
         transaction.run("UPDATE context SET content = 'never kept' WHERE id = :id", {"id": number})

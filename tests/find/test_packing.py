@@ -138,7 +138,7 @@ def test_any_changes_leave_the_index_with_what_the_living_documents_hold(
         roll = chance.random()
         if roll < 0.6 or not living:
             document = made(chance)
-            documents.add(transaction, document)
+            documents.add(transaction, document, counts=True)
             row = transaction.one("SELECT max(id) FROM documents")
             assert row is not None
             living[row[0]] = document
@@ -174,7 +174,7 @@ def test_a_write_packs_once_enough_documents_wait(satchel: Satchel) -> None:
     chance = random.Random(1)
     for _ in range(200):
         with satchel.workplace.engine.write() as transaction:
-            documents.add(transaction, replace(made(chance), text="cache"))
+            documents.add(transaction, replace(made(chance), text="cache"), counts=True)
     ((waiting,),) = postgres_cluster.run(
         f"SELECT count(*) FROM {SCHEMA}.documents_words WHERE document > (SELECT last FROM {SCHEMA}.documents_packing)"
     )
@@ -190,7 +190,7 @@ def test_long_texts_are_packed_at_once(satchel: Satchel, monkeypatch: pytest.Mon
     monkeypatch.setattr(packing, "BYTES", 20_000)
     with satchel.workplace.engine.write() as transaction:
         for place in range(3):
-            documents.add(transaction, replace(made(random.Random(place)), text="token " * 2_000))
+            documents.add(transaction, replace(made(random.Random(place)), text="token " * 2_000), counts=True)
         assert transaction.all("SELECT cardinality(postings) FROM documents_packed") == [(2,)]
         assert index_of(transaction).within(Scope(1)).counts([Term(("token",))], 9) == [3]
 
@@ -199,7 +199,7 @@ def test_what_is_packed_leaves_nothing_of_a_removed_document(satchel: Satchel) -
     with satchel.workplace.engine.write() as transaction:
         items = [replace(made(random.Random(place)), text=f"cache secret{place}") for place in range(5)]
         for item in items:
-            documents.add(transaction, item)
+            documents.add(transaction, item, counts=True)
         pack(transaction)
         assert transaction.one("SELECT count(*) FROM documents_packed WHERE term LIKE 'secret_%'") == (5,)
         documents.remove(transaction, items[0].kind, [items[0].item_id])
@@ -216,7 +216,7 @@ def test_the_documents_of_other_projects_stay_where_they_are(satchel: Satchel) -
         mine, theirs = ([replace(made(chance), run_id=None, project_id=one) for _ in range(6)] for one in (1, 99))
         for pair in zip(mine, theirs, strict=True):
             for document in pair:
-                documents.add(transaction, document)
+                documents.add(transaction, document, counts=True)
         transaction.run(packing.PACK, packing.amounts(1))
         assert [row[0] for row in transaction.all("SELECT project_id FROM documents_packing")] == [1]
         assert transaction.one("SELECT count(*) FROM documents_packed WHERE project_id = 99") == (0,)

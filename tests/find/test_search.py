@@ -46,7 +46,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 def add(engine: Engine, *added: Document) -> None:
     with engine.write() as transaction:
         for document in added:
-            documents.add(transaction, document)
+            documents.add(transaction, document, counts=True)
 
 
 def add_project(engine: Engine) -> None:

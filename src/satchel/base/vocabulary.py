@@ -27,17 +27,25 @@ PRIORITIES = ("low", "medium", "high", "critical")
 """From least to most urgent; the number of one in the tables is its place here, from 1."""
 
 
-def priority_number(name: object) -> int:
-    """Return the number of a priority.
+def number_of(what: str, name: object, names: tuple[str, ...]) -> int:
+    """Return the number of a name, which is its place among those there are, from 1.
+
+    Args:
+        what: what they name, for the error.
 
     Raises:
-        InvalidInput: there is no such priority.
+        InvalidInput: it is none of them.
     """
-    if isinstance(name, str) and name in PRIORITIES:
-        return PRIORITIES.index(name) + 1
+    if isinstance(name, str) and name in names:
+        return names.index(name) + 1
     from satchel.base.errors import unknown_name
 
-    raise unknown_name("priority", name, PRIORITIES)
+    raise unknown_name(what, name, names)
+
+
+def priority_number(name: object) -> int:
+    """Return the number of a priority, as :func:`number_of` does."""
+    return number_of("priority", name, PRIORITIES)
 
 
 SECTIONS = ("attempts", "reviews", "packages", "rules", "errors", "messages", "entries")

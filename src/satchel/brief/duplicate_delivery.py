@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 from satchel.keep.deliveries import windows_of
@@ -78,10 +79,7 @@ def _delivered(transaction: Transaction, writer: Writer) -> list[_Told]:
         """,
         values,
     )
-    items: dict[Kind, list[int]] = {}
-    for number, item in dict.fromkeys(rows):
-        if number in _KINDS:
-            items.setdefault(_KINDS[number], []).append(item)
+    items = grouped((_KINDS[number], item) for number, item in dict.fromkeys(rows) if number in _KINDS)
     told: list[_Told] = []
     for kind, numbers in items.items():
         these = set_of(numbers)

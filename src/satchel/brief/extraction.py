@@ -127,8 +127,7 @@ def propose(workplace: Workplace, run_id: str | None) -> tuple[StrategyProposal,
     Raises:
         NotFound: there is no such run, or none was named and none has ended.
     """
-    with workplace.engine.read() as transaction:
-        project = projects.find(transaction, workplace)
+    with projects.reading(workplace) as (transaction, project):
         number, name = _choose(transaction, workplace, None if project is None else project.id, run_id)
         events, stack = _load(transaction, number)
     return _proposals(events, stack, name)

@@ -13,7 +13,7 @@ from satchel.keep.entries import structured
 from satchel.keep.entries.records import ERROR, REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.entries.structured import Scratchpad
 from satchel.keep.loop_scope import OF_LOOPS, LoopScope
-from satchel.store.asking import Asking, answer
+from satchel.store.asking import Asking, answering
 from satchel.store.transaction import Transaction
 
 RECENT_DAYS = 14
@@ -73,13 +73,6 @@ class History:
     success: int = 0
 
 
-def load(
-    transaction: Transaction, loop: LoopScope, now: int, types: Collection[int], before: int | None = None
-) -> History:
-    """Return what :func:`loading` makes; the arguments are the same."""
-    return answer(loading(transaction, loop, now, types, before))
-
-
 def loading(
     transaction: Transaction, loop: LoopScope, now: int, types: Collection[int], before: int | None = None
 ) -> Asking[History]:
@@ -119,6 +112,9 @@ def loading(
         if is_success and not history.success:
             history.success, history.since = number, created
     return history
+
+
+load = answering(loading)
 
 
 def standing(history: History) -> Standing:

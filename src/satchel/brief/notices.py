@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import SatchelError
+from satchel.base.grouping import grouped
 from satchel.base.text import fold, quoted_line, shortened
 from satchel.find.kind import Kind
 from satchel.keep import projects
@@ -128,9 +129,7 @@ def _told_once(engine: Engine, free: Sequence[Refusal], wanted: Sequence[Refusal
 
 
 def _wanted_texts(wanted: Sequence[Refusal]) -> list[str]:
-    together: dict[str, list[str]] = {}
-    for refusal in wanted:
-        together.setdefault(refusal.agent or "an agent", []).append(refusal.place.path)
+    together = grouped((refusal.agent or "an agent", refusal.place.path) for refusal in wanted)
     return [f"{agent} was refused {_named(paths)}, which you hold" for agent, paths in together.items()]
 
 
@@ -176,9 +175,7 @@ def _claimed(
 
     claims = claims_of_others(transaction, project_id, actor, files, now)
     claims.sort(key=lambda claim: claim.worktree != worktree)
-    together: dict[str, list[str]] = {}
-    for claim in claims:
-        together.setdefault(_claim_text(claim, worktree), []).append(claim.path)
+    together = grouped((_claim_text(claim, worktree), claim.path) for claim in claims)
     parts = [
         f"{_named(paths)} {'are' if len(paths) > 1 else 'is'} {said}"
         for said, paths in list(together.items())[:_MAX_CLAIMS]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from satchel.base.records import dataclass
 from satchel.find.index import index_of
@@ -57,26 +58,25 @@ _RENEW = """
 _COUNT = "UPDATE projects SET documents = documents + :n WHERE id = :project"
 
 
-def add(transaction: Transaction, document: Document, *, is_counted: bool = False) -> None:
+def add(transaction: Transaction, document: Document, *, counts: bool = False) -> None:
     """Make an item findable. Its text must not be there already: a new version is a remove and an add.
 
     Args:
-        is_counted: whether the project's number of documents has it already.
+        counts: whether to count it too, where :meth:`Transaction.next_seq` was not told of it.
     """
-    number = _insert(transaction, _values(document), is_counted=is_counted)
-    index_of(transaction).insert(number, document, is_new=True)
+    index_of(transaction).insert(_insert(transaction, _values(document), counts=counts), document, is_new=True)
 
 
 def renew(transaction: Transaction, document: Document) -> None:
     """Make the documents and the index say of an item what the item says, whatever they said before."""
     values = _values(document)
     row = transaction.one(_RENEW, values)
-    index_of(transaction).insert(row[0] if row else _insert(transaction, values), document)
+    index_of(transaction).insert(row[0] if row else _insert(transaction, values, counts=True), document)
 
 
-def _insert(transaction: Transaction, values: dict[str, object], *, is_counted: bool = False) -> int:
+def _insert(transaction: Transaction, values: dict[str, object], *, counts: bool) -> int:
     number = transaction.add("documents", values)
-    if not is_counted:
+    if counts:
         transaction.run(_COUNT, {"n": 1, "project": values["project_id"]})
     return number
 
@@ -158,25 +158,34 @@ class Source:
     """How the documents of one kind are read from its table."""
 
     def __init__(
-        self, kind: Kind, texts: str, searchable: Callable[..., str], *, joined: str = "", **columns: str
+        self,
+        kind: Kind,
+        texts: str,
+        searchable: Callable[..., str],
+        *,
+        joined: str = "",
+        also: Callable[[Transaction, Sequence[int]], Mapping[int, object]] | None = None,
+        **columns: str,
     ) -> None:
         """Say what stands where.
 
         Args:
             texts: the columns that ``searchable`` makes the searchable text of.
             joined: what is joined to the kind's table.
+            also: what ``searchable`` gets after those columns of items that have it, by their numbers.
             columns: SQL for fields of :class:`Document` that not every kind has, by their names.
         """
         self._kind = kind
         self._texts = texts
         self._searchable = searchable
+        self._also = also
         self._table = f"{kind.table} {joined}"
         self._columns = {**_COLUMNS, **columns}
 
     def texts(self, transaction: Transaction, numbers: Iterable[int]) -> dict[int, str]:
         """Return what can be searched of items, by their numbers; those that are gone are left out."""
         rows = transaction.all(f"SELECT id, {self._texts} FROM {self._table} WHERE id IN {set_of(numbers)}")
-        return {number: self._searchable(*texts) for number, *texts in rows}
+        return self._made(transaction, {number: texts for number, *texts in rows})
 
     def load(self, transaction: Transaction, after: int, most: int) -> list[Document]:
         """Return what the documents should know of the items after a number, at most so many, in order."""
@@ -187,10 +196,15 @@ class Source:
             {"after": after, "most": most},
         )
         count = len(fields)
-        return [
-            Document(self._kind, text=self._searchable(*row[count:]), **dict(zip(fields, row[:count], strict=True)))
-            for row in rows
-        ]
+        made = self._made(transaction, {row[0]: row[count:] for row in rows})
+        return [Document(self._kind, text=made[row[0]], **dict(zip(fields, row[:count], strict=True))) for row in rows]
+
+    def _made(self, transaction: Transaction, texts: Mapping[int, Sequence[Any]]) -> dict[int, str]:
+        also = self._also(transaction, list(texts)) if self._also is not None and texts else {}
+        return {
+            number: self._searchable(*found, *([also[number]] if number in also else []))
+            for number, found in texts.items()
+        }
 
 
 STATUS_BY_HEIR = f"CASE WHEN superseded_by IS NULL THEN {LIVE} ELSE {SUPERSEDED} END"

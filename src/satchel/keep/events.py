@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from satchel.base.clock import DAY_MS
 from satchel.find.kind import Kind
+from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
 
 KINDS = (
@@ -42,6 +43,7 @@ def record(
     *,
     session: int | None = None,
     agent: int | None = None,
+    by: Actor | None = None,
     item: tuple[Kind, int] | None = None,
     details: Mapping[str, object] | None = None,
 ) -> None:
@@ -50,10 +52,12 @@ def record(
     Args:
         kind: one of the numbers above.
         now: milliseconds UTC.
-        session, agent: in which session, and by whom.
+        session, agent: in which session, and by whom; of who acts in a call ``by`` says both.
         item: what it happened to: its kind and number.
         details: a few plain values, kept as JSON.
     """
+    if by is not None:
+        session, agent = by.session, by.number
     if details is not None:
         import json  # 1.4 ms of a command, whose events have none
 

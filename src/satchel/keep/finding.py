@@ -178,8 +178,7 @@ class Finding(Service):
         loop_id = None if loop_id is None else check_name(loop_id, "loop_id")
         moment = check_since(since, work.clock())
         query = parse(text, syntax) if text is not None else None
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
+        with projects.reading(work) as (transaction, project):
             run = None
             if run_id is not None:
                 choice = runs.choose(transaction, work, project.id if project else None, run_id)

@@ -120,8 +120,7 @@ _LOADERS: Mapping[str, Callable[[_Snapshot, int], object]] = {
 
 _PACKAGE = KINDS[Kind.PACKAGE].name
 _KINDS = {thing.name: kind for kind, thing in KINDS.items()}
-_TABLES = {kind.name: number.table for number, kind in KINDS.items()}
-_CORRECTED = {KINDS[kind].name: kind for kind in (Kind.ENTRY, Kind.CONSTRAINT, Kind.STRATEGY)}
+_CORRECTED = {Kind.ENTRY, Kind.CONSTRAINT, Kind.STRATEGY}
 
 
 class Items(Service):
@@ -169,8 +168,7 @@ class Items(Service):
         records: dict[_Wanted, object] = {}
         told: dict[_Wanted, tuple[str, ...]] = {}
         kept: dict[_Wanted, tuple[KeptState, ...]] = {}
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
+        with projects.reading(work) as (transaction, project):
             if project is not None:
                 reader = Reader(project.id, NOBODY, work.clock())
                 if name is not None:
@@ -179,21 +177,13 @@ class Items(Service):
                 records |= {one: _LOADERS[one.kind](at, one.number) for one in wanted if one.kind != _PACKAGE}
                 notes = {one: record for one, record in records.items() if isinstance(record, Entry)}
                 records |= zip(notes, entries.completed(transaction, work.files_root, notes.values()), strict=True)
-                told |= {
-                    one: told_of(transaction, kind, one.number)
-                    for one in wanted
-                    if (kind := _CORRECTED.get(one.kind)) is not None and records[one] is not None
-                }
-                told |= {
-                    one: (*told.get(one, ()), *pins.told_of(transaction, project.id, _KINDS[one.kind], one.number))
-                    for one in wanted
-                    if one.kind in _KINDS
-                }
-                kept |= {
-                    one: kept_of(transaction, project.id, _TABLES[one.kind], one.number)
-                    for one in wanted
-                    if one.kind in _TABLES
-                }
+                for one in wanted:
+                    kind = _KINDS.get(one.kind)
+                    if kind is not None:
+                        corrected = kind in _CORRECTED and records[one] is not None
+                        said = told_of(transaction, kind, one.number) if corrected else ()
+                        told[one] = (*said, *pins.told_of(transaction, project.id, kind, one.number))
+                        kept[one] = kept_of(transaction, project.id, kind.table, one.number)
         # files are read after the snapshot was let go: a slow disk holds up nobody
         packages = [one for one in wanted if one.kind == _PACKAGE]
         for content in Packages(work).read_many([one.number for one in packages]) if packages else ():

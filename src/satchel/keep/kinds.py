@@ -6,10 +6,12 @@ A new kind registers here, and in :class:`satchel.find.kind.Kind` with its numbe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from satchel.base.errors import InvalidInput
 from satchel.base.records import dataclass
 from satchel.find import rebuild as rebuilding
+from satchel.find.documents import Source
 from satchel.find.kind import Kind
 from satchel.keep import constraints, decisions, entries, packages
 from satchel.keep.constraints import updates as constraint_writing
@@ -23,6 +25,9 @@ from satchel.keep.packages import updates as package_writing
 from satchel.keep.patterns import updates as pattern_writing
 from satchel.keep.strategies import updates as strategy_writing
 from satchel.store.transaction import Transaction, set_of
+
+Texts = Callable[[Transaction, Sequence[int]], dict[int, str]]
+"""Returns texts of items, by their numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +47,30 @@ class KindSpec:
     name: str
     types: tuple[str, ...]
     statuses: tuple[str, ...]
-    texts: Callable[[Transaction, Sequence[int]], dict[int, str]]
+    texts: Texts
     load: rebuilding.Load
     delete: Callable[[Transaction, int, Sequence[int]], None]
-    shown: Callable[[Transaction, Sequence[int]], dict[int, str]] | None = None
+    shown: Texts | None = None
 
+
+class _Writing(Protocol):
+    """The module that writes a kind whose documents are read as a :class:`Source` says."""
+
+    DOCUMENTS: Source
+
+    def delete(self, transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None: ...
+
+
+def _spec(
+    name: str, types: tuple[str, ...], statuses: tuple[str, ...], writing: _Writing, shown: Texts | None = None
+) -> KindSpec:
+    return KindSpec(name, types, statuses, writing.DOCUMENTS.texts, writing.DOCUMENTS.load, writing.delete, shown)
+
+
+_LIVE, _REPLACEABLE = ("live",), ("live", "superseded")
 
 KINDS: dict[Kind, KindSpec] = {
-    Kind.ENTRY: KindSpec(
-        "entry",
-        entries.ENTRY_TYPES,
-        ("live", "superseded"),
-        entry_writing.DOCUMENTS.texts,
-        entry_writing.DOCUMENTS.load,
-        entry_writing.delete,
-        entry_writing.SHOWN.texts,
-    ),
+    Kind.ENTRY: _spec("entry", entries.ENTRY_TYPES, _REPLACEABLE, entry_writing, entry_writing.SHOWN.texts),
     Kind.DECISION: KindSpec(
         "decision",
         (),
@@ -66,55 +79,20 @@ KINDS: dict[Kind, KindSpec] = {
         decision_writing.load_documents,
         decision_writing.delete,
     ),
-    Kind.CONSTRAINT: KindSpec(
-        "constraint",
-        (),
-        constraints.STATUSES,
-        constraint_writing.searchable_texts,
-        constraint_writing.load_documents,
-        constraint_writing.delete,
-    ),
-    Kind.FILE_CHANGE: KindSpec(
-        "file_change",
-        CHANGES,
-        ("live",),
-        file_changes.DOCUMENTS.texts,
-        file_changes.DOCUMENTS.load,
-        file_changes.delete,
-    ),
-    Kind.MESSAGE: KindSpec(
-        "message",
-        MESSAGE_TYPES,
-        ("live",),
-        message_writing.DOCUMENTS.texts,
-        message_writing.DOCUMENTS.load,
-        message_writing.delete,
-    ),
+    Kind.CONSTRAINT: _spec("constraint", (), constraints.STATUSES, constraint_writing),
+    Kind.FILE_CHANGE: _spec("file_change", CHANGES, _LIVE, file_changes),
+    Kind.MESSAGE: _spec("message", MESSAGE_TYPES, _LIVE, message_writing),
     Kind.ERROR_PATTERN: KindSpec(
         "error_pattern",
         (),
-        ("live",),
+        _LIVE,
         pattern_writing.searchable_texts,
         pattern_writing.load_documents,
         pattern_writing.delete,
         pattern_writing.shown_texts,
     ),
-    Kind.PACKAGE: KindSpec(
-        "package",
-        packages.TYPES,
-        packages.STATUSES,
-        package_writing.DOCUMENTS.texts,
-        package_writing.DOCUMENTS.load,
-        package_writing.delete,
-    ),
-    Kind.STRATEGY: KindSpec(
-        "strategy",
-        (),
-        ("live", "superseded"),
-        strategy_writing.DOCUMENTS.texts,
-        strategy_writing.DOCUMENTS.load,
-        strategy_writing.delete,
-    ),
+    Kind.PACKAGE: _spec("package", packages.TYPES, packages.STATUSES, package_writing),
+    Kind.STRATEGY: _spec("strategy", (), _REPLACEABLE, strategy_writing),
 }
 KIND_OF = {kind.number: kind for kind in Kind}
 """The kind with a number."""

@@ -44,8 +44,7 @@ def find(
     alias = listing.alias
     items: tuple[Item, ...] = ()
     total = 0
-    with workplace.engine.read() as transaction:
-        project = projects.find(transaction, workplace)
+    with projects.reading(workplace) as (transaction, project):
         number, seq = (None, 0) if project is None else (project.id, project.seq)
         view = View(transaction, workplace, asked, number, seq, alias, f"{alias}.project_id = :project", fields=fields)
         view.values |= {"project": number, "now": asked.now}

@@ -51,9 +51,7 @@ class Agents(Service):
         """
         name = _check_speaker(self._workplace, name)
         role = None if role is None else check_identifier(role, "role")
-        with self._workplace.engine.write() as transaction:
-            now = self._workplace.clock()
-            project = projects.ensure(transaction, self._workplace, now)
+        with projects.writing(self._workplace) as (transaction, project, now):
             agent, _ = ensure_agent(transaction, project.id, name, now)
             if role is not None:
                 transaction.run(
@@ -66,8 +64,7 @@ class Agents(Service):
 
     def list(self) -> tuple[Agent, ...]:
         """Return the project's agents, in the order they were first named."""
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
+        with projects.reading(self._workplace) as (transaction, project):
             if project is None:
                 return ()
             rows = transaction.all(f"{_AGENT} WHERE project_id = :project ORDER BY id", {"project": project.id})

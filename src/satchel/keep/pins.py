@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused
+from satchel.base.grouping import grouped
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
@@ -16,7 +17,7 @@ from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, is_by_person
-from satchel.store.asking import Asking, answer
+from satchel.store.asking import Asking, answering
 from satchel.store.transaction import Transaction, set_of
 
 _STRUCTURED = ", ".join(str(ENTRY_TYPES.index(name) + 1) for name in STRUCTURED_TYPES)
@@ -86,8 +87,7 @@ class Pins(Service):
         from satchel.keep.kinds import KIND_OF
 
         check_page(limit, offset)
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
+        with projects.reading(self._workplace) as (transaction, project):
             if project is None:
                 return Page((), 0, offset, limit)
             rows = transaction.all(
@@ -113,9 +113,7 @@ class Pins(Service):
         agent = check_agent(work, agent)
         if work.caller is not None and not is_by_person(work, agent):
             raise Refused("only a person says what is pinned", f"Ask for it with send_message to {HUMAN}")
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)
             _check(transaction, project.id, kind, number, pinned=pinned)
             values = {"project": project.id, "kind": kind.number, "item": number}
@@ -137,22 +135,15 @@ class Pins(Service):
                 transaction.run(f"DELETE FROM pins AS p WHERE {this}", values)
             event = events.PINNED if pinned else events.UNPINNED
             item = (kind, number)
-            events.record(transaction, project.id, event, now, session=actor.session, agent=actor.number, item=item)
+            events.record(transaction, project.id, event, now, by=actor, item=item)
         return Pin(kind.ref(number), *said, actor.name, now if pinned else None)
 
 
-def of_project(transaction: Transaction, project_id: int) -> dict[int, frozenset[int]]:
-    """Return the numbers of what is pinned and holds, by the number of its kind."""
-    return answer(holding(transaction, project_id))
-
-
 def holding(transaction: Transaction, project_id: int) -> Asking[dict[int, frozenset[int]]]:
-    """Ask for what :func:`of_project` returns."""
+    """Return the numbers of what is pinned and holds, by the number of its kind."""
     pinned = transaction.ask("SELECT kind, item_id FROM pins WHERE project_id = :project", {"project": project_id})
     yield pinned
-    numbers: dict[int, list[int]] = {}
-    for kind_number, item in pinned.all():
-        numbers.setdefault(kind_number, []).append(item)
+    numbers: dict[int, list[int]] = grouped(pinned.all())
     held = {
         kind.number: transaction.ask(
             f"SELECT i.id FROM {kind.table} i "
@@ -165,6 +156,9 @@ def holding(transaction: Transaction, project_id: int) -> Asking[dict[int, froze
     yield from list(held.values())[-1:]
     found = {kind_number: frozenset(item for (item,) in some.all()) for kind_number, some in held.items()}
     return {kind_number: items for kind_number, items in found.items() if items}
+
+
+of_project = answering(holding)
 
 
 def told_of(transaction: Transaction, project_id: int, kind: Kind, number: int) -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -124,6 +125,21 @@ def named(transaction: Transaction, name: str) -> Project | None:
     """Return the project of a name, or None."""
     row = transaction.one(_BY_NAME, {"name": name})
     return Project(*row) if row else None
+
+
+@contextmanager
+def reading(workplace: Workplace) -> Iterator[tuple[Transaction, Project | None]]:
+    """Read in one snapshot: give its transaction, and the workplace's project as :func:`find` does."""
+    with workplace.engine.read() as transaction:
+        yield transaction, find(transaction, workplace)
+
+
+@contextmanager
+def writing(workplace: Workplace) -> Iterator[tuple[Transaction, Project, int]]:
+    """Write in one transaction: give it, the workplace's project as :func:`ensure` does, and the time."""
+    with workplace.engine.write() as transaction:
+        now = workplace.clock()
+        yield transaction, ensure(transaction, workplace, now), now
 
 
 def looked_up(workplace: Workplace, look: Callable[[Transaction, int], tuple[Looked, ...]]) -> tuple[Looked, ...]:

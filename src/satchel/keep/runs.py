@@ -12,14 +12,14 @@ import time
 from satchel.base.errors import Conflict, InvalidInput, NotFound, nearest, unknown_name
 from satchel.base.paging import Page, check_page
 from satchel.base.records import dataclass, replace
-from satchel.base.vocabulary import ALL_RUNS, MAIN_RUN
+from satchel.base.vocabulary import ALL_RUNS, MAIN_RUN, number_of
 from satchel.keep import events, projects
 from satchel.keep.names import check_identifier
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import acting, is_by_person
 from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import storable
-from satchel.store.asking import Asking, answer
+from satchel.store.asking import Asking, answering
 from satchel.store.transaction import Row, Transaction
 
 STATUSES = ("active", "completed", "failed")
@@ -152,15 +152,8 @@ class Runs(Service):
             is_named = work.agent is not None or is_by_person(work, None)
             # an agent that has no name yet gets none for ending a run
             actor = acting(transaction, work, project.id, work.agent, now) if is_named else Actor()
-            events.record(
-                transaction,
-                project.id,
-                events.RUN_ENDED,
-                now,
-                session=actor.session,
-                agent=actor.number,
-                details={"run": choice.run_id, "status": status},
-            )
+            details = {"run": choice.run_id, "status": status}
+            events.record(transaction, project.id, events.RUN_ENDED, now, by=actor, details=details)
             row = transaction.one(
                 f"""
                 UPDATE runs SET status = :status, ended_at = :now, seq = :seq WHERE id = :id
@@ -184,26 +177,10 @@ class Runs(Service):
             limit: 0 to 500; 0 gives the total alone.
             offset: how many to skip.
         """
-        if status is not None and status not in STATUSES:
-            raise unknown_name("status", status, STATUSES)
+        number = None if status is None else number_of("status", status, STATUSES)
         check_page(limit, offset)
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
-            if project is None:
-                return Page((), 0, offset, limit)
-            where = "project_id = :project AND (CAST(:status AS INTEGER) IS NULL OR status = :status)"
-            values = {
-                "project": project.id,
-                "status": None if status is None else STATUSES.index(status) + 1,
-            }
-            total = transaction.one(f"SELECT count(*) FROM runs WHERE {where}", values)
-            rows = transaction.all(
-                f"SELECT {_COLUMNS} FROM runs WHERE {where} "
-                "ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset",
-                {**values, "limit": limit, "offset": offset},
-            )
-        assert total is not None
-        return Page(tuple(map(_run, rows)), total[0], offset, limit)
+        with projects.reading(self._workplace) as (transaction, project):
+            return page_of(transaction, project, number, limit, offset)
 
     def get(self, run_id: str | None = None) -> Run | None:
         """Return a run; None takes the default, else ``main``, which is None before its first use.
@@ -211,8 +188,7 @@ class Runs(Service):
         Raises:
             NotFound: a run was named that does not exist.
         """
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
+        with projects.reading(self._workplace) as (transaction, project):
             choice = choose_one(transaction, self._workplace, project.id if project else None, run_id)
             return load(transaction, choice.id) if choice.is_made else None
 
@@ -230,13 +206,6 @@ def check_run_id(run_id: object) -> str:
             "Name one run, or leave run_id out",
         )
     return name
-
-
-def choose(
-    transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None
-) -> RunChoice | None:
-    """Return the run that was chosen for reading as :func:`choosing` does; the arguments are the same."""
-    return answer(choosing(transaction, workplace, project_id, run_id))
 
 
 def choosing(
@@ -263,6 +232,9 @@ def choosing(
     if found is None and name != MAIN_RUN:
         raise _unknown_run(transaction, project_id, name)
     return found or _MAIN_NOT_MADE
+
+
+choose = answering(choosing)
 
 
 def choose_one(transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None) -> RunChoice:
@@ -354,6 +326,27 @@ def _insert(transaction: Transaction, project_id: int, name: str, now: int, furt
     )
 
 
+def page_of(
+    transaction: Transaction, project: projects.Project | None, status: int | None, limit: int, offset: int
+) -> Page[Run]:
+    """Return runs, the newest first.
+
+    Args:
+        status: only those in the state of that number; None for all.
+    """
+    if project is None:
+        return Page((), 0, offset, limit)
+    where = "project_id = :project AND (CAST(:status AS INTEGER) IS NULL OR status = :status)"
+    values = {"project": project.id, "status": status}
+    counted = transaction.ask(f"SELECT count(*) FROM runs WHERE {where}", values)
+    rows = transaction.all(
+        f"SELECT {_COLUMNS} FROM runs WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset",
+        {**values, "limit": limit, "offset": offset},
+    )
+    ((total,),) = counted.all()
+    return Page(tuple(map(_run, rows)), total, offset, limit)
+
+
 def latest_ended(transaction: Transaction, project_id: int) -> Run | None:
     """Return the run of a project that ended last, or None where none has."""
     row = transaction.one(
@@ -371,10 +364,6 @@ def load(transaction: Transaction, number: int) -> Run:
     return _run(row)
 
 
-def _find(transaction: Transaction, project_id: int, name: str) -> RunChoice | None:
-    return answer(_finding(transaction, project_id, name))
-
-
 def _finding(transaction: Transaction, project_id: int, name: str) -> Asking[RunChoice | None]:
     rows = transaction.ask(
         "SELECT id, run_id, status FROM runs WHERE project_id = :project AND run_id = :name",
@@ -383,6 +372,9 @@ def _finding(transaction: Transaction, project_id: int, name: str) -> Asking[Run
     yield rows
     row = rows.one()
     return None if row is None else _choice(row)
+
+
+_find = answering(_finding)
 
 
 def _unknown_run(transaction: Transaction, project_id: int | None, name: str) -> NotFound:

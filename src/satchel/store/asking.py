@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, ParamSpec, TypeVar
 
 from satchel.store.transaction import Rows
 
+Given = ParamSpec("Given")
 Made = TypeVar("Made")
 Other = TypeVar("Other")
 
@@ -37,6 +38,11 @@ def answer(asking: Asking[Made]) -> Made:
         except StopIteration as ended:
             made: Made = ended.value
             return made
+
+
+def answering(ask: Callable[Given, Asking[Made]]) -> Callable[Given, Made]:
+    """Return what asks by itself what can be asked side by side with other things; the arguments are the same."""
+    return lambda *args, **named: answer(ask(*args, **named))
 
 
 def both(one: Asking[Made], other: Asking[Other]) -> tuple[Made, Other]:

@@ -67,7 +67,7 @@ def test_what_a_batch_wrote_is_found_by_the_next_single_note_and_by_later_ones(s
 
 
 def test_only_the_newest_notes_of_a_batch_are_caught_up_on(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(near_notes, "_FRESH", near_notes._FRESH.replace("LIMIT 500", "LIMIT 1"))
+    monkeypatch.setattr(near_notes, "_CAUGHT_UP", 1)
     satchel.entries.write_many([NewEntry("discovery", NOTE), NewEntry("discovery", "an ordinary note of its own")])
     assert satchel.entries.write("discovery", AGAIN).notes == ()
 
@@ -82,7 +82,7 @@ def test_bands_are_recorded_in_lots_and_found_like_those_that_are_not_yet(
         with satchel.workplace.engine.read() as transaction:
             counts.append(len(transaction.all("SELECT DISTINCT item_id FROM likenesses")))
     assert counts == [0, 0, 0, 3, 3]
-    monkeypatch.setattr(near_notes, "_FRESH", near_notes._FRESH.replace("LIMIT 500", "LIMIT 0"))
+    monkeypatch.setattr(near_notes, "_CAUGHT_UP", 0)
     assert SAID in satchel.entries.write("discovery", AGAIN).notes
 
 

@@ -11,7 +11,7 @@ from keep.importing.bazinga_kept import counts
 from keep.importing.results import SECOND, Take
 from satchel import Satchel
 from satchel.find.kind import Kind
-from satchel.keep import deliveries, past_runs
+from satchel.keep import deliveries
 from satchel.keep.deliveries import Window
 
 
@@ -155,9 +155,9 @@ def test_a_package_supersedes_none_but_another_of_its_session(
 
 def delivered(satchel: Satchel, role: str = "developer", iteration: int = 0, task: str | None = "g1") -> dict[int, int]:
     with satchel.workplace.engine.read() as transaction:
-        run = past_runs.find(transaction, 1, "s1")
+        run = transaction.one("SELECT id FROM runs WHERE run_id = 's1'")
         assert run is not None
-        window = Window(1, None, 0, None, iteration, run.number, task, role)
+        window = Window(1, None, 0, None, iteration, run[0], task, role)
         return deliveries.delivered(transaction, window).get(Kind.PACKAGE.number, {})
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from satchel import InvalidInput, NotFound, Package, PackagePage, Satchel, StoreDamaged
 from satchel.base.clock import iso
-from satchel.keep.packages import updates
+from satchel.find.kind import Kind
+from satchel.keep import replacing
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -58,7 +59,7 @@ def grid(satchel: Satchel) -> Satchel:
         if superseded:
             # what superseded them is none of the grid
             with satchel.workplace.engine.write() as transaction:
-                updates.set_superseded(transaction, 1, [saved.id], heir.id)
+                replacing.mark(transaction, 1, Kind.PACKAGE, [saved.id], heir.id)
     return satchel
 
 

@@ -10,10 +10,9 @@ import pytest
 from conftest import ManualClock
 from satchel.base.clock import DAY_MS
 from satchel.base.records import replace
-from satchel.keep import past_runs, projects
-from satchel.keep.past_runs import PastRun
+from satchel.keep import projects
 from satchel.keep.projects import Project, Workplace
-from satchel.keep.runs import Runs, choose_for_writing
+from satchel.keep.runs import Runs, choose_for_writing, make_past
 from satchel.keep.sessions.caller import SERVER, Caller
 from satchel.keep.sessions.service import Sessions
 from satchel.store.postgres.engine import PostgresEngine
@@ -68,7 +67,7 @@ def _start_run(process: Process) -> None:
 def _past_run(process: Process) -> None:
     with process.engine.write() as transaction:
         project = projects.ensure(transaction, process.work, 0)
-        past_runs.upsert(transaction, project.id, PastRun(b"x" * 16, "past", None, "completed", 1, 2))
+        make_past(transaction, project.id, "past", 1)
 
 
 def _end_run(process: Process) -> None:

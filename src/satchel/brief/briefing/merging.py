@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from satchel.base.grouping import grouped
 from satchel.base.records import replace
 from satchel.base.text import fold
 from satchel.brief.briefing.records import Candidate
@@ -11,14 +12,9 @@ from satchel.brief.briefing.records import Candidate
 
 def newest_of_series(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Return candidates, of each series of scratchpads only the newest, which says all that was tried before, once."""
-    found: list[Candidate] = []
-    series: dict[tuple[object, ...], list[Candidate]] = {}
-    for candidate in candidates:
-        if candidate.series:
-            series.setdefault((candidate.section, *candidate.series), []).append(candidate)
-        else:
-            found.append(candidate)
-    for some in series.values():
+    every = list(candidates)
+    found = [one for one in every if not one.series]
+    for some in grouped(((one.section, *one.series), one) for one in every if one.series).values():
         *older, newest = sorted(some, key=lambda one: (one.changed_at, one.number))
         found.append(_with_tried(newest, older) if older else newest)
     return found
@@ -37,12 +33,9 @@ def _with_tried(newest: Candidate, older: Sequence[Candidate]) -> Candidate:
 
 def without_twins(ordered: Sequence[Candidate]) -> list[Candidate]:
     """Return candidates in their order, of those that say the same only the first, or the first critical one."""
-    beginnings: dict[str, list[Candidate]] = {}
-    for candidate in ordered:
-        beginnings.setdefault(_beginning(candidate.text), []).append(candidate)
-    alike: dict[tuple[str, str], list[Candidate]] = {}
-    for candidate in (one for some in beginnings.values() if len(some) > 1 for one in some):
-        alike.setdefault((fold(candidate.subject), _normalised(candidate.text)), []).append(candidate)
+    beginnings = grouped((_beginning(one.text), one) for one in ordered)
+    maybe = (one for some in beginnings.values() if len(some) > 1 for one in some)
+    alike = grouped(((fold(one.subject), _normalised(one.text)), one) for one in maybe)
     gone: set[tuple[int, int]] = set()
     stands_for: dict[tuple[int, int], tuple[Candidate, ...]] = {}
     for some in alike.values():

@@ -9,7 +9,7 @@ from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.briefing.ranking import HIGH, MEDIUM, base_score_sql
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.brief.briefing.shortening import shortened
-from satchel.brief.briefing.sources import ANY_PRIORITY, Asked, Source, loading, readable
+from satchel.brief.briefing.sources import ANY_PRIORITY, Asked, New, Source, candidates, loading
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, ARMS, IS_MINE, UNREAD
@@ -69,7 +69,6 @@ def packages(asked: Asked) -> Source:
         priority=_PACKAGE_PRIORITY,
         may_be_critical=True,
         load=loading(
-            Kind.PACKAGE,
             f"c.type, {_PACKAGE_PRIORITY}, c.summary, c.content_path, c.task_id, r.run_id, a.name, c.updated_at, "
             f"{_IS_FOR_ROLE}",
             "context_packages c LEFT JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id = c.producer_id",
@@ -79,14 +78,10 @@ def packages(asked: Asked) -> Source:
     )
 
 
-def _package(asked: Asked, row: Row) -> Candidate:
-    number, seq, kind, priority, summary, path, task, run_id, agent, changed, is_for_role = row
+def _package(asked: Asked, new: New, row: Row) -> Candidate:
+    number, _seq, kind, priority, summary, path, task, run_id, agent, changed, is_for_role = row
     problem = None if path is None else _unreadable(path, asked.workplace.files_root)
-    return Candidate(
-        section="packages",
-        kind=Kind.PACKAGE,
-        number=number,
-        seq=seq,
+    return new(
         label="package",
         group="packages (get_packages shows what they hold)",
         head=joined(
@@ -143,7 +138,7 @@ def error_patterns(asked: Asked) -> Source:
     )
 
 
-def _load_patterns(asked: Asked, numbers: Sequence[int], notes: list[str]) -> Asking[list[Candidate]]:
+def _load_patterns(asked: Asked, source: Source, numbers: Sequence[int], notes: list[str]) -> Asking[list[Candidate]]:
     solutions = ask_solutions(asked.transaction, asked.project_id, numbers, TENTATIVE)
     rows = asked.transaction.ask(
         f"""
@@ -155,15 +150,11 @@ def _load_patterns(asked: Asked, numbers: Sequence[int], notes: list[str]) -> As
     yield rows
     fixes = by_pattern(solutions)
 
-    def pattern(row: Row) -> Candidate:
-        number, seq, error_type, message, lang, seen, was_met = row
+    def pattern(new: New, row: Row) -> Candidate:
+        number, _seq, error_type, message, lang, seen, was_met = row
         best = fixes[number][0]
         is_known = best.confidence >= KNOWN
-        return Candidate(
-            section="errors",
-            kind=Kind.ERROR_PATTERN,
-            number=number,
-            seq=seq,
+        return new(
             label="error",
             group="errors, each with a fix that was reported",
             head=joined(lang, f"{error_type}: {shortened(message, _MAX_ERROR_CHARS)}")
@@ -175,7 +166,7 @@ def _load_patterns(asked: Asked, numbers: Sequence[int], notes: list[str]) -> As
             subject=f"{error_type}: {message}",
         )
 
-    return readable(Kind.ERROR_PATTERN, rows.all(), pattern, notes)
+    return candidates(source, rows.all(), pattern, notes)
 
 
 def strategies(_asked: Asked) -> Source:
@@ -191,7 +182,6 @@ def strategies(_asked: Asked) -> Source:
         orders=(("c.helped - c.not_helped DESC, c.last_seen DESC, c.id DESC", ""),),
         priority=str(MEDIUM),
         load=loading(
-            Kind.STRATEGY,
             "c.topic, c.insight, c.lang, c.framework, c.helped, c.not_helped, a.name, c.last_seen",
             "strategies c LEFT JOIN agents a ON a.id = c.agent_id",
             _strategy,
@@ -200,14 +190,10 @@ def strategies(_asked: Asked) -> Source:
     )
 
 
-def _strategy(_asked: Asked, row: Row) -> Candidate:
-    number, seq, topic, insight, lang, framework, helped, not_helped, agent, seen = row
+def _strategy(_asked: Asked, new: New, row: Row) -> Candidate:
+    _number, _seq, topic, insight, lang, framework, helped, not_helped, agent, seen = row
     tried = helped + not_helped
-    return Candidate(
-        section="errors",
-        kind=Kind.STRATEGY,
-        number=number,
-        seq=seq,
+    return new(
         label="strategy",
         group="strategies",
         head=joined(topic, lang, framework, by(agent), f"helped {helped} of {tried}" if tried else None),
@@ -237,7 +223,6 @@ def messages(asked: Asked) -> Source:
         priority="c.priority",
         may_be_critical=True,
         load=loading(
-            Kind.MESSAGE,
             "c.type, c.priority, c.message, c.payload IS NOT NULL, a.name, c.to_agent_id, c.created_at",
             "agent_messages c LEFT JOIN agents a ON a.id = c.from_agent_id",
             _message,
@@ -246,13 +231,9 @@ def messages(asked: Asked) -> Source:
     )
 
 
-def _message(_asked: Asked, row: Row) -> Candidate:
-    number, seq, kind, priority, text, has_payload, agent, to, created = row
-    return Candidate(
-        section="messages",
-        kind=Kind.MESSAGE,
-        number=number,
-        seq=seq,
+def _message(_asked: Asked, new: New, row: Row) -> Candidate:
+    _number, _seq, kind, priority, text, has_payload, agent, to, created = row
+    return new(
         label="message",
         group="messages",
         head=joined(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from satchel.base.grouping import grouped
 from satchel.base.records import dataclass, field
 from satchel.base.vocabulary import SECTIONS
 from satchel.brief.briefing.ranking import is_answer, is_wanted, score
@@ -272,9 +273,7 @@ class Page:
             ordered: every candidate, best first.
         """
         shown = [self.shown[candidate.key] for candidate in ordered if candidate.key in self.shown]
-        groups: dict[str, list[Shown]] = {}
-        for one in sorted(shown, key=_place_of):
-            groups.setdefault(one.group, []).append(one)
+        groups = grouped((one.group, one) for one in sorted(shown, key=_place_of))
         lines = [line for group, some in groups.items() for line in (group, *(one.line for one in some))]
         refs = [one.candidate.ref for some in groups.values() for one in some if one.is_shortened]
         return "\n".join([*lines, *([opening_line(refs)] if refs else [])])

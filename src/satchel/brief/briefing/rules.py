@@ -5,7 +5,7 @@ from __future__ import annotations
 from satchel.brief.briefing.packages import by, joined, priority_said
 from satchel.brief.briefing.ranking import MEDIUM
 from satchel.brief.briefing.records import Candidate
-from satchel.brief.briefing.sources import ANY_PRIORITY, Asked, Source, loading
+from satchel.brief.briefing.sources import ANY_PRIORITY, Asked, New, Source, loading
 from satchel.find.kind import Kind
 from satchel.keep.decisions.records import STATUSES, Value
 from satchel.keep.decisions.state import DEPRECATED, value_of
@@ -28,7 +28,6 @@ def constraints(_asked: Asked) -> Source:
         priority="c.priority",
         may_be_critical=True,
         load=loading(
-            Kind.CONSTRAINT,
             "c.priority, c.text, g.name, a.name, c.created_at",
             "constraints c JOIN categories g ON g.id = c.category_id LEFT JOIN agents a ON a.id = c.created_by",
             _constraint,
@@ -37,13 +36,9 @@ def constraints(_asked: Asked) -> Source:
     )
 
 
-def _constraint(_asked: Asked, row: Row) -> Candidate:
-    number, seq, priority, text, category, agent, created = row
-    return Candidate(
-        section="rules",
-        kind=Kind.CONSTRAINT,
-        number=number,
-        seq=seq,
+def _constraint(_asked: Asked, new: New, row: Row) -> Candidate:
+    _number, _seq, priority, text, category, agent, created = row
+    return new(
         label="constraint",
         group="constraints",
         head=joined(priority_said(priority), category, by(agent)),
@@ -71,7 +66,6 @@ def decisions(_asked: Asked) -> Source:
         ),
         priority=str(MEDIUM),
         load=loading(
-            Kind.DECISION,
             "c.key, c.status, c.value_text, c.value_number, c.rationale, a.name, c.updated_at",
             "decisions c LEFT JOIN agents a ON a.id = c.agent_id",
             _decision,
@@ -80,13 +74,9 @@ def decisions(_asked: Asked) -> Source:
     )
 
 
-def _decision(_asked: Asked, row: Row) -> Candidate:
-    number, seq, key, status, text, value, rationale, agent, changed = row
-    return Candidate(
-        section="rules",
-        kind=Kind.DECISION,
-        number=number,
-        seq=seq,
+def _decision(_asked: Asked, new: New, row: Row) -> Candidate:
+    _number, _seq, key, status, text, value, rationale, agent, changed = row
+    return new(
         label="decision",
         group="decisions",
         head=joined(key, "draft, proposed" if status == _DRAFT else None, by(agent)),

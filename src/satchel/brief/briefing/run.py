@@ -10,7 +10,7 @@ from satchel.base.errors import InvalidInput
 from satchel.brief.briefing.packages import by, is_task, joined, other_run, other_task
 from satchel.brief.briefing.ranking import HIGH, MEDIUM
 from satchel.brief.briefing.records import Candidate
-from satchel.brief.briefing.sources import Asked, Source, loading
+from satchel.brief.briefing.sources import Asked, New, Source, loading
 from satchel.find.kind import Kind
 from satchel.keep.entries import labels, structured
 from satchel.keep.entries.records import (
@@ -56,7 +56,7 @@ def entries(asked: Asked) -> Source:
         where=where,
         orders=(*own, ("c.created_at DESC, c.id DESC", "")),
         priority=str(MEDIUM),
-        load=loading(Kind.ENTRY, _COLUMNS, _SOURCE, _entry),
+        load=loading(_COLUMNS, _SOURCE, _entry),
         tokens=8,
         found_where=f"{_LIVE}{found}",
         counts_found=True,
@@ -70,15 +70,11 @@ _COLUMNS = (
 _SOURCE = "context c JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id = c.agent_id"
 
 
-def _entry(asked: Asked, row: Row) -> Candidate:
-    number, seq, kind, content, task, loop, file, line, last, run, run_id, agent, created = row
+def _entry(asked: Asked, new: New, row: Row) -> Candidate:
+    _number, _seq, kind, content, task, loop, file, line, last, run, run_id, agent, created = row
     name = ENTRY_TYPES[kind - 1]
     text = labels.labelled(name, content) if name in STRUCTURED_TYPES else content
-    return Candidate(
-        section="entries",
-        kind=Kind.ENTRY,
-        number=number,
-        seq=seq,
+    return new(
         label=name,
         # measured with a query: who wrote in which run took a fifth of 300 tokens, in headings
         group=name if asked.has_query else joined(name, by(agent), other_run(asked, run_id)),
@@ -144,13 +140,13 @@ def reviews(asked: Asked) -> Source:
         where=f"{_LIVE} AND {of_review} AND c.type IN ({REVIEW_ISSUE}, {REVIEW_VERDICT})" if is_known else "",
         orders=(("c.type DESC, c.created_at DESC, c.id DESC", ""),),
         priority=str(HIGH),
-        load=loading(Kind.ENTRY, _COLUMNS, _SOURCE, _review),
+        load=loading(_COLUMNS, _SOURCE, _review),
         tokens=12,
     )
 
 
-def _review(asked: Asked, row: Row) -> Candidate:
-    number, seq, kind, content, _task, _loop, file, line, last, _run, _run_id, agent, created = row
+def _review(asked: Asked, new: New, row: Row) -> Candidate:
+    _number, _seq, kind, content, _task, _loop, file, line, last, _run, _run_id, agent, created = row
     name = ENTRY_TYPES[kind - 1]
     fields = structured.parse_object(name, content)
     state, text = labels.state_of(name, fields), labels.text_of(fields)
@@ -158,11 +154,7 @@ def _review(asked: Asked, row: Row) -> Candidate:
         head = joined(f"review {state}", by(agent))
     else:
         head = joined(state, by(agent), place(file, line, last))
-    return Candidate(
-        section="reviews",
-        kind=Kind.ENTRY,
-        number=number,
-        seq=seq,
+    return new(
         label="review",
         group=f"review of your {'loop' if asked.task_id is None else 'task'}",
         head=head,
@@ -196,15 +188,13 @@ def attempts(asked: Asked) -> Source:
         where=where,
         orders=(("c.created_at DESC, c.id DESC", ""),),
         priority=str(HIGH),
-        load=loading(
-            Kind.ENTRY, f"{_COLUMNS}, c.agent_id IS NOT DISTINCT FROM :author, c.session_id", _SOURCE, _attempt
-        ),
+        load=loading(f"{_COLUMNS}, c.agent_id IS NOT DISTINCT FROM :author, c.session_id", _SOURCE, _attempt),
         tokens=12,
     )
 
 
-def _attempt(asked: Asked, row: Row) -> Candidate:
-    number, seq, _kind, content, task, _loop, _file, _line, _last, _run, _run_id, agent, created, *scope = row
+def _attempt(asked: Asked, new: New, row: Row) -> Candidate:
+    number, _seq, _kind, content, task, _loop, _file, _line, _last, _run, _run_id, agent, created, *scope = row
     is_own, session = scope
     fields = structured.parse_object("scratchpad", content)
     leads = asked.left_off == number
@@ -213,11 +203,7 @@ def _attempt(asked: Asked, row: Row) -> Candidate:
     if leads:
         at = joined(other_task(asked, task), f"{span_in_words(asked.now - created)} ago")
         group = f"where {'you' if is_own or is_before else agent or UNNAMED} left off ({at})"
-    return Candidate(
-        section="attempts",
-        kind=Kind.ENTRY,
-        number=number,
-        seq=seq,
+    return new(
         label="scratchpad",
         group=group,
         leads=leads,

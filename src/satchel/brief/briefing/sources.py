@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
-from typing import TypeVar
 
 from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass, field, replace
@@ -16,8 +16,6 @@ from satchel.keep.projects import Workplace
 from satchel.keep.runs import RunChoice
 from satchel.store.asking import Asking
 from satchel.store.transaction import Row, Rows, Transaction, of_these, set_of
-
-Made = TypeVar("Made")
 
 MAX_CANDIDATES = 500
 """So many of one kind are enough for a budget of any size."""
@@ -90,7 +88,10 @@ class Asked:
         }
 
 
-Load = Callable[[Asked, Sequence[int], list[str]], Asking[list[Candidate]]]
+New = Callable[..., Candidate]
+"""Makes a candidate of what stands beside its section, kind, number and seq."""
+
+Load = Callable[[Asked, "Source", Sequence[int], list[str]], Asking[list[Candidate]]]
 """Makes candidates of items, by their numbers; what cannot be read is left out and told."""
 
 
@@ -287,7 +288,7 @@ def _add(asked: Asked, gathered: Gathered, numbers: Sequence[int], notes: list[s
 def _load(asked: Asked, source: Source, numbers: Sequence[int], notes: list[str]) -> Asking[list[Candidate]]:
     """Load candidates; a row that is no text is left out, and a note names it."""
     before = asked.transaction.left_out
-    loaded = yield from source.load(asked, numbers, notes)
+    loaded = yield from source.load(asked, source, numbers, notes)
     if asked.transaction.left_out > before:
         missing = sorted(set(numbers) - {candidate.number for candidate in loaded})
         refs = ", ".join(map(source.kind.ref, missing))
@@ -339,33 +340,35 @@ class _Found:
         )
 
 
-def loading(kind: Kind, columns: str, source: str, make: Callable[[Asked, Row], Candidate]) -> Load:
+def loading(columns: str, joined: str, make: Callable[[Asked, New, Row], Candidate]) -> Load:
     """Return what makes a candidate of each row.
 
     Args:
         columns: what ``make`` gets after the number and seq of an item, in SQL with the values of :class:`Asked`.
-        source: what stands after FROM, the items as ``c``.
+        joined: what stands after FROM, the items as ``c``.
     """
 
-    def load(asked: Asked, numbers: Sequence[int], notes: list[str]) -> Asking[list[Candidate]]:
+    def load(asked: Asked, source: Source, numbers: Sequence[int], notes: list[str]) -> Asking[list[Candidate]]:
         rows = asked.transaction.ask(
-            f"SELECT c.id, c.seq, {columns} FROM {source} WHERE c.id IN {set_of(numbers)}", asked.values
+            f"SELECT c.id, c.seq, {columns} FROM {joined} WHERE c.id IN {set_of(numbers)}", asked.values
         )
         yield rows
-        return readable(kind, rows.all(), lambda row: make(asked, row), notes)
+        return candidates(source, rows.all(), partial(make, asked), notes)
 
     return load
 
 
-def readable(kind: Kind, rows: Iterable[Row], make: Callable[[Row], Made], notes: list[str]) -> list[Made]:
-    """Make something of rows that begin with their number; a row that cannot be read is told, never fatal."""
-    made: list[Made] = []
+def candidates(
+    source: Source, rows: Iterable[Row], make: Callable[[New, Row], Candidate], notes: list[str]
+) -> list[Candidate]:
+    """Make candidates of rows that begin with number and seq; a row that cannot be read is told, never fatal."""
+    made: list[Candidate] = []
     for row in rows:
         try:
-            made.append(make(row))
+            made.append(make(partial(Candidate, source.section, source.kind, row[0], row[1]), row))
         except (SatchelError, ValueError, TypeError, LookupError) as error:
             said = error.problem if isinstance(error, SatchelError) else f"{type(error).__name__}: {error}"
-            notes.append(f"{kind.ref(int(str(row[0])))} could not be read: {said}"[:200])
+            notes.append(f"{source.kind.ref(int(str(row[0])))} could not be read: {said}"[:200])
     return made
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple
 from satchel.brief.room.records import Collision, Collisions, Touch
 from satchel.keep.files.places import Place
@@ -89,9 +90,7 @@ def find(transaction: Transaction, project_id: int, now: int) -> Collisions:
 
 def _meeting(holds: list[_Hold]) -> Iterator[tuple[_Hold, _Hold]]:
     """Yield the pairs of different workers that have a file or a key in common, of claims one at least exclusive."""
-    by_path: dict[tuple[bool, str], list[_Hold]] = {}
-    for one in holds:
-        by_path.setdefault((one.place.is_key, one.place.path), []).append(one)
+    by_path = grouped(((one.place.is_key, one.place.path), one) for one in holds)
     for one in holds:
         for path in _covering(one.place):
             for other in by_path.get((one.place.is_key, path), ()):

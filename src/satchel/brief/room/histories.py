@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 
-from satchel.base.paging import Page
 from satchel.base.records import dataclass
 from satchel.find.kind import Kind
-from satchel.keep import deliveries, events, runs
+from satchel.keep import deliveries, events
 from satchel.keep.corrections import log
 from satchel.keep.patterns.records import FIRST, SOLUTION_LETTER, ErrorPattern, Solution
-from satchel.keep.runs import STATUSES, Run
+from satchel.keep.runs import Run
 from satchel.store.transaction import Transaction
 
 MOST_DELIVERIES = 20
@@ -265,22 +264,7 @@ def _curve(solution: Solution, words: tuple[SolutionWord, ...]) -> ConfidenceCur
     return ConfidenceCurve(solution.ref, tuple(points), is_whole)
 
 
-def of_runs(transaction: Transaction, project_id: int, status: str | None, limit: int, offset: int) -> Page[RunSummary]:
-    """Return runs, the newest first.
-
-    Args:
-        status: only those in this state; None for all.
-    """
-    values = {"project": project_id, "status": None if status is None else STATUSES.index(status) + 1}
-    where = "project_id = :project" + ("" if status is None else " AND status = :status")
-    count = transaction.one(f"SELECT count(*) FROM runs WHERE {where}", values)
-    numbers = transaction.all(
-        f"SELECT id FROM runs WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset",
-        {**values, "limit": limit, "offset": offset},
-    )
-    found = []
-    for (number,) in numbers:
-        noted = transaction.one("SELECT count(*), max(created_at) FROM context WHERE run_id = :run", {"run": number})
-        notes, last = noted or (0, None)
-        found.append(RunSummary(runs.load(transaction, number), notes, last))
-    return Page(tuple(found), count[0] if count else 0, offset, limit)
+def of_run(transaction: Transaction, run: Run) -> RunSummary:
+    """Return how much was noted in a run."""
+    noted = transaction.one("SELECT count(*), max(created_at) FROM context WHERE run_id = :run", {"run": run.id})
+    return RunSummary(run, *(noted or (0, None)))

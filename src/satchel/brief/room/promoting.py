@@ -6,14 +6,13 @@ from satchel.base.errors import NotFound
 from satchel.brief.decision_change_notice import announcer
 from satchel.brief.room.records import Promoted, PromotionUndone
 from satchel.find.kind import Kind
-from satchel.keep import events, projects
+from satchel.keep import events, projects, replacing
 from satchel.keep.corrections import log
 from satchel.keep.corrections.service import Corrections
 from satchel.keep.decisions import Decisions
 from satchel.keep.decisions import updates as decisions
 from satchel.keep.decisions.records import KEEP, NewDecision
 from satchel.keep.entries import queries as entry_queries
-from satchel.keep.entries import updates as entries
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import acting, is_by_person
@@ -30,16 +29,14 @@ def promote(
 ) -> Promoted:
     """Make a decision of a note; see :meth:`satchel.brief.room.service.Room.promote`."""
     number, agent = Kind.ENTRY.number_of(ref), check_agent(work, agent)
-    with work.engine.write() as transaction:
-        now = work.clock()
-        project = projects.ensure(transaction, work, now)
+    with projects.writing(work) as (transaction, project, now):
         note = entry_queries.load(transaction, project.id, number)
         if note is None:
             raise NotFound(f"there is no note {Kind.ENTRY.ref(number)} in this project", "Searches show the ids")
         actor = acting(transaction, work, project.id, agent, now)
         by = log.Corrector(actor.number, actor.session, is_by_person(work, agent), now)
         item = (Kind.ENTRY, number)
-        log.check_replaceable(transaction, item, by, note.agent, is_live=note.superseded_by is None)
+        log.check_replaceable(transaction, project.id, item, by)
         said = note.content if value is None else value
         why = KEEP if rationale is None else rationale
         given = decisions.prepare(NewDecision(key, said, rationale=why, expected_revision=expected_revision), work)
@@ -47,12 +44,10 @@ def promote(
         done = decisions.upsert(transaction, work, project.id, author, given, now)
         if done.overtaken is not None:
             announcer(work)(transaction, done.overtaken)
-        entries.retract(transaction, project.id, number)
+        replacing.retract(transaction, project.id, Kind.ENTRY, number)
         reason = f"decided as {done.decision.ref}"
         correction = log.record(transaction, project.id, log.RETRACTED, item, by, reason=reason)
-        events.record(
-            transaction, project.id, events.RETRACTION, now, session=actor.session, agent=actor.number, item=item
-        )
+        events.record(transaction, project.id, events.RETRACTION, now, by=actor, item=item)
     return Promoted(done.decision, note.ref, correction)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from satchel.base.config import Config
-from satchel.base.errors import InvalidInput, NotFound, unknown_name
+from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
 from satchel.base.text import check_name
+from satchel.base.vocabulary import number_of
 from satchel.brief.room import histories, threads
 from satchel.brief.room.histories import ErrorHistory, ItemHistory, RunSummary
 from satchel.brief.room.memory_records import SPENT_BY, Memory, Preview
@@ -17,7 +18,7 @@ from satchel.keep.names import check_identifier, find_agent
 from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.records import LEAST
 from satchel.keep.projects import Service, Workplace
-from satchel.keep.runs import STATUSES
+from satchel.keep.runs import STATUSES, page_of
 
 
 class Reading(Service):
@@ -41,9 +42,8 @@ class Reading(Service):
         check_whole("limit", limit, threads.MOST, smallest=1)
         last = None if before is None else Kind.MESSAGE.number_of(before)
         name, work = None if agent is None else check_name(agent, "agent"), self._workplace
-        with work.engine.read() as transaction:
+        with projects.reading(work) as (transaction, project):
             now = work.clock()
-            project = projects.find(transaction, work)
             if project is None:
                 return Threads((), None, now)
             number = find_agent(transaction, project.id, name)
@@ -60,8 +60,7 @@ class Reading(Service):
             NotFound: the project has no such message, or it has expired.
         """
         number, work = Kind.MESSAGE.number_of(ref), self._workplace
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
+        with projects.reading(work) as (transaction, project):
             if project is None:
                 raise threads.no_message(number)
             return threads.one(transaction, project.id, number, work.clock())
@@ -77,8 +76,7 @@ class Reading(Service):
             NotFound: the project has no such item.
         """
         kind, number = read_ref(ref)
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
+        with projects.reading(self._workplace) as (transaction, project):
             if project is None or not histories.is_kept(transaction, project.id, kind, number):
                 raise NotFound(f"the project has no {kind.ref(number)}", "Results of a search and lists show the ids")
             return histories.of_item(transaction, project.id, kind, number)
@@ -94,9 +92,8 @@ class Reading(Service):
             NotFound: the project has no such error, or it has expired.
         """
         number, work = Kind.ERROR_PATTERN.number_of(ref), self._workplace
-        with work.engine.read() as transaction:
+        with projects.reading(work) as (transaction, project):
             now = work.clock()
-            project = projects.find(transaction, work)
             found = None if project is None else patterns.load(transaction, project.id, number, now, LEAST)
             if project is None or found is None:
                 raise NotFound(f"the project has no {Kind.ERROR_PATTERN.ref(number)}, or it has expired")
@@ -113,14 +110,11 @@ class Reading(Service):
         Raises:
             InvalidInput: something is not acceptable.
         """
-        if status is not None and status not in STATUSES:
-            raise unknown_name("status", status, STATUSES)
+        number = None if status is None else number_of("status", status, STATUSES)
         check_page(limit, offset)
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
-            if project is None:
-                return Page((), 0, offset, limit)
-            return histories.of_runs(transaction, project.id, status, limit, offset)
+        with projects.reading(self._workplace) as (transaction, project):
+            found = page_of(transaction, project, number, limit, offset)
+            return Page(tuple(histories.of_run(transaction, run) for run in found.items), found.total, offset, limit)
 
     def memory(self, days: int = 14, by: str = "moment") -> Memory:
         """Return what memory is worth: the tokens put into windows, and what came of it.
@@ -138,9 +132,8 @@ class Reading(Service):
         if not days or by not in SPENT_BY:
             raise InvalidInput(f"days={days} by={by[:80]!r} is no question", "Give days from 1, and by moment or agent")
         work = self._workplace
-        with work.engine.read() as transaction:
+        with projects.reading(work) as (transaction, project):
             now = work.clock()
-            project = projects.find(transaction, work)
             number = -1 if project is None else project.id
             looked = worth.uses(transaction, number)
             return Memory(

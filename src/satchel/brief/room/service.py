@@ -40,9 +40,8 @@ class Room(Reading):
 
     def reached(self) -> Reached:
         """Return how far the project has come, for who asks again and again whether there is anything new."""
-        work = self._workplace
-        with work.engine.read() as transaction:
-            return Reached(str(following.now(transaction, projects.find(transaction, work))))
+        with projects.reading(self._workplace) as (transaction, project):
+            return Reached(str(following.now(transaction, project)))
 
     def needs(self, person: str | None = None) -> Needs:
         """Return what needs a person.
@@ -54,9 +53,8 @@ class Room(Reading):
             InvalidInput: it is no person.
         """
         name, work = self._person(person), self._workplace
-        with work.engine.read() as transaction:
+        with projects.reading(work) as (transaction, project):
             now = work.clock()
-            project = projects.find(transaction, work)
             if project is None:
                 return Needs(name, (), 0, None, now)
             return needs.find(looking.begin(transaction, project.id, name, now))
@@ -71,9 +69,8 @@ class Room(Reading):
             InvalidInput: it is no person.
         """
         name, work = self._person(person), self._workplace
-        with work.engine.read() as transaction:
+        with projects.reading(work) as (transaction, project):
             now = work.clock()
-            project = projects.find(transaction, work)
             if project is None:
                 return Since(name, (), (), 0, None, now)
             return since.find(looking.begin(transaction, project.id, name, now), project.seq)
@@ -129,9 +126,7 @@ class Room(Reading):
         """
         self._refuse_others("only a person says what a person has seen", "Leave it to the person")
         name, work = self._person(person), self._workplace
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             return seen.unmark(seen.begin_person(looking.begin(transaction, project.id, name, now)), ref)
 
     def promote(
@@ -207,9 +202,7 @@ class Room(Reading):
 
         self._refuse_others("only a person accepts or rejects a proposal", "Save a strategy of your own")
         name, work = self._person(person), self._workplace
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             look = seen.begin_person(looking.begin(transaction, project.id, name, now))
             saved = needs_proposals.settle(look, work, ref, accepts=accepts)
             return None if saved is None else strategies.load(transaction, project.id, saved)
@@ -217,9 +210,8 @@ class Room(Reading):
     def where(self) -> Where:
         """Return who is where, and when they were at work in the last 24 hours."""
         work, caller = self._workplace, self._workplace.caller
-        with work.engine.read() as transaction:
+        with projects.reading(work) as (transaction, project):
             now = work.clock()
-            project = projects.find(transaction, work)
             if project is None:
                 ended = (now // where.QUARTER_MS + 1) * where.QUARTER_MS
                 return Where(Team((), 0, 0, now), (), ended - DAY_MS, ended)
@@ -229,9 +221,8 @@ class Room(Reading):
     def collisions(self) -> Collisions:
         """Return where two sessions claim, or have edited in the last hour, the same."""
         work = self._workplace
-        with work.engine.read() as transaction:
+        with projects.reading(work) as (transaction, project):
             now = work.clock()
-            project = projects.find(transaction, work)
             return Collisions((), 0, now) if project is None else collisions.find(transaction, project.id, now)
 
     def answer(self, ref: str, message: str, *, answered_by: str | None = None, person: str | None = None) -> Message:
@@ -270,9 +261,7 @@ class Room(Reading):
         work, by = self._workplace, self._person(person)
         check_whole("expires_at", expires_at, _MAX_SEQ)
         self._refuse_others("only a person ends the claim of another", "Ask for the file with send_message")
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             number, name = ensure_agent(transaction, project.id, by, now)
             ended = releasing.release(transaction, project.id, session, path, expires_at, now, name)
             told = updates.post(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from satchel.base.grouping import grouped
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS, Look, decided
 from satchel.brief.room.records import Changed, Since
@@ -198,11 +199,8 @@ _FILES = _unseen(
 
 
 def _files(rows: Sequence[Row], _: Mark) -> list[Changed]:
-    of_agents: dict[str | None, list[tuple[str, int, int, int]]] = {}
-    for agent, *edit in rows:
-        of_agents.setdefault(agent, []).append((edit[0], edit[1], edit[2], edit[3]))
     found = []
-    for agent, edits in of_agents.items():
+    for agent, edits in grouped((row[0], row[1:]) for row in rows).items():
         files = list(dict.fromkeys(path for path, *_ in edits))
         sorts = Counter(OF_FILES[change - 1] for _, change, *_ in edits)
         more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from satchel.base.errors import NotFound
+from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 from satchel.keep.messages.queries import load_thread
@@ -129,9 +130,7 @@ def _thread(transaction: Transaction, reader: Reader, number: int, most: int) ->
 def _nested(messages: list[Message]) -> list[ThreadMessage]:
     """Return messages, each behind what it answers; what answers none of them stands at depth 0."""
     known = {one.id for one in messages}
-    answers: dict[int | None, list[Message]] = {}
-    for message in messages:
-        answers.setdefault(message.reply_to if message.reply_to in known else None, []).append(message)
+    answers = grouped((one.reply_to if one.reply_to in known else None, one) for one in messages)
     found: list[ThreadMessage] = []
     waiting = [(0, message) for message in reversed(answers.get(None, []))]
     while waiting:

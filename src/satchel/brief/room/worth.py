@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from satchel.base.clock import DAY_MS, iso
+from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS
@@ -162,9 +163,7 @@ def helped(transaction: Transaction, project_id: int, looked: Uses) -> Worths:
     for number, times, failed in strategies:
         ranked.append((times, (Kind.STRATEGY.number, number), f"helped {_times(times)}{_not(failed)}"))
     ranked.sort(key=lambda one: -one[0])
-    facts: dict[Item, list[str]] = {}
-    for _, item, said in ranked:
-        facts.setdefault(item, []).append(said)
+    facts = grouped((item, said) for _, item, said in ranked)
     succeeded = [item for item, use in looked.items.items() if use.succeeded and _counts(item)]
     proven = _proven(transaction, succeeded)
     succeeded = sorted(set(succeeded) - proven, key=lambda item: (-looked.items[item].succeeded, item))
@@ -217,16 +216,16 @@ def sighted(transaction: Transaction, project_id: int) -> Worths:
         f"ORDER BY seen DESC, id DESC LIMIT {MOST_SHOWN}",
         {"project": project_id},
     )
-    names: dict[int, list[str]] = {}
     these = set_of(number for number, _ in rows)
-    for number, name in transaction.all(
-        f"""
-        SELECT c.id, a.name FROM context c JOIN agents a ON a.id = c.agent_id WHERE c.id IN {these}
-        UNION ALL
-        SELECT s.entry_id, a.name FROM sightings s JOIN agents a ON a.id = s.agent_id WHERE s.entry_id IN {these}
-        """
-    ):
-        names.setdefault(number, []).append(name)
+    names: dict[int, list[str]] = grouped(
+        transaction.all(
+            f"""
+            SELECT c.id, a.name FROM context c JOIN agents a ON a.id = c.agent_id WHERE c.id IN {these}
+            UNION ALL
+            SELECT s.entry_id, a.name FROM sightings s JOIN agents a ON a.id = s.agent_id WHERE s.entry_id IN {these}
+            """
+        )
+    )
     facts = {}
     for number, times in rows:
         by = list(dict.fromkeys(names.get(number, ())))
@@ -308,12 +307,9 @@ def _proven(transaction: Transaction, items: Collection[Item]) -> set[Item]:
 
 def _among(transaction: Transaction, items: Iterable[Item], statement: str) -> set[Item]:
     """Return those of some items whose numbers a statement yields, asked for each kind."""
-    of_kind: dict[int, list[int]] = {}
-    for kind, number in items:
-        of_kind.setdefault(kind, []).append(number)
     return {
         (kind, number)
-        for kind, numbers in of_kind.items()
+        for kind, numbers in grouped(items).items()
         for (number,) in transaction.all(statement.format(kind=kind, items=set_of(numbers)))
     }
 

@@ -142,15 +142,7 @@ def refuse(scene: Scene, touched: Sequence[Touched], held: Sequence[Held]) -> st
     places = held_of(touched, held)
     refused = places[:_MOST_REFUSED]
     details = {"paths": [place.path for place in refused], "worktree": scene.work.worktree, "by": "hook"}
-    events.record(
-        scene.transaction,
-        scene.project_id,
-        events.REFUSAL,
-        scene.now,
-        session=scene.actor.session,
-        agent=scene.actor.number,
-        details=details,
-    )
+    events.record(scene.transaction, scene.project_id, events.REFUSAL, scene.now, by=scene.actor, details=details)
     refusals.add(scene.transaction, scene.project_id, scene.actor, refused, scene.now, exclusive=True)
     return denial(scene, places, held)
 

@@ -101,6 +101,7 @@ class LocalStore:
                 created_at=number,
                 task_id=passage.path,
             ),
+            counts=True,
         )
 
 

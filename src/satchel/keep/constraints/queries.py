@@ -8,9 +8,9 @@ from satchel.find.kind import Kind
 from satchel.keep import filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.constraints.records import COLUMNS, SOURCE, STATUSES, Constraint, constraint_of
-from satchel.keep.constraints.updates import tags_of
+from satchel.keep.constraints.updates import DOCUMENTS, tags_of
 from satchel.keep.listing import Filter, Listing, Order, View
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row
 
 SHOWN = (*STATUSES, "all")
 """Which constraints to list."""
@@ -48,19 +48,13 @@ def _of_status(view: View, status: str) -> None:
         view.where(f"c.active = {int(status == 'active')}")
 
 
-def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    from satchel.keep.constraints import updates  # a search for a name reads texts; a list leaves it alone
-
-    return updates.searchable_texts(transaction, numbers)
-
-
 LISTING = Listing(
     kind=Kind.CONSTRAINT,
     table="constraints c",
     columns=COLUMNS,
     source=SOURCE,
     make=_make,
-    texts=_texts,
+    texts=DOCUMENTS.texts,
     filters=(
         Filter("status", filters.choice_check("status", SHOWN), _of_status, "active"),
         filters.least_priority("c.priority"),

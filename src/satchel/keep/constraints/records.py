@@ -85,23 +85,8 @@ SOURCE = """
 def constraint_of(
     row: Row, tags: tuple[str, ...], *, score: float | None = None, notes: tuple[str, ...] = ()
 ) -> Constraint:
-    """Turn a row of :data:`COLUMNS` into a record."""
-    number, uid, seq, category, text, priority, layer, agent, active, reason, ended_by, ended_at, created = row[:13]
-    return Constraint(
-        id=number,
-        uid=uid.hex(),
-        seq=seq,
-        category=category,
-        text=text,
-        priority=PRIORITIES[priority - 1],
-        layer=layer,
-        tags=tags,
-        agent=agent,
-        active=bool(active),
-        reason=reason,
-        deactivated_by=ended_by,
-        deactivated_at=ended_at,
-        created_at=created,
-        score=score,
-        notes=notes,
-    )
+    """Turn a row of :data:`COLUMNS`, which stand in the order of the fields, into a record."""
+    number, uid, seq, category, text, priority, layer, agent, active, *rest = row[:13]
+    rest += [score, notes]
+    urgency = PRIORITIES[priority - 1]
+    return Constraint(number, uid.hex(), seq, category, text, urgency, layer, tags, agent, bool(active), *rest)

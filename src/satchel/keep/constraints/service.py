@@ -16,7 +16,6 @@ from satchel.keep.sessions.actors import acting, is_by_person
 
 if TYPE_CHECKING:
     from satchel.keep.constraints.queries import ConstraintFilters
-    from satchel.store.transaction import Transaction
 
 
 class Constraints(Service):
@@ -59,20 +58,20 @@ class Constraints(Service):
         similar = projects.looked_up(
             work, lambda transaction, project: updates.notes_on_similar(transaction, project, new.text, old)
         )
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)
             corrector = log.Corrector(actor.number, actor.session, is_by_person(work, agent), now)
             if old is not None:
-                updates.check_replaceable(transaction, project.id, old, corrector)
+                log.check_replaceable(transaction, project.id, (Kind.CONSTRAINT, old), corrector)
             number = updates.insert(transaction, work, project.id, actor.number, new, now)
             if old is not None:
                 reason = f"replaced by {Kind.CONSTRAINT.ref(number)}"
                 updates.end(transaction, project.id, old, reason, actor.number, now)
                 log.record(transaction, project.id, log.SUPERSEDED, (Kind.CONSTRAINT, old), corrector, heir=number)
             notes = (*new.notes, *log.replaced_note(Kind.CONSTRAINT, old), *similar)
-            return _loaded(transaction, project.id, number, notes)
+            added = updates.load(transaction, project.id, number, notes=notes)
+        assert added is not None
+        return added
 
     def find(self, **filters: Unpack[ConstraintFilters]) -> ConstraintPage:
         """List constraints, the most urgent first.
@@ -89,9 +88,3 @@ class Constraints(Service):
         from satchel.keep.constraints.queries import LISTING
 
         return lists.find(self._workplace, LISTING, ConstraintPage, filters)
-
-
-def _loaded(transaction: Transaction, project_id: int, number: int, notes: tuple[str, ...]) -> Constraint:
-    constraint = updates.load(transaction, project_id, number, notes=notes)
-    assert constraint is not None
-    return constraint

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from satchel.base.errors import NotFound
+from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
 from satchel.base.text import fold
-from satchel.base.vocabulary import PRIORITIES, priority_number
+from satchel.base.vocabulary import priority_number
 from satchel.find import documents, near
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
@@ -59,13 +59,11 @@ def insert(
     agent: int | None,
     new: Prepared,
     now: int,
-    uid: bytes | None = None,
 ) -> int:
     """Store a constraint with its names, its tags and its document.
 
     Args:
         now: when it was added, in milliseconds UTC.
-        uid: 16 bytes; None takes random ones.
 
     Returns:
         Its number.
@@ -82,7 +80,7 @@ def insert(
     number = transaction.add(
         "constraints",
         {
-            "uid": uid or os.urandom(16),
+            "uid": os.urandom(16),
             "seq": seq,
             "project_id": project_id,
             "category_id": category,
@@ -99,11 +97,7 @@ def insert(
     )
     shown = tuple(sorted((name for _, name in tags), key=fold))
     text = _searchable(new.text, category_name, layer[1], shown)
-    documents.add(
-        transaction,
-        Document(Kind.CONSTRAINT, number, seq, project_id, None, text, now, agent_id=agent),
-        is_counted=True,
-    )
+    documents.add(transaction, Document(Kind.CONSTRAINT, number, seq, project_id, None, text, now, agent_id=agent))
     return number
 
 
@@ -115,23 +109,6 @@ def notes_on_similar(transaction: Transaction, project_id: int, text: str, old: 
 
 def _active_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
     return dict(transaction.all(f"SELECT id, text FROM constraints WHERE active = 1 AND id IN {set_of(numbers)}"))
-
-
-def check_replaceable(transaction: Transaction, project_id: int, number: int, by: log.Corrector) -> None:
-    """Refuse to let a constraint be replaced that is not there, or that may not be.
-
-    Raises:
-        NotFound, Conflict, Refused: why.
-    """
-    old = load(transaction, project_id, number)
-    if old is None:
-        raise NotFound(
-            f"there is no constraint {Kind.CONSTRAINT.ref(number)} in this project",
-            "Listing constraints shows their ids",
-        )
-    is_critical = old.priority == PRIORITIES[-1]
-    item = (Kind.CONSTRAINT, number)
-    log.check_replaceable(transaction, item, by, old.agent, is_live=old.active, is_critical=is_critical)
 
 
 def end(
@@ -192,40 +169,6 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
     log.forget(transaction, Kind.CONSTRAINT, numbers)
 
 
-def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    """Return what can be searched of constraints, by their numbers; those that are gone are left out."""
-    rows = transaction.all(f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.id IN {set_of(numbers)}")
-    tags = tags_of(transaction, [row[0] for row in rows])
-    return {row[0]: _searchable(row[4], row[3], row[6], tags.get(row[0], ())) for row in rows}
-
-
-def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
-    """Return what the search documents should know of the constraints after a number, at most so many, in order."""
-    rows = transaction.all(
-        """
-        SELECT id, seq, project_id, created_by, active, created_at FROM constraints
-        WHERE id > :after ORDER BY id LIMIT :most
-        """,
-        {"after": after, "most": most},
-    )
-    texts = searchable_texts(transaction, [row[0] for row in rows])
-    return [
-        Document(
-            Kind.CONSTRAINT,
-            number,
-            seq,
-            project,
-            None,
-            texts[number],
-            created,
-            agent_id=agent,
-            status=ACTIVE if active else INACTIVE,
-        )
-        for number, seq, project, agent, active, created in rows
-        if number in texts
-    ]
-
-
 def tags_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, tuple[str, ...]]:
     """Return the tags of constraints, sorted, by their numbers; those that have none are left out."""
     rows = transaction.all(
@@ -234,11 +177,20 @@ def tags_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, tuple
         WHERE j.constraint_id IN {set_of(numbers)} ORDER BY n.folded
         """
     )
-    found: dict[int, list[str]] = {}
-    for number, name in rows:
-        found.setdefault(number, []).append(name)
+    found: dict[int, list[str]] = grouped(rows)
     return {number: tuple(tags) for number, tags in found.items()}
 
 
-def _searchable(text: str, category: str, layer: str | None, tags: Sequence[str]) -> str:
+def _searchable(text: str, category: str, layer: str | None, tags: Sequence[str] = ()) -> str:
     return "\n".join((text, " ".join((category, *([layer] if layer else []), *tags))))
+
+
+DOCUMENTS = documents.Source(
+    Kind.CONSTRAINT,
+    "text, (SELECT g.name FROM categories g WHERE g.id = category_id), "
+    "(SELECT y.name FROM layers y WHERE y.id = layer_id)",
+    _searchable,
+    also=tags_of,
+    agent_id="created_by",
+    status=f"CASE WHEN active = 1 THEN {ACTIVE} ELSE {INACTIVE} END",
+)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from satchel.base.errors import Conflict, Refused
+from satchel.base.errors import Conflict, NotFound, Refused
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
-from satchel.base.vocabulary import HUMAN
+from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep.names import is_persons
 from satchel.store.transaction import Transaction, set_of
@@ -169,26 +169,24 @@ def replaced_note(kind: Kind, old: int | None) -> tuple[str, ...]:
     return () if old is None else (f"{kind.ref(old)} is replaced: it is found only where status asks for it",)
 
 
-def check_replaceable(
-    transaction: Transaction,
-    item: tuple[Kind, int],
-    by: Corrector,
-    author: str | None,
-    *,
-    is_live: bool,
-    is_critical: bool = False,
-) -> None:
-    """Refuse to let an item be replaced that is not live, or that only a person replaces.
-
-    Args:
-        author: who wrote the item.
-        is_critical: whether it is a rule that is critical.
+def check_replaceable(transaction: Transaction, project_id: int, item: tuple[Kind, int], by: Corrector) -> None:
+    """Refuse to let an item be replaced that is not there, is not live, or that only a person replaces.
 
     Raises:
+        NotFound: the project has no such item.
         Conflict: it was replaced or retracted already; what replaced it is named.
         Refused: an agent would replace what a person wrote, or a critical rule.
     """
+    kept = _KEPT[item[0]]
+    row = transaction.one(
+        f"SELECT a.name, {kept.holds}, {kept.is_critical} FROM {item[0].table} i "
+        f"LEFT JOIN agents a ON a.id = i.{kept.author} WHERE i.project_id = :project AND i.id = :id",
+        {"project": project_id, "id": item[1]},
+    )
     ref = item[0].ref(item[1])
+    if row is None:
+        raise NotFound(f"there is no {kept.name} {ref} in this project", kept.remedy)
+    author, is_live, is_critical = row
     if not is_live:
         done = next((one for one in reversed(of_item(transaction, *item)) if one.action != CONFIRMED), None)
         if done is not None and done.heir is not None:
@@ -207,16 +205,33 @@ def check_replaceable(
 
 
 class _Kept(NamedTuple):
-    """The column with what items of a kind say, and the condition that one, as ``i``, holds."""
+    """How items of a kind are replaced.
+
+    Attributes:
+        text: the column with what they say.
+        author: the column with who wrote them.
+        holds: the condition that one, as ``i``, holds.
+        name: what agents call one.
+        remedy: what helps where there is none.
+        is_critical: the condition that one is a rule that is critical.
+    """
 
     text: str
+    author: str
     holds: str
+    name: str
+    remedy: str
+    is_critical: str = "1 = 0"
 
 
+_LIVES = "i.superseded_by IS NULL"
 _KEPT = {
-    Kind.ENTRY: _Kept("content", "i.superseded_by IS NULL"),
-    Kind.CONSTRAINT: _Kept("text", "i.active = 1"),
-    Kind.STRATEGY: _Kept("insight", "i.superseded_by IS NULL"),
+    Kind.ENTRY: _Kept("content", "agent_id", _LIVES, "note", "Leave supersedes out, or look for it with search"),
+    Kind.CONSTRAINT: _Kept(
+        *("text", "created_by", "i.active = 1", "constraint", "Listing constraints shows their ids"),
+        f"i.priority = {len(PRIORITIES)}",
+    ),
+    Kind.STRATEGY: _Kept("insight", "agent_id", _LIVES, "strategy", "Listing strategies shows their ids"),
 }
 
 _GONE = " AND ".join(

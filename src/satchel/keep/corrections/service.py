@@ -10,7 +10,7 @@ from satchel.base.records import dataclass
 from satchel.base.text import fold, shortened
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import Kind
-from satchel.keep import events, projects
+from satchel.keep import events, projects, replacing
 from satchel.keep.constraints import updates as constraints
 from satchel.keep.corrections import log
 from satchel.keep.corrections.log import CONFIRMED, RETRACTED, SUPERSEDED, Correction, Corrector
@@ -58,7 +58,7 @@ _CORRECTABLE: Mapping[Kind, _Correctable] = {
         entry_queries.load,
         lambda entry: entries.labelled(ENTRY_TYPES.index(entry.type) + 1, entry.content),
         lambda entry: entry.superseded_by is None,
-        lambda transaction, project_id, number, *_: entries.retract(transaction, project_id, number),
+        lambda transaction, project_id, number, *_: replacing.retract(transaction, project_id, Kind.ENTRY, number),
         entries.revive,
     ),
     Kind.CONSTRAINT: _Correctable(
@@ -72,8 +72,8 @@ _CORRECTABLE: Mapping[Kind, _Correctable] = {
         strategies.load,
         lambda strategy: f"{strategy.topic}: {strategy.insight}",
         lambda strategy: strategy.superseded_by is None,
-        lambda transaction, project_id, number, *_: strategies.set_superseded(transaction, project_id, number, number),
-        lambda transaction, project_id, number: strategies.set_superseded(transaction, project_id, number, None),
+        lambda transaction, project_id, number, *_: replacing.retract(transaction, project_id, Kind.STRATEGY, number),
+        lambda transaction, project_id, number: replacing.mark(transaction, project_id, Kind.STRATEGY, [number], None),
     ),
 }
 
@@ -180,8 +180,7 @@ class Corrections(Service):
             InvalidInput: it is none, or of a kind that is corrected otherwise.
         """
         kind, number = _read(ref, "replaced")
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
+        with projects.reading(self._workplace) as (transaction, project):
             if project is None or _CORRECTABLE[kind].load(transaction, project.id, number) is None:
                 return None
             found = [one for one in log.of_item(transaction, kind, number) if one.action != CONFIRMED]

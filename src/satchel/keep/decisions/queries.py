@@ -16,10 +16,11 @@ from satchel.keep import filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.decisions.records import Decision
 from satchel.keep.decisions.state import COLUMNS, SOURCE, currents, status_number
+from satchel.keep.decisions.tables import searchable_texts
 from satchel.keep.decisions.updates import decision
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Row, set_of
 
 
 class DecisionFilters(ListFilters, total=False):
@@ -170,19 +171,13 @@ def _probed(tags: Sequence[int], status: int) -> str:
     )
 
 
-def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    from satchel.keep.decisions import tables  # a search for a name reads texts; a list leaves it alone
-
-    return tables.searchable_texts(transaction, numbers)
-
-
 LISTING = Listing(
     kind=Kind.DECISION,
     table="decisions c",
     columns=COLUMNS,
     source=SOURCE,
     make=_make,
-    texts=_texts,
+    texts=searchable_texts,
     filters=(
         filters.compared("status", "c.status = {}", lambda value, _: status_number(value)),
         filters.layer("c.layer_id"),

@@ -121,9 +121,7 @@ class Decisions:
             similar = projects.looked_up(
                 work, lambda transaction, project: updates.similar_values(transaction, project, prepared[0])
             )
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)
             author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
             for place, given in enumerate(prepared):
@@ -177,8 +175,7 @@ class Decisions:
         """
         key = check_name(key, "key")
         check_page(limit, offset)
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
+        with projects.reading(self._workplace) as (transaction, project):
             found = None if project is None else _find(transaction, project.id, key)
             if project is None or found is None:
                 close = None if project is None else _nearest_key(transaction, project.id, key)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from satchel.base.errors import unknown_name
+from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
+from satchel.base.vocabulary import number_of
 from satchel.keep.decisions.records import DEFAULT_VERSION, STATUSES, Value
 from satchel.store.transaction import Row, Transaction, set_of
 
@@ -133,18 +134,10 @@ def _names(
         f"SELECT j.decision_id, n.id, n.name FROM {junction} j JOIN {table} n ON n.id = j.{column} "
         f"WHERE j.decision_id IN {set_of(numbers)}"
     )
-    found: dict[int, list[Named]] = {}
-    for decision, number, name in rows:
-        found.setdefault(decision, []).append((number, name))
+    found = grouped((decision, (number, name)) for decision, number, name in rows)
     return {decision: sorted_names(names) for decision, names in found.items()}
 
 
 def status_number(name: object) -> int:
-    """Return the number of a status.
-
-    Raises:
-        InvalidInput: there is no such status.
-    """
-    if isinstance(name, str) and name in STATUSES:
-        return STATUSES.index(name) + 1
-    raise unknown_name("status", name, STATUSES)
+    """Return the number of a status, as :func:`number_of` does."""
+    return number_of("status", name, STATUSES)

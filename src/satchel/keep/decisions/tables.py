@@ -24,17 +24,15 @@ def create(
     state: State,
     agent: Named | None,
     at: int,
-    uid: bytes | None = None,
-    bands: likeness.Bands | None = None,
+    bands: likeness.Bands,
 ) -> Current:
     """Make a decision whose key is not there yet.
 
     Args:
         at: when it was made, in milliseconds UTC.
-        uid: 16 bytes; None takes random ones.
-        bands: what :func:`bands_of` gives, where it is known already.
+        bands: what :func:`bands_of` gives.
     """
-    uid = uid or os.urandom(16)
+    uid = os.urandom(16)
     seq = transaction.next_seq(project_id, documents=1)
     number = transaction.add(
         "decisions",
@@ -53,34 +51,26 @@ def create(
     made = Current(number, uid, seq, key, 1, state, agent, at, at)
     _link(transaction, number, at, state)
     _count(transaction, project_id, [(state, 1)])
-    bands = bands_of(project_id, key, state.value) if bands is None else bands
     likeness.remember(transaction, project_id, Kind.DECISION, number, bands.recorded)
-    documents.add(transaction, _document(project_id, made), is_counted=True)
+    documents.add(transaction, _document(project_id, made))
     return made
 
 
 def change(
-    transaction: Transaction,
-    project_id: int,
-    before: Current,
-    state: State,
-    agent: Named | None,
-    at: int,
-    uid: bytes | None = None,
+    transaction: Transaction, project_id: int, before: Current, state: State, agent: Named | None, at: int
 ) -> Current:
     """Bring a decision into another state; the one before goes whole into its history.
 
     Args:
         before: what there is.
         at: when it is changed, in milliseconds UTC.
-        uid: 16 bytes, of the state before as a part of the history; None takes random ones.
     """
     seq = transaction.next_seq(project_id, 2) + 1
     old = before.state
     transaction.add(
         "decision_history",
         {
-            "uid": uid or os.urandom(16),
+            "uid": os.urandom(16),
             "seq": seq - 1,
             "project_id": project_id,
             "decision_id": before.id,
@@ -120,7 +110,7 @@ def change(
         likeness.forget(transaction, project_id, Kind.DECISION, before.id, gone - come)
         likeness.remember(transaction, project_id, Kind.DECISION, before.id, come - gone)
     documents.remove(transaction, Kind.DECISION, [before.id])
-    documents.add(transaction, _document(project_id, after))
+    documents.add(transaction, _document(project_id, after), counts=True)
     return after
 
 

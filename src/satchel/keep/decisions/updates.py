@@ -193,7 +193,7 @@ def _create(
     bands = tables.bands_of(project_id, given.key, wanted.value)
     # who drafts over what is decided was told to take another key
     named = () if wanted.status == DRAFT else _similar(transaction, project_id, given.key, wanted.value, bands, similar)
-    made = tables.create(transaction, project_id, given.key, wanted, agent, now, bands=bands)
+    made = tables.create(transaction, project_id, given.key, wanted, agent, now, bands)
     return Done(decision(made, notes=given.notes, similar=named), None)
 
 

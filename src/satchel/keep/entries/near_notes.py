@@ -32,21 +32,20 @@ _CAUGHT_UP = 500
 # up to which note bands are recorded stands under a mark of its own
 _MARKED = "FROM likenesses WHERE project_id = :project AND mark = :mark AND kind = :kind"
 _REACHED = f"SELECT COALESCE(max(item_id), 0) {_MARKED}"
-_FRESH = f"""
-    SELECT id, content, run_id, type = :type AND superseded_by IS NULL AS is_like FROM context
-    WHERE id > ({_REACHED})
-        AND +project_id = :project AND type IN ({", ".join(map(str, COMPARED_TYPES))})
-        AND length(content) <= {MAX_CHARS}
-    ORDER BY id DESC LIMIT {_CAUGHT_UP}
-"""
 
 
 @cache
-def _candidates(fresh: str, recorded: str) -> str:
+def _candidates(recorded: str) -> str:
     """Return one statement for notes without bands and with: a round trip more takes longer than it runs."""
     # not by an index of the project: among a million notes that took 25 ms of a write
     return f"""
-        SELECT id, content, run_id, is_like, 1 FROM ({fresh}) AS fresh
+        SELECT id, content, run_id, is_like, 1 FROM (
+            SELECT id, content, run_id, type = :type AND superseded_by IS NULL AS is_like FROM context
+            WHERE id > ({_REACHED})
+                AND +project_id = :project AND type IN ({", ".join(map(str, COMPARED_TYPES))})
+                AND length(content) <= {MAX_CHARS}
+            ORDER BY id DESC LIMIT :caught_up
+        ) AS fresh
         UNION ALL
         SELECT c.id, c.content, c.run_id, true, 0
         FROM ({recorded}) AS recorded JOIN context c ON c.id = recorded.item_id
@@ -82,11 +81,11 @@ def look(transaction: Transaction, project_id: int, entry: Prepared) -> Look:
     if not bands.recorded:
         return NO_LOOK
     recorded, values = likeness.look_up(project_id, Kind.ENTRY, bands, _COMPARED, _OF_BAND)
-    values |= {"mark": likeness.mark("reached", project_id), "type": entry.type}
+    values |= {"mark": likeness.mark("reached", project_id), "type": entry.type, "caught_up": _CAUGHT_UP}
     sought, late = set(bands.sought), {}
     runs: dict[int, int] = {}
     texts: dict[int, str] = {}
-    for number, content, run, is_like, is_fresh in transaction.all(_candidates(_FRESH, recorded), values):
+    for number, content, run, is_like, is_fresh in transaction.all(_candidates(recorded), values):
         if is_fresh:
             late[number] = _bands(project_id, content).recorded
             is_like = is_like and not sought.isdisjoint(late[number])  # noqa: PLW2901

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from satchel.base.errors import unknown_name
 from satchel.base.paging import KeptPage
 from satchel.base.records import dataclass
+from satchel.base.vocabulary import number_of
 from satchel.find.kind import Kind
 from satchel.store.transaction import Row, Transaction
 
@@ -110,7 +110,7 @@ class Entry:
     @property
     def ref(self) -> str:
         """The short id, as in ``e812``."""
-        return entry_ref(self.id)
+        return Kind.ENTRY.ref(self.id)
 
     @property
     def seen_text(self) -> str:
@@ -242,16 +242,5 @@ def entry_of(row: Row, score: float | None = None) -> Entry:
 
 
 def type_number(name: object) -> int:
-    """Return the number of an entry type.
-
-    Raises:
-        InvalidInput: there is no such type.
-    """
-    if isinstance(name, str) and name in ENTRY_TYPES:
-        return ENTRY_TYPES.index(name) + 1
-    raise unknown_name("entry type", name, ENTRY_TYPES)
-
-
-def entry_ref(number: int) -> str:
-    """Return the short id of an entry, as in ``e812``."""
-    return Kind.ENTRY.ref(number)
+    """Return the number of an entry type, as :func:`number_of` does."""
+    return number_of("entry type", name, ENTRY_TYPES)

@@ -25,7 +25,6 @@ from satchel.keep.entries.records import (
     PruneResult,
     Writer,
     entry_of,
-    entry_ref,
 )
 from satchel.keep.entries.sightings import Sightings, record, with_names
 from satchel.keep.names import check_agent
@@ -118,9 +117,7 @@ class Entries:
         agent = check_agent(work, agent)
         run_id = None if run_id is None else runs.check_run_id(run_id)
         found = _look_for_near_ones(work, prepared)
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             actor = acting(transaction, work, project.id, agent, now, task_id=_last_task(prepared))
             person = is_by_person(work, agent)
@@ -154,7 +151,10 @@ class Entries:
             entry = prepared[place]
             near = (duplicates[place].note,) if place in duplicates else alike
             if place in said.ended:
-                near = (f"{entry_ref(said.ended[place])}, which says the same, holds no more: this is kept anew", *near)
+                near = (
+                    f"{Kind.ENTRY.ref(said.ended[place])}, which says the same, holds no more: this is kept anew",
+                    *near,
+                )
             kept[place] = Entry(
                 number,
                 uid.hex(),
@@ -231,8 +231,7 @@ class Entries:
         """
         from satchel.keep.entries import state
 
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
+        with projects.reading(self._workplace) as (transaction, project):
             number = None if project is None else project.id
             run = runs.choose(transaction, self._workplace, number, run_id)
             return state.load(transaction, number, run)

@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from satchel.base.errors import Conflict, InvalidInput, NotFound
+from satchel.base.errors import Conflict, InvalidInput
 from satchel.base.paging import check_whole
 from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
+from satchel.keep import replacing
 from satchel.keep.corrections import log
 from satchel.keep.entries import near_notes
 from satchel.keep.entries.records import (
@@ -133,10 +134,10 @@ def insert(
         uid = random[16 * (seq - first) : 16 * (seq - first + 1)]
         replaced = _replaced_by(transaction, project_id, run, entry)
         if entry.supersedes is not None:
-            _check_replaceable(transaction, project_id, entry.supersedes, corrector)
+            log.check_replaceable(transaction, project_id, (Kind.ENTRY, entry.supersedes), corrector)
             replaced = [*replaced, *({entry.supersedes} - set(replaced))]
         if entry.type == CODEBASE_ANALYSIS and replaced:
-            _step_aside(transaction, replaced[0])
+            replacing.step_aside(transaction, Kind.ENTRY, replaced[0])
         number = transaction.add(
             Kind.ENTRY.table,
             {
@@ -162,7 +163,7 @@ def insert(
 
             citations.record(transaction, number, entry.cited)
         if replaced:
-            _mark(transaction, project_id, replaced, number)
+            replacing.mark(transaction, project_id, Kind.ENTRY, replaced, number)
         if entry.supersedes is not None:
             item = (Kind.ENTRY, entry.supersedes)
             log.record(transaction, project_id, log.SUPERSEDED, item, corrector, heir=number)
@@ -182,7 +183,6 @@ def insert(
                 loop_id=entry.loop_id,
                 file=entry.file,
             ),
-            is_counted=True,
         )
         kept.append((number, uid, seq))
     return kept
@@ -218,20 +218,6 @@ def _replaced_by(transaction: Transaction, project_id: int, run: int, entry: Pre
         },
     )
     return [row[0] for row in rows]
-
-
-def _check_replaceable(transaction: Transaction, project_id: int, number: int, by: log.Corrector) -> None:
-    row = transaction.one(
-        """
-        SELECT a.name, c.superseded_by IS NULL FROM context c LEFT JOIN agents a ON a.id = c.agent_id
-        WHERE c.project_id = :project AND c.id = :id
-        """,
-        {"project": project_id, "id": number},
-    )
-    if row is None:
-        ref = Kind.ENTRY.ref(number)
-        raise NotFound(f"there is no note {ref} in this project", "Leave supersedes out, or look for it with search")
-    log.check_replaceable(transaction, (Kind.ENTRY, number), by, row[0], is_live=bool(row[1]))
 
 
 def _equals(column: str, value: str | None) -> str:
@@ -318,27 +304,11 @@ DOCUMENTS = documents.Source(
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
     """Remove entries with their documents; what they had superseded falls to what superseded them, or lives again."""
     for number in numbers:
-        heir = transaction.one("SELECT superseded_by FROM context WHERE id = :id", {"id": number})
-        replaced = [
-            row[0]
-            for row in transaction.all("SELECT id FROM context WHERE superseded_by = :id ORDER BY id", {"id": number})
-        ]
-        if heir is not None and heir[0] == number:
-            # it was retracted, and what it had replaced does not hold again for that
-            for other in set(replaced) - {number}:
-                retract(transaction, project_id, other)
-        elif heir is not None and replaced:
-            _step_aside(transaction, number)
-            _mark(transaction, project_id, replaced, heir[0])
+        replacing.hand_on(transaction, project_id, Kind.ENTRY, number)
         near_notes.forget(transaction, project_id, number)
         transaction.run("DELETE FROM context WHERE id = :id", {"id": number})
     documents.remove(transaction, Kind.ENTRY, numbers)
     log.forget(transaction, Kind.ENTRY, numbers)
-
-
-def retract(transaction: Transaction, project_id: int, number: int) -> None:
-    """Let an entry hold no more: it is superseded by itself, so that all that reads live entries leaves it out."""
-    _mark(transaction, project_id, [number], number)
 
 
 def revive(transaction: Transaction, project_id: int, number: int) -> None:
@@ -357,20 +327,4 @@ def revive(transaction: Transaction, project_id: int, number: int) -> None:
     if other is not None:
         heir = Kind.ENTRY.ref(other[0])
         raise Conflict(f"{heir} is the analysis of its run now", f"Retract {heir} first")
-    _mark(transaction, project_id, [number], None)
-
-
-def _step_aside(transaction: Transaction, number: int) -> None:
-    """Take an entry out of the live ones while another takes its place: the table allows one live analysis a run."""
-    transaction.run("UPDATE context SET superseded_by = id WHERE id = :id", {"id": number})
-
-
-def _mark(transaction: Transaction, project_id: int, changed: Sequence[int], by: int | None) -> None:
-    """Record that entries were superseded, or with None that they live again; each is a change of its own."""
-    first = transaction.next_seq(project_id, len(changed))
-    changes = list(zip(changed, range(first, first + len(changed)), strict=True))
-    transaction.many(
-        "UPDATE context SET superseded_by = :by, seq = :seq WHERE id = :id",
-        [{"by": by, "seq": seq, "id": number} for number, seq in changes],
-    )
-    documents.set_status(transaction, Kind.ENTRY, changes, documents.LIVE if by is None else documents.SUPERSEDED)
+    replacing.mark(transaction, project_id, Kind.ENTRY, [number], None)

@@ -96,7 +96,6 @@ def insert(transaction: Transaction, new: NewChange) -> tuple[int, bytes, int]:
             file=new.file,
             expires_at=new.expires_at,
         ),
-        is_counted=True,
     )
     return number, uid, seq
 

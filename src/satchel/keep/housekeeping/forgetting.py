@@ -84,16 +84,7 @@ def forget(workplace: Workplace, ref: str, *, dry_run: bool) -> Forgotten:
                 actor = acting(transaction, workplace, project.id, workplace.agent, now)
                 item = None if leaving.kind == "solution" else read_ref(leaving.ref)
                 details = {"ref": leaving.ref} if item is None else None
-                events.record(
-                    transaction,
-                    project.id,
-                    events.FORGOTTEN,
-                    now,
-                    session=actor.session,
-                    agent=actor.number,
-                    item=item,
-                    details=details,
-                )
+                events.record(transaction, project.id, events.FORGOTTEN, now, by=actor, item=item, details=details)
             index_of(transaction).optimize()
     shrunk = None if dry_run else _shrink(engine)
     still, unreadable = engine.upkeep.erased(leaving.table, leaving.uid)

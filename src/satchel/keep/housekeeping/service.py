@@ -54,30 +54,26 @@ class Housekeeping:
             Conflict: ``new`` was asked for, and there is a store that can be used.
         """
         aside = self._engine.upkeep.make_room(self._is_usable) if new else None
-        with self._engine.write() as transaction:
-            projects.ensure(transaction, self._workplace, self._workplace.clock())
-        return aside
+        with projects.writing(self._workplace):
+            return aside
 
     def _is_usable(self) -> bool:
         return not any(isinstance(check, BeyondRepair) for check in self.doctor())
 
     def statistics(self) -> Statistics:
         """Count what the project holds."""
-        with self._engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
+        with projects.reading(self._workplace) as (transaction, project):
             engine = None if self._workplace.is_confined else self._engine
             return statistics.count_up(transaction, engine, project, self._workplace.clock())
 
     def memory_use(self) -> MemoryUse:
         """Count what became of what was briefed: confirmed, corrected, followed by success, or none of these."""
-        with self._engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
+        with projects.reading(self._workplace) as (transaction, project):
             return usefulness.count(transaction, None if project is None else project.id)
 
     def layer_summary(self) -> LayerSummary:
         """Count, layer by layer, the decisions and constraints that hold and the file changes of the last hour."""
-        with self._engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
+        with projects.reading(self._workplace) as (transaction, project):
             return summaries.by_layer(transaction, project, self._workplace.clock())
 
     def backup(self, target: Path | None = None, progress: Progress | None = None) -> Backup:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from satchel.base.errors import InvalidInput, nearest, unknown_name
+from satchel.base.errors import InvalidInput, nearest
 from satchel.base.records import replace
-from satchel.base.vocabulary import PRIORITIES
+from satchel.base.vocabulary import PRIORITIES, number_of
 from satchel.find.kind import Kind
 from satchel.keep import filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.messages.records import MESSAGE_TYPES, Message
+from satchel.keep.messages.updates import DOCUMENTS
 from satchel.keep.messages.visibility import (
     ALIVE,
     ARMS,
@@ -50,14 +51,8 @@ class MessageFilters(ListFilters, total=False):
 
 
 def type_number(name: object) -> int:
-    """Return the number of a message type.
-
-    Raises:
-        InvalidInput: there is no such type.
-    """
-    if isinstance(name, str) and name in MESSAGE_TYPES:
-        return MESSAGE_TYPES.index(name) + 1
-    raise unknown_name("message type", name, MESSAGE_TYPES)
+    """Return the number of a message type, as :func:`number_of` does."""
+    return number_of("message type", name, MESSAGE_TYPES)
 
 
 _MOST_NAMED = 5
@@ -297,19 +292,13 @@ def _with_fates(
     )
 
 
-def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    from satchel.keep.messages import updates  # a search for a name reads texts; a list leaves it alone
-
-    return updates.DOCUMENTS.texts(transaction, numbers)
-
-
 LISTING = Listing(
     kind=Kind.MESSAGE,
     table="agent_messages m",
     columns=_COLUMNS,
     source=_SOURCE,
     make=_made,
-    texts=_texts,
+    texts=DOCUMENTS.texts,
     filters=(
         Filter("thread", lambda value, _: Kind.MESSAGE.number_of(value), _in_thread),
         filters.author("m.from_agent_id", "sender", said_as="from"),

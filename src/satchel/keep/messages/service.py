@@ -82,9 +82,7 @@ class Messages(Service):
         answered = None if reply_to is None else Kind.MESSAGE.number_of(reply_to)
         content = check_content(message, "message", work.max_content_bytes)
         stored_payload, payload_notes = updates.storable_payload(payload, work.max_content_bytes)
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             _, sender_id, _ = acting_named(transaction, work, project.id, sender, now, "sending a message")
             to_id, thread = None, None
             if answered is not None:
@@ -138,9 +136,7 @@ class Messages(Service):
         work, doing = self._workplace, "reading messages"
         if work.caller is None or work.engine.read_only:
             raise names.no_agent(doing)
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             _, _, name = acting_named(transaction, work, project.id, None, now, doing)
         return name
 

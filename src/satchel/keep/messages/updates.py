@@ -107,28 +107,15 @@ def _parsed(text: str) -> object:
         raise InvalidInput(f"payload cannot be read: {error}", "Give what JSON can hold") from None
 
 
-def insert(
-    transaction: Transaction,
-    project_id: int,
-    draft: Draft,
-    now: int,
-    retention: Retention,
-    uid: bytes | None = None,
-    *,
-    kept_from: int | None = None,
-) -> Stored:
+def insert(transaction: Transaction, project_id: int, draft: Draft, now: int, retention: Retention) -> Stored:
     """Store a message and make it findable.
 
     Args:
         now: its time, in milliseconds UTC.
-        uid: 16 bytes; None takes random ones.
-        kept_from: the time, in milliseconds UTC, from which on it is kept as long as ``retention`` says; None takes its
-            own. An older message that arrives only now is kept from now on.
     """
-    kept_from = now if kept_from is None else kept_from
-    uid, seq = uid or os.urandom(16), transaction.next_seq(project_id, documents=1)
-    expires = retention.expires_at(kept_from, retention.unread_messages_hours)
-    read_expires = min(expires, retention.expires_at(kept_from, retention.messages_hours))
+    uid, seq = os.urandom(16), transaction.next_seq(project_id, documents=1)
+    expires = retention.expires_at(now, retention.unread_messages_hours)
+    read_expires = min(expires, retention.expires_at(now, retention.messages_hours))
     number = transaction.add(
         "agent_messages",
         {
@@ -162,7 +149,6 @@ def insert(
             agent_id=draft.sender_id,
             expires_at=expires,
         ),
-        is_counted=True,
     )
     return Stored(number, uid, seq, expires, read_expires)
 

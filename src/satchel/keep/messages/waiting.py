@@ -41,8 +41,7 @@ def wait(work: Workplace, seats: threading.Semaphore, name: str, seconds: int) -
 
 
 def _has_unread(work: Workplace, name: str) -> bool:
-    with work.engine.read() as transaction:
-        project = projects.find(transaction, work)
+    with projects.reading(work) as (transaction, project):
         if project is None:
             return False
         reader, _ = visibility.find_reader(transaction, project.id, name, work.clock())

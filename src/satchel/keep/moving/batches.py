@@ -256,7 +256,7 @@ class Batch:
             load, written = KINDS[kind.documents].load, set(numbers)
             for document in load(transaction, numbers[0] - 1, numbers[-1] - numbers[0] + 1):
                 if document.item_id in written:
-                    documents.add(transaction, document, is_counted=True)
+                    documents.add(transaction, document)
         if kind.name in _REMEMBERED:
             transaction.forget()
         self._remember_new(new, numbers)

@@ -13,7 +13,7 @@ from satchel.base.errors import InvalidInput
 from satchel.base.text import fold
 from satchel.base.vocabulary import LAYERS, PRIORITIES
 from satchel.find.kind import Kind
-from satchel.keep import names, runs
+from satchel.keep import names, replacing, runs
 from satchel.keep.corrections.log import CONFIRMED, SUPERSEDED
 from satchel.keep.entries import sightings
 from satchel.keep.entries import updates as entry_writing
@@ -163,7 +163,7 @@ def _one_analysis(reading: Reading, row: dict[str, Any], uid: bytes) -> None:
     if other[1:] > (row["created_at"], uid):
         row["superseded_by"] = other[0]
     else:
-        entry_writing.retract(reading.transaction, reading.project, other[0])
+        replacing.retract(reading.transaction, reading.project, Kind.ENTRY, other[0])
     reading.changed = True
 
 

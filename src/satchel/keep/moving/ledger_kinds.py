@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from satchel.base.errors import InvalidInput
+from satchel.base.records import replace
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep.constraints.records import STATUSES as RULE_STATUSES
@@ -45,8 +45,17 @@ from satchel.keep.moving.reading import Reading
 from satchel.keep.names import find_agent
 
 
-def _linked_names(table: str, column: str) -> Callable[[Reading, int, dict[str, Any], Rows], None]:
-    """Return what links the names of a decision, whose state and age stand beside each."""
+def _names(of: str, names: str, codec: Codec) -> Part:
+    """Return the part with the names, such as tags, that items of a kind have many of."""
+    name = names[:-1]
+    fields = (named(name, codec, names, f"{name}_id", required=True),)
+    return Part(names, f"{of}_{names}", f"{of}_id", fields, is_own=True, order="1")
+
+
+def _decision_names(names: str, codec: Codec) -> Part:
+    """Return the same of a decision, whose state and age stand beside each."""
+    part = _names("decision", names, codec)
+    table, column = part.table, part.fields[0].kept_in
 
     def add(reading: Reading, number: int, row: dict[str, Any], given: Rows) -> None:
         reading.transaction.many(
@@ -58,7 +67,7 @@ def _linked_names(table: str, column: str) -> Callable[[Reading, int, dict[str, 
             ],
         )
 
-    return add
+    return replace(part, add=add)
 
 
 DECISION_KIND = LineKind(
@@ -78,24 +87,8 @@ DECISION_KIND = LineKind(
         Field("updated_at", TIME, required=True, merge=SOFT),
     ),
     (
-        Part(
-            "tags",
-            "decision_tags",
-            "decision_id",
-            (named("tag", TAG, "tags", "tag_id", required=True),),
-            is_own=True,
-            order="1",
-            add=_linked_names("decision_tags", "tag_id"),
-        ),
-        Part(
-            "scopes",
-            "decision_scopes",
-            "decision_id",
-            (named("scope", SCOPE, "scopes", "scope_id", required=True),),
-            is_own=True,
-            order="1",
-            add=_linked_names("decision_scopes", "scope_id"),
-        ),
+        _decision_names("tags", TAG),
+        _decision_names("scopes", SCOPE),
         histories.HISTORY,
     ),
     letter=Kind.DECISION.letter,
@@ -137,16 +130,7 @@ CONSTRAINT_KIND = LineKind(
         named("deactivated_by", AGENT, "agents", "deactivated_by", merge=SOFT),
         Field("deactivated_at", TIME, merge=SOFT),
     ),
-    (
-        Part(
-            "tags",
-            "constraint_tags",
-            "constraint_id",
-            (named("tag", TAG, "tags", "tag_id", required=True),),
-            is_own=True,
-            order="1",
-        ),
-    ),
+    (_names("constraint", "tags", TAG),),
     letter=Kind.CONSTRAINT.letter,
     documents=Kind.CONSTRAINT,
     rank=("deactivated_at",),

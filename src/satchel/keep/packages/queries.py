@@ -10,8 +10,8 @@ from satchel.find.kind import Kind
 from satchel.keep import filters
 from satchel.keep.listing import Filter, Listing, Order, RunFilters, View
 from satchel.keep.packages.records import COLUMNS, SOURCE, Package, package_of, type_number
-from satchel.keep.packages.updates import consumers_of
-from satchel.store.transaction import Row, Transaction
+from satchel.keep.packages.updates import DOCUMENTS, consumers_of
+from satchel.store.transaction import Row
 
 
 class PackageFilters(RunFilters, total=False):
@@ -52,19 +52,13 @@ def _count_by_priority(view: View, where: str) -> None:
     view.fields["by_priority"] = tuple((PRIORITIES[number - 1], count) for number, count in rows)
 
 
-def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    from satchel.keep.packages import updates  # a search for a name reads texts; a list leaves it alone
-
-    return updates.DOCUMENTS.texts(transaction, numbers)
-
-
 LISTING = Listing(
     kind=Kind.PACKAGE,
     table="context_packages c",
     columns=COLUMNS,
     source=SOURCE,
     make=_make,
-    texts=_texts,
+    texts=DOCUMENTS.texts,
     filters=(
         filters.types("c.type", Kind.PACKAGE, "package", "research", type_number),
         filters.least_priority("c.priority"),

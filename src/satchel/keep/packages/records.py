@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from satchel.base.errors import unknown_name
 from satchel.base.paging import KeptPage
 from satchel.base.records import dataclass
-from satchel.base.vocabulary import PRIORITIES, priority_number
+from satchel.base.vocabulary import PRIORITIES, number_of, priority_number
 from satchel.find.kind import Kind
 from satchel.store.transaction import Row
 
@@ -130,14 +129,8 @@ class PackageContent:
 
 
 def type_number(name: object) -> int:
-    """Return the number of a type.
-
-    Raises:
-        InvalidInput: there is no such type.
-    """
-    if isinstance(name, str) and name in TYPES:
-        return TYPES.index(name) + 1
-    raise unknown_name("package type", name, TYPES)
+    """Return the number of a package type, as :func:`number_of` does."""
+    return number_of("package type", name, TYPES)
 
 
 COLUMNS = """
@@ -152,24 +145,8 @@ SOURCE = "context_packages c JOIN runs r ON r.id = c.run_id LEFT JOIN agents a O
 def package_of(
     row: Row, consumers: tuple[str, ...], *, score: float | None = None, notes: tuple[str, ...] = ()
 ) -> Package:
-    """Turn a row of :data:`COLUMNS` into a record."""
-    number, uid, seq, run, kind, priority, summary, path, size, task, agent, superseded, created, updated = row[:14]
-    return Package(
-        id=number,
-        uid=uid.hex(),
-        seq=seq,
-        run_id=run,
-        type=TYPES[kind - 1],
-        priority=PRIORITIES[priority - 1],
-        summary=summary,
-        path=path,
-        content_bytes=size,
-        consumers=consumers,
-        task_id=task,
-        agent=agent,
-        superseded_by=superseded,
-        created_at=created,
-        updated_at=updated,
-        score=score,
-        notes=notes,
-    )
+    """Turn a row of :data:`COLUMNS`, which stand in the order of the fields, into a record."""
+    number, uid, seq, run, kind, priority, summary, path, size, *rest = row[:14]
+    rest += [score, notes]
+    names = TYPES[kind - 1], PRIORITIES[priority - 1]
+    return Package(number, uid.hex(), seq, run, *names, summary, path, size, consumers, *rest)

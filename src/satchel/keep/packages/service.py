@@ -10,7 +10,7 @@ from satchel.base.paging import check_whole
 from satchel.base.records import replace
 from satchel.base.vocabulary import PRIORITIES, priority_number
 from satchel.find.kind import Kind
-from satchel.keep import projects, runs
+from satchel.keep import projects, replacing, runs
 from satchel.keep.names import check_agent
 from satchel.keep.packages import contents, updates
 from satchel.keep.packages.records import (
@@ -80,16 +80,14 @@ class Packages(Service):
         old = None if supersedes is None else Kind.PACKAGE.number_of(supersedes)
         run_id = None if run_id is None else runs.check_run_id(run_id)
         agent = check_agent(work, agent)
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             if old is not None:
                 updates.check_superseded(transaction, project.id, run, old)
             author = acting(transaction, work, project.id, agent, now).number
             number = updates.insert(transaction, project.id, run.id, author, new, now)
             if old is not None:
-                updates.set_superseded(transaction, project.id, [old], number, now)
+                replacing.mark(transaction, project.id, Kind.PACKAGE, [old], number, now)
             return _loaded(transaction, project.id, number, (*new.notes, *run.notes))
 
     def find(self, **filters: Unpack[PackageFilters]) -> PackagePage:
@@ -146,8 +144,7 @@ class Packages(Service):
         if max_bytes is None:
             max_bytes = work.max_content_bytes
         check_whole("max_bytes", max_bytes, contents.MAX_BYTES, smallest=1)
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
+        with projects.reading(work) as (transaction, project):
             found = [
                 (number, None if project is None else updates.load_with_content(transaction, project.id, number))
                 for number in numbers

@@ -6,13 +6,14 @@ import os
 from collections.abc import Sequence
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound
+from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
 from satchel.base.text import fold
 from satchel.base.vocabulary import priority_number
 from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
-from satchel.keep import names
+from satchel.keep import names, replacing
 from satchel.keep.packages import contents
 from satchel.keep.packages.records import (
     COLUMNS,
@@ -118,13 +119,11 @@ def insert(
     agent: int | None,
     new: Prepared,
     now: int,
-    uid: bytes | None = None,
 ) -> int:
     """Store a package with its consumers and its document.
 
     Args:
         now: when it was saved, in milliseconds UTC.
-        uid: 16 bytes; None takes random ones.
 
     Returns:
         Its number.
@@ -133,7 +132,7 @@ def insert(
     number = transaction.add(
         "context_packages",
         {
-            "uid": uid or os.urandom(16),
+            "uid": os.urandom(16),
             "seq": seq,
             "project_id": project_id,
             "run_id": run,
@@ -167,30 +166,8 @@ def insert(
             task_id=new.task_id,
             file=new.path,
         ),
-        is_counted=True,
     )
     return number
-
-
-def set_superseded(
-    transaction: Transaction, project_id: int, numbers: Sequence[int], by: int | None, now: int | None = None
-) -> None:
-    """Record that packages were superseded, or with None that they live again; each is a change of its own.
-
-    Args:
-        now: when, in milliseconds UTC; None keeps the time of the change before.
-    """
-    first = transaction.next_seq(project_id, len(numbers))
-    changes = list(zip(numbers, range(first, first + len(numbers)), strict=True))
-    transaction.many(
-        """
-        UPDATE context_packages SET superseded_by = :by, seq = :seq, updated_at = COALESCE(:now, updated_at)
-        WHERE project_id = :project AND id = :id
-        """,
-        [{"by": by, "seq": seq, "now": now, "project": project_id, "id": number} for number, seq in changes],
-    )
-    status = documents.LIVE if by is None else documents.SUPERSEDED
-    documents.set_status(transaction, Kind.PACKAGE, changes, status)
 
 
 def set_priority(transaction: Transaction, project_id: int, number: int, priority: int, now: int) -> None:
@@ -278,28 +255,17 @@ def consumers_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, 
         ORDER BY role
         """
     )
-    found: dict[int, list[str]] = {}
-    for number, role in rows:
-        found.setdefault(number, []).append(role)
+    found: dict[int, list[str]] = grouped(rows)
     return {number: tuple(roles) for number, roles in found.items()}
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
     """Remove packages with their documents; what they had superseded falls to what superseded them, or lives again."""
     for number in numbers:
+        replacing.hand_on(transaction, project_id, Kind.PACKAGE, number)
         values = {"project": project_id, "id": number}
-        heir = transaction.one(
-            "SELECT superseded_by FROM context_packages WHERE project_id = :project AND id = :id", values
-        )
-        if heir is None:
-            continue
-        replaced = transaction.all(
-            "SELECT id FROM context_packages WHERE project_id = :project AND superseded_by = :id ORDER BY id", values
-        )
-        if replaced:
-            set_superseded(transaction, project_id, [row[0] for row in replaced], heir[0])
-        transaction.run("DELETE FROM context_packages WHERE project_id = :project AND id = :id", values)
-        documents.remove(transaction, Kind.PACKAGE, [number])
+        removed = f"DELETE FROM {Kind.PACKAGE.table} WHERE project_id = :project AND id = :id RETURNING id"
+        documents.remove(transaction, Kind.PACKAGE, [found for (found,) in transaction.all(removed, values)])
 
 
 def _searchable(summary: str, content: str | None) -> str:

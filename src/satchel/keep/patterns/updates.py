@@ -42,7 +42,7 @@ def index(transaction: Transaction, project_id: int, number: int, *, is_new: boo
     for document in _documents(
         transaction, "id = :id AND project_id = :project", {"id": number, "project": project_id}
     ):
-        documents.add(transaction, document)
+        documents.add(transaction, document, counts=True)
 
 
 def solve(

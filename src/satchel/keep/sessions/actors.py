@@ -111,8 +111,7 @@ def reader_name(workplace: Workplace, agent: str | None) -> str | None:
     chosen, caller = check_agent(workplace, agent), workplace.caller
     if chosen is not None or caller is None:
         return chosen
-    with workplace.engine.read() as transaction:
-        project = projects.find(transaction, workplace)
+    with projects.reading(workplace) as (transaction, project):
         actor = Actor() if project is None else reading(transaction, workplace, project.id, None)
     return actor.name or (HUMAN if caller.is_person else None)
 
@@ -122,8 +121,7 @@ def is_unnamed(workplace: Workplace, agent: str | None) -> bool:
     caller = workplace.caller
     if caller is None or workplace.engine.read_only or check_agent(workplace, agent) is not None:
         return False
-    with workplace.engine.read() as transaction:
-        project = projects.find(transaction, workplace)
+    with projects.reading(workplace) as (transaction, project):
         state = None if project is None else caller.find(transaction, project.id)
     return state is not None and state.speaker is None
 

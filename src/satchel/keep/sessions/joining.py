@@ -14,7 +14,7 @@ from satchel.base.records import NamedTuple
 from satchel.keep.sessions.caller import HOOK, LIBRARY, OF_TOKENS, REMOTE, SERVER, STATE, VARIABLE, Caller, State
 from satchel.keep.sessions.clients import Client, client_of_command, clients_around, host_id
 from satchel.keep.sessions.presence import here, is_left
-from satchel.store.asking import Asking, answer
+from satchel.store.asking import Asking, answering
 from satchel.store.transaction import Row, Transaction, set_of
 
 _MOST_BEFORE = 20
@@ -48,11 +48,6 @@ def _found(row: Row) -> Found:
     )
 
 
-def load(transaction: Transaction, where: str, values: dict[str, object], most: int | None = None) -> list[Found]:
-    """Return sessions as :func:`loading` does; the arguments are the same."""
-    return answer(loading(transaction, where, values, most))
-
-
 def loading(
     transaction: Transaction, where: str, values: dict[str, object], most: int | None = None
 ) -> Asking[list[Found]]:
@@ -69,6 +64,9 @@ def loading(
     )
     yield rows
     return [_found(row) for row in rows.all()]
+
+
+load = answering(loading)
 
 
 def is_gone(session: Found, now: int) -> bool:

@@ -36,9 +36,8 @@ class Sessions(Service):
         from satchel.keep.sessions.team import Team, find_team
 
         work, caller = self._workplace, self._workplace.caller
-        with work.engine.read() as transaction:
+        with projects.reading(work) as (transaction, project):
             now = work.clock()
-            project = projects.find(transaction, work)
             if project is None:
                 return Team((), 0, 0, now)
             own = None if caller is None else caller.find(transaction, project.id)
@@ -93,9 +92,7 @@ class Sessions(Service):
         from satchel.base.redaction import redact
 
         work = self._workplace
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             for hook, problem, times, at in faults[:_MOST_FAULTS]:
                 failed = {"hook": hook[:100], "problem": redact(problem[:400]).text, "times": times}
                 events.record(transaction, project.id, events.HOOK_FAILED, min(at, now), details=failed)
@@ -116,9 +113,7 @@ class Sessions(Service):
         work, caller = self._workplace, self._workplace.caller
         if caller is None:
             return None
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             before = caller.find(transaction, project.id)
             own = caller.ensure(transaction, work, project.id, now)
             if own is None:

@@ -7,9 +7,11 @@ from itertools import islice
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
+from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple, dataclass
+from satchel.find.kind import Kind
 from satchel.keep.entries import structured
-from satchel.keep.entries.records import SCRATCHPAD, entry_ref
+from satchel.keep.entries.records import SCRATCHPAD
 from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.joining import Found
@@ -335,10 +337,7 @@ def _load_agents(transaction: Transaction, sessions: Sequence[int]) -> dict[int,
         GROUP BY w.session_id, a.id ORDER BY min(w.id)
         """
     )
-    found: dict[int, list[str]] = {}
-    for session, name in rows:
-        found.setdefault(session, []).append(name)
-    return found
+    return grouped(rows)
 
 
 def _load_scratchpads(transaction: Transaction, sessions: Sequence[int]) -> Asking[dict[int, LastScratchpad]]:
@@ -362,5 +361,5 @@ def _load_scratchpads(transaction: Transaction, sessions: Sequence[int]) -> Aski
             pad = structured.scratchpad(content)
         except InvalidInput:  # a row written by other means
             continue
-        found[session] = LastScratchpad(entry_ref(number), agent, pad.done, pad.next_step, pad.blockers, created)
+        found[session] = LastScratchpad(Kind.ENTRY.ref(number), agent, pad.done, pad.next_step, pad.blockers, created)
     return found

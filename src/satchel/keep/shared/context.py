@@ -71,8 +71,7 @@ class Context:
         work = self.workplace
         if not work.engine.exists():
             return None
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
+        with projects.reading(work) as (transaction, project):
             last = None if project is None else last_reading(transaction, project.id)
         return None if last is None else last.commit
 
@@ -81,12 +80,10 @@ class Context:
         """Open a transaction in which things stand as a survey says."""
         work, mask = self.workplace, mask_of(self.workplace.root)
         if write:
-            with work.engine.write() as transaction:
-                project = projects.ensure(transaction, work, work.clock())
+            with projects.writing(work) as (transaction, project, _):
                 yield Survey(transaction, project.id, work, place, world, mask)
         else:
-            with work.engine.read() as transaction:
-                found = projects.find(transaction, work)
+            with projects.reading(work) as (transaction, found):
                 yield Survey(transaction, -1 if found is None else found.id, work, place, world, mask)
 
     def authors(self, survey: Survey, uids: Sequence[str]) -> dict[str, git_trees.Author]:

@@ -94,6 +94,4 @@ def _tell(context: Context, survey: Survey, items: Sequence[SharedItem]) -> None
     actor = acting(survey.transaction, work, project, work.agent, now)
     for one in items:
         item = None if one.ref is None else read_ref(one.ref)
-        events.record(
-            survey.transaction, project, events.ACCEPTANCE, now, session=actor.session, agent=actor.number, item=item
-        )
+        events.record(survey.transaction, project, events.ACCEPTANCE, now, by=actor, item=item)

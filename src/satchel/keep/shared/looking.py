@@ -95,7 +95,6 @@ def may_be_news(workplace: Workplace, branch: str | None) -> bool:
     if not workplace.engine.exists():
         # of a new clone the store is made for what others have shared, as the first write would make it
         return bool(_stat(f"{root}/{BELOW}"))
-    with workplace.engine.read() as transaction:
-        project = projects.find(transaction, workplace)
+    with projects.reading(workplace) as (transaction, project):
         last = None if project is None else last_reading(transaction, project.id)
     return last is None or last.look != place_of(root, branch).look

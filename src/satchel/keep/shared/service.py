@@ -187,8 +187,7 @@ class SharedTexts:
         work = self._workplace
         if not work.engine.exists():
             return None
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
+        with projects.reading(work) as (transaction, project):
             last = None if project is None else last_reading(transaction, project.id)
             now = None if project is None else (place.look, files.stamp, project.seq)
             if project is None or last is None or (last.look, last.stamp, last.seq) != now:

@@ -9,8 +9,8 @@ from satchel.keep import filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.listing import Filter, Listing, Order, View
 from satchel.keep.strategies.records import COLUMNS, SOURCE, Strategy, strategy_of
-from satchel.keep.strategies.updates import check_folded, check_topic
-from satchel.store.transaction import Row, Transaction
+from satchel.keep.strategies.updates import DOCUMENTS, check_folded, check_topic
+from satchel.store.transaction import Row
 
 
 class StrategyFilters(ListFilters, total=False):
@@ -35,19 +35,13 @@ def _make(view: View, rows: Sequence[Row]) -> tuple[Strategy, ...]:
     return tuple(strategy_of(row, score=view.scores.get(row[0])) for row in rows)
 
 
-def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    from satchel.keep.strategies import updates  # a search for a name reads texts; a list leaves it alone
-
-    return updates.DOCUMENTS.texts(transaction, numbers)
-
-
 LISTING = Listing(
     kind=Kind.STRATEGY,
     table="strategies t",
     columns=COLUMNS,
     source=SOURCE,
     make=_make,
-    texts=_texts,
+    texts=DOCUMENTS.texts,
     filters=(
         Filter(
             "topic",

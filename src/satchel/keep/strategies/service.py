@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.find.kind import Kind
-from satchel.keep import projects
+from satchel.keep import projects, replacing
 from satchel.keep.corrections import log
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
@@ -56,16 +56,14 @@ class Strategies(Service):
         similar = projects.looked_up(
             work, lambda transaction, project: updates.notes_on_similar(transaction, project, new.insight, old)
         )
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)
             corrector = log.Corrector(actor.number, actor.session, is_by_person(work, agent), now)
             if old is not None:
-                updates.check_replaceable(transaction, project.id, old, corrector)
+                log.check_replaceable(transaction, project.id, (Kind.STRATEGY, old), corrector)
             number = updates.insert(transaction, project.id, actor.number, new, now)
             if old is not None:
-                updates.set_superseded(transaction, project.id, old, number)
+                replacing.mark(transaction, project.id, Kind.STRATEGY, [old], number)
                 log.record(transaction, project.id, log.SUPERSEDED, (Kind.STRATEGY, old), corrector, heir=number)
             notes = (*new.notes, *log.replaced_note(Kind.STRATEGY, old), *similar)
             saved = updates.load(transaction, project.id, number, notes=notes)

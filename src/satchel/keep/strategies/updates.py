@@ -6,13 +6,13 @@ import os
 import re
 from collections.abc import Sequence
 
-from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.errors import InvalidInput
 from satchel.base.records import dataclass
 from satchel.base.text import fold
 from satchel.find import documents, likeness, near
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
-from satchel.keep import names
+from satchel.keep import names, replacing
 from satchel.keep.corrections import log
 from satchel.keep.projects import Workplace
 from satchel.keep.strategies.records import COLUMNS, MAX_INSIGHT_CHARS, SOURCE, Strategy, strategy_of
@@ -79,13 +79,11 @@ def insert(
     agent: int | None,
     new: Prepared,
     now: int,
-    uid: bytes | None = None,
 ) -> int:
     """Store a strategy with its bands and its document.
 
     Args:
         now: when it was saved, in milliseconds UTC.
-        uid: 16 bytes; None takes random ones.
 
     Returns:
         Its number.
@@ -94,7 +92,7 @@ def insert(
     number = transaction.add(
         "strategies",
         {
-            "uid": uid or os.urandom(16),
+            "uid": os.urandom(16),
             "seq": seq,
             "project_id": project_id,
             "topic": new.topic,
@@ -109,7 +107,7 @@ def insert(
     likeness.remember(transaction, project_id, Kind.STRATEGY, number, bands_of(project_id, new.insight).recorded)
     text = _searchable(new.topic, new.insight, new.lang, new.framework)
     document = Document(Kind.STRATEGY, number, seq, project_id, None, text, now, agent_id=agent)
-    documents.add(transaction, document, is_counted=True)
+    documents.add(transaction, document)
     return number
 
 
@@ -190,52 +188,6 @@ def count_outcome(transaction: Transaction, project_id: int, number: int, now: i
     return True
 
 
-def check_replaceable(transaction: Transaction, project_id: int, number: int, by: log.Corrector) -> None:
-    """Refuse to let a strategy be replaced that is not there, or that may not be.
-
-    Raises:
-        NotFound, Conflict, Refused: why.
-    """
-    old = load(transaction, project_id, number)
-    if old is None:
-        raise NotFound(
-            f"there is no strategy {Kind.STRATEGY.ref(number)} in this project", "Listing strategies shows their ids"
-        )
-    log.check_replaceable(transaction, (Kind.STRATEGY, number), by, old.agent, is_live=old.superseded_by is None)
-
-
-def set_superseded(transaction: Transaction, project_id: int, number: int, heir: int | None) -> None:
-    """Record that a strategy was superseded, by itself where it was retracted, or with None that it is live again."""
-    seq = transaction.next_seq(project_id)
-    transaction.run(
-        "UPDATE strategies SET superseded_by = :heir, seq = :seq WHERE project_id = :project AND id = :id",
-        {"heir": heir, "seq": seq, "project": project_id, "id": number},
-    )
-    status = documents.LIVE if heir is None else documents.SUPERSEDED
-    documents.set_status(transaction, Kind.STRATEGY, [(number, seq)], status)
-
-
-def set_tried(transaction: Transaction, project_id: int, number: int, helped: int, last_seen: int) -> None:
-    """Record how often a strategy helped elsewhere, and when it was last seen there, in milliseconds UTC."""
-    seq = transaction.next_seq(project_id)
-    transaction.run(
-        """
-        UPDATE strategies SET helped = :helped, last_seen = :seen, seq = :seq WHERE project_id = :project AND id = :id
-        """,
-        {"helped": helped, "seen": last_seen, "seq": seq, "project": project_id, "id": number},
-    )
-    documents.set_status(transaction, Kind.STRATEGY, [(number, seq)], documents.LIVE)
-
-
-def is_there(transaction: Transaction, project_id: int, new: Prepared) -> bool:
-    """Whether the project has a strategy that says the same under the same topic."""
-    row = transaction.one(
-        "SELECT 1 FROM strategies WHERE project_id = :project AND topic = :topic AND insight = :insight",
-        {"project": project_id, "topic": new.topic, "insight": new.insight},
-    )
-    return row is not None
-
-
 def load(transaction: Transaction, project_id: int, number: int, *, notes: tuple[str, ...] = ()) -> Strategy | None:
     """Return one strategy, or None where the project has no such one.
 
@@ -253,12 +205,7 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
     """Remove strategies with their bands and documents; what they had superseded falls to what superseded them, or
     lives again."""
     for number in numbers:
-        of_it = {"id": number, "project": project_id}
-        row = transaction.one("SELECT superseded_by FROM strategies WHERE project_id = :project AND id = :id", of_it)
-        others = transaction.all("SELECT id FROM strategies WHERE superseded_by = :id AND id <> :id", {"id": number})
-        heir = None if row is None else row[0]
-        for (other,) in others:
-            set_superseded(transaction, project_id, other, other if heir == number else heir)
+        replacing.hand_on(transaction, project_id, Kind.STRATEGY, number)
     rows = transaction.all(
         f"SELECT id, insight FROM strategies WHERE project_id = :project AND id IN {set_of(numbers)}",
         {"project": project_id},

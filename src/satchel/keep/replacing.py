@@ -1,0 +1,63 @@
+"""What replaces items of the kinds whose tables say so, as ``superseded_by``: an entry, a package, a strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from satchel.find import documents
+from satchel.find.kind import Kind
+from satchel.store.transaction import Transaction
+
+
+def mark(
+    transaction: Transaction,
+    project_id: int,
+    kind: Kind,
+    numbers: Sequence[int],
+    by: int | None,
+    now: int | None = None,
+) -> None:
+    """Record that items were superseded, or with None that they live again; each is a change of its own.
+
+    Args:
+        by: what superseded them.
+        now: of packages when that was, in milliseconds UTC; None leaves the time of the change before.
+    """
+    first = transaction.next_seq(project_id, len(numbers))
+    changes = list(zip(numbers, range(first, first + len(numbers)), strict=True))
+    transaction.many(
+        f"UPDATE {kind.table} SET superseded_by = :by, seq = :seq{'' if now is None else ', updated_at = :now'} "
+        "WHERE project_id = :project AND id = :id",
+        [{"by": by, "seq": seq, "now": now, "project": project_id, "id": number} for number, seq in changes],
+    )
+    documents.set_status(transaction, kind, changes, documents.LIVE if by is None else documents.SUPERSEDED)
+
+
+def retract(transaction: Transaction, project_id: int, kind: Kind, number: int) -> None:
+    """Let an item hold no more: it is superseded by itself, so that all that reads live ones leaves it out."""
+    mark(transaction, project_id, kind, [number], number)
+
+
+def step_aside(transaction: Transaction, kind: Kind, number: int) -> None:
+    """Take an item out of the live ones while another takes its place: a run has one live analysis."""
+    transaction.run(f"UPDATE {kind.table} SET superseded_by = id WHERE id = :id", {"id": number})
+
+
+def hand_on(transaction: Transaction, project_id: int, kind: Kind, number: int) -> None:
+    """Let what an item superseded that is about to be removed fall to what superseded it, or live again.
+
+    Of one that was retracted, what it had replaced does not hold again for that: it is retracted itself.
+    """
+    values = {"project": project_id, "id": number}
+    row = transaction.one(f"SELECT superseded_by FROM {kind.table} WHERE project_id = :project AND id = :id", values)
+    of_project = f"SELECT id FROM {kind.table} WHERE project_id = :project"
+    rows = transaction.all(f"{of_project} AND superseded_by = :id AND id <> :id ORDER BY id", values)
+    replaced = [other for (other,) in rows]
+    if row is None or not replaced:
+        return
+    if row[0] == number:
+        for other in replaced:
+            retract(transaction, project_id, kind, other)
+    else:
+        step_aside(transaction, kind, number)
+        mark(transaction, project_id, kind, replaced, row[0])
