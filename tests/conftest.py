@@ -24,10 +24,11 @@ from satchel.base.clock import Clock
 from satchel.keep.sessions.caller import VARIABLE
 from satchel.keep.sessions.clients import CLIENTS
 from satchel.store import known_stores, migrations, opening
+from satchel.store.known_stores import _connect
 from satchel.store.migrations import bring_up_to_date
-from satchel.store.opening import Access
+from satchel.store.opening import Access, open_writable
 from satchel.store.sqlite import SqliteEngine
-from satchel.store.trust import Trust
+from satchel.store.trust import Trust, peek
 from satchel.store.turnstile import Turnstile
 
 
@@ -76,6 +77,10 @@ def _leave_out(items: list[pytest.Item], why: Callable[[str], str | None]) -> No
         reason = why(item.nodeid)
         if reason is not None:
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+CopyStore = Callable[[bytes], bytes]
+"""Returns a copy of a store with the uid that it is given."""
 
 
 class ManualClock:
@@ -143,20 +148,28 @@ def tls_made_once() -> Iterator[None]:
         yield
 
 
+def copier_of(store: bytes, uid: bytes) -> CopyStore:
+    """Return what copies a store without opening it, which takes a millisecond; each copy gets a uid of its own."""
+    before, after = store.split(uid)
+    return lambda own: before + own + after
+
+
 @pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def template(tmp_path_factory: pytest.TempPathFactory) -> CopyStore:
     """An empty store as it is after its migrations, which take 20 of the 30 ms of making one."""
     file = tmp_path_factory.mktemp("template") / "satchel.db"
     with closing(SqliteEngine(Access(file))) as engine, engine.write():
         pass
-    return file.read_bytes()
+    uid = peek(file)
+    assert uid is not None
+    return copier_of(file.read_bytes(), uid)
 
 
 @pytest.fixture(scope="session")
-def template_in_memory() -> bytes:
+def template_in_memory() -> CopyStore:
     """A store in memory as it is after its migrations, which are what the first reading where no store is waits for."""
     with closing(migrations.empty_store()) as connection:
-        return connection.serialize("main")
+        return copier_of(connection.serialize("main"), connection.execute("SELECT uid FROM store").get)
 
 
 @contextmanager
@@ -183,18 +196,38 @@ def in_postgresql(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-def copy_stores(patch: pytest.MonkeyPatch, template: bytes, template_in_memory: bytes) -> None:
-    """Have stores that this process makes be copies of a template, with a uid and a time of their own."""
+def sync_nothing(patch: pytest.MonkeyPatch) -> None:
+    """Have this process sync nothing to the disk, which takes a third of the time of a test that makes a store.
+
+    Only a power failure can tell, and those that tests have are below SQLite: their stores are synced.
+    """
+
+    def open_unsynced(access: Access, *, query_only: bool = False) -> apsw.Connection:
+        connection = open_writable(access, query_only=query_only)
+        if access.vfs is None and not query_only:
+            connection.pragma("synchronous", "OFF")
+        return connection
+
+    def connect_unsynced(file: Path, *flags: int) -> apsw.Connection:
+        connection = _connect(file, *flags)
+        connection.pragma("synchronous", "OFF")
+        return connection
+
+    patch.setattr(opening, "open_writable", open_unsynced)
+    patch.setattr(known_stores, "_connect", connect_unsynced)
+    patch.setattr(os, "fsync", lambda _descriptor: None)
+
+
+def copy_stores(patch: pytest.MonkeyPatch, template: CopyStore, template_in_memory: CopyStore) -> None:
+    """Have stores that this process makes be copies of a template, with a uid of their own."""
     one_at_a_time = threading.Lock()
 
-    def copy(file: Path, trust: Trust | None, now: int) -> None:
+    def copy(file: Path, trust: Trust | None) -> None:
         uid = (trust and trust.new_uid) or os.urandom(16)
+        file.write_bytes(template(uid))
         if trust is not None:
-            trust.list_new(uid, opening.identity_of(file))
-        file.write_bytes(template)
-        with closing(apsw.Connection(str(file))) as connection, connection:
-            connection.execute("UPDATE store SET uid = ?, created_at = ?", (uid, now))
-            connection.execute("UPDATE migrations SET applied_at = ?", (now,))
+            trust.refuse_tracked()
+            trust.list_copy(uid, opening.identity_of(file))
 
     def copy_first(
         access: Access,
@@ -208,7 +241,7 @@ def copy_stores(patch: pytest.MonkeyPatch, template: bytes, template_in_memory: 
     ) -> apsw.Connection:
         with one_at_a_time:
             if writable and not access.file.stat().st_size and access.vfs is None:
-                copy(access.file, trust, clock())
+                copy(access.file, trust)
         return bring_up_to_date(
             access,
             turnstile,
@@ -221,20 +254,20 @@ def copy_stores(patch: pytest.MonkeyPatch, template: bytes, template_in_memory: 
 
     def copy_in_memory() -> apsw.Connection:
         connection = apsw.Connection(":memory:")
-        connection.deserialize("main", template_in_memory)
-        connection.execute("UPDATE store SET uid = randomblob(16)")
+        connection.deserialize("main", template_in_memory(os.urandom(16)))
         return connection
 
     def sweep_nothing(_connection: apsw.Connection, _now: int) -> None:
         """Every change of the list of stores would look for all that are on it, which are those of a whole module."""
 
+    sync_nothing(patch)
     patch.setattr(migrations, "bring_up_to_date", copy_first)
     patch.setattr(migrations, "empty_store", copy_in_memory)
     patch.setattr(known_stores, "_sweep", sweep_nothing)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def copied_stores(template: bytes, template_in_memory: bytes, request: pytest.FixtureRequest) -> Iterator[None]:
+def copied_stores(template: CopyStore, template_in_memory: CopyStore, request: pytest.FixtureRequest) -> Iterator[None]:
     """Stores are copies of a template, but in the tests of the engine and in those from end to end."""
     with pytest.MonkeyPatch.context() as patch:
         if request.path.relative_to(Path(__file__).parent).parts[0] not in {"store", "end_to_end"}:
@@ -244,8 +277,8 @@ def copied_stores(template: bytes, template_in_memory: bytes, request: pytest.Fi
 
 @pytest.fixture
 def from_template(
-    template: bytes,
-    template_in_memory: bytes,
+    template: CopyStore,
+    template_in_memory: CopyStore,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
     in_postgresql: None,
