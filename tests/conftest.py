@@ -17,7 +17,6 @@ import httpcore2
 import hypothesis
 import pytest
 
-import over_server
 import postgres_cluster
 from satchel import Satchel, open_satchel
 from satchel.base.clock import Clock
@@ -40,7 +39,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Take in the options, and choose where the processes of this run find PostgreSQL."""
-    over_server.is_asked_for = config.getoption("--over-server")
+    if config.getoption("--over-server"):
+        import over_server  # the server takes 0.7 s to load
+
+        over_server.is_asked_for = True
     if not hasattr(config, "workerinput"):
         postgres_cluster.begin()
 
@@ -65,6 +67,8 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what does not work over a server, or in PostgreSQL, each with its reason."""
     if config.getoption("--over-server"):
+        import over_server
+
         _leave_out(items, over_server.left_out)
     if config.getoption("--postgresql"):
         import on_postgresql  # psycopg takes 0.1 s to load
@@ -199,7 +203,7 @@ def in_postgresql(request: pytest.FixtureRequest) -> Iterator[None]:
 def sync_nothing(patch: pytest.MonkeyPatch) -> None:
     """Have this process sync nothing to the disk, which takes a third of the time of a test that makes a store.
 
-    Only a power failure can tell, and those that tests have are below SQLite: their stores are synced.
+    Only a power failure can tell. Those that tests have are below SQLite: a store whose VFS is named is synced.
     """
 
     def open_unsynced(access: Access, *, query_only: bool = False) -> apsw.Connection:
@@ -260,7 +264,6 @@ def copy_stores(patch: pytest.MonkeyPatch, template: CopyStore, template_in_memo
     def sweep_nothing(_connection: apsw.Connection, _now: int) -> None:
         """Every change of the list of stores would look for all that are on it, which are those of a whole module."""
 
-    sync_nothing(patch)
     patch.setattr(migrations, "bring_up_to_date", copy_first)
     patch.setattr(migrations, "empty_store", copy_in_memory)
     patch.setattr(known_stores, "_sweep", sweep_nothing)
@@ -268,9 +271,12 @@ def copy_stores(patch: pytest.MonkeyPatch, template: CopyStore, template_in_memo
 
 @pytest.fixture(scope="module", autouse=True)
 def copied_stores(template: CopyStore, template_in_memory: CopyStore, request: pytest.FixtureRequest) -> Iterator[None]:
-    """Stores are copies of a template, but in the tests of the engine and in those from end to end."""
+    """Nothing is synced, and stores are copies of a template but in the tests of the engine; not so from end to end."""
+    part = request.path.relative_to(Path(__file__).parent).parts[0]
     with pytest.MonkeyPatch.context() as patch:
-        if request.path.relative_to(Path(__file__).parent).parts[0] not in {"store", "end_to_end"}:
+        if part != "end_to_end":
+            sync_nothing(patch)
+        if part not in {"store", "end_to_end"}:
             copy_stores(patch, template, template_in_memory)
         yield
 
@@ -307,17 +313,35 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
+SETTINGS = {"store.durability": "relaxed", "brief.deadline_ms": 60_000}
+"""Of stores that tests open: briefings have a minute, so that a busy machine cuts none short."""
+
+
+@contextmanager
+def opened_once(request: pytest.FixtureRequest, **options: Any) -> Iterator[Satchel]:
+    """Open a Satchel in a project that many tests share, none of which changes what is kept.
+
+    Args:
+        request: that of a fixture of a module.
+        **options: of open_satchel; without others the environment is empty and the clock stands still.
+    """
+    folder: Path = request.getfixturevalue("tmp_path_factory").mktemp("project")
+    (folder / ".git").mkdir()
+    settings = {"environ": {}, "clock": ManualClock(), "settings": SETTINGS, **options}
+    with postgresql_where_asked(request.config), open_satchel(cwd=folder, **settings) as satchel:
+        yield satchel
+
+
 @pytest.fixture
 def open_in(clock: ManualClock, from_template: None) -> Iterator[Callable[..., Satchel]]:
     """Open a Satchel in a folder with any options of open_satchel; all are closed after the test.
 
-    Without other options the environment is empty and the clock is the one of the test. Stores are not synced to the
-    disk, which no test but those of the engine can tell. Briefings have a minute: a busy machine cuts none short.
+    Without other options the environment is empty and the clock is the one of the test.
     """
     opened: list[Satchel] = []
 
     def open_one(folder: Path, **options: Any) -> Satchel:
-        settings = {"store.durability": "relaxed", "brief.deadline_ms": 60_000, **options.pop("settings", {})}
+        settings = {**SETTINGS, **options.pop("settings", {})}
         one = open_satchel(cwd=folder, settings=settings, **{"environ": {}, "clock": clock, **options})
         opened.append(one)
         return one
