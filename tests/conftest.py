@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import ssl
+import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
@@ -44,7 +45,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
         over_server.is_asked_for = True
     if not hasattr(config, "workerinput"):
+        _work_in_memory()
         postgres_cluster.begin()
+
+
+def _work_in_memory() -> None:
+    """Have temporary files lie in memory, where Linux has room for them: the tests of the engine wait half as long."""
+    memory = Path("/dev/shm")
+    if "TMPDIR" in os.environ or not memory.is_mount():
+        return
+    system = os.statvfs(memory)
+    if system.f_bavail * system.f_frsize >= 4 << 30 and not system.f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(memory)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
