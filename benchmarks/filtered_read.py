@@ -67,7 +67,7 @@ def run(bench: Bench) -> Section:
         "Filtered reads of the same 1,000 entries",
         tuple(figures),
         (
-            f"Each read returns the total, {big.MATCHES:,} (a search of one word {OF_ONE_TERM}, the most it ranks), and "
+            f"Each read returns the total, {big.MATCHES:,} (a search of a word {OF_ONE_TERM}, the most it ranks), and "
             "a page of 20 of the same entries, which lie evenly spread in a run of the size given; beside it the store "
             "has a run of 1,000 of its own. Stores are built once and kept for the next run; the file cache is warm.",
         ),
