@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import ssl
+import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
@@ -17,17 +18,17 @@ import httpcore2
 import hypothesis
 import pytest
 
-import over_server
 import postgres_cluster
 from satchel import Satchel, open_satchel
 from satchel.base.clock import Clock
 from satchel.keep.sessions.caller import VARIABLE
 from satchel.keep.sessions.clients import CLIENTS
 from satchel.store import known_stores, migrations, opening
+from satchel.store.known_stores import _connect
 from satchel.store.migrations import bring_up_to_date
-from satchel.store.opening import Access
+from satchel.store.opening import Access, open_writable
 from satchel.store.sqlite import SqliteEngine
-from satchel.store.trust import Trust
+from satchel.store.trust import Trust, peek
 from satchel.store.turnstile import Turnstile
 
 
@@ -39,9 +40,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Take in the options, and choose where the processes of this run find PostgreSQL."""
-    over_server.is_asked_for = config.getoption("--over-server")
+    if config.getoption("--over-server"):
+        import over_server  # the server takes 0.7 s to load
+
+        over_server.is_asked_for = True
     if not hasattr(config, "workerinput"):
+        _work_in_memory()
         postgres_cluster.begin()
+
+
+def _work_in_memory() -> None:
+    """Have temporary files lie in memory, where Linux has room for them: the tests of the engine wait half as long."""
+    memory = Path("/dev/shm")
+    if "TMPDIR" in os.environ or not memory.is_mount():
+        return
+    system = os.statvfs(memory)
+    if system.f_bavail * system.f_frsize >= 4 << 30 and not system.f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(memory)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -64,6 +79,8 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what does not work over a server, or in PostgreSQL, each with its reason."""
     if config.getoption("--over-server"):
+        import over_server
+
         _leave_out(items, over_server.left_out)
     if config.getoption("--postgresql"):
         import on_postgresql  # psycopg takes 0.1 s to load
@@ -76,6 +93,10 @@ def _leave_out(items: list[pytest.Item], why: Callable[[str], str | None]) -> No
         reason = why(item.nodeid)
         if reason is not None:
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+CopyStore = Callable[[bytes], bytes]
+"""Returns a copy of a store with the uid that it is given."""
 
 
 class ManualClock:
@@ -143,20 +164,28 @@ def tls_made_once() -> Iterator[None]:
         yield
 
 
+def copier_of(store: bytes, uid: bytes) -> CopyStore:
+    """Return what copies a store without opening it, which takes a millisecond; each copy gets a uid of its own."""
+    before, after = store.split(uid)
+    return lambda own: before + own + after
+
+
 @pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def template(tmp_path_factory: pytest.TempPathFactory) -> CopyStore:
     """An empty store as it is after its migrations, which take 20 of the 30 ms of making one."""
     file = tmp_path_factory.mktemp("template") / "satchel.db"
     with closing(SqliteEngine(Access(file))) as engine, engine.write():
         pass
-    return file.read_bytes()
+    uid = peek(file)
+    assert uid is not None
+    return copier_of(file.read_bytes(), uid)
 
 
 @pytest.fixture(scope="session")
-def template_in_memory() -> bytes:
+def template_in_memory() -> CopyStore:
     """A store in memory as it is after its migrations, which are what the first reading where no store is waits for."""
     with closing(migrations.empty_store()) as connection:
-        return connection.serialize("main")
+        return copier_of(connection.serialize("main"), connection.execute("SELECT uid FROM store").get)
 
 
 @contextmanager
@@ -183,18 +212,38 @@ def in_postgresql(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-def copy_stores(patch: pytest.MonkeyPatch, template: bytes, template_in_memory: bytes) -> None:
-    """Have stores that this process makes be copies of a template, with a uid and a time of their own."""
+def sync_nothing(patch: pytest.MonkeyPatch) -> None:
+    """Have this process sync nothing to the disk, which takes a third of the time of a test that makes a store.
+
+    Only a power failure can tell. Those that tests have are below SQLite: a store whose VFS is named is synced.
+    """
+
+    def open_unsynced(access: Access, *, query_only: bool = False) -> apsw.Connection:
+        connection = open_writable(access, query_only=query_only)
+        if access.vfs is None and not query_only:
+            connection.pragma("synchronous", "OFF")
+        return connection
+
+    def connect_unsynced(file: Path, *flags: int) -> apsw.Connection:
+        connection = _connect(file, *flags)
+        connection.pragma("synchronous", "OFF")
+        return connection
+
+    patch.setattr(opening, "open_writable", open_unsynced)
+    patch.setattr(known_stores, "_connect", connect_unsynced)
+    patch.setattr(os, "fsync", lambda _descriptor: None)
+
+
+def copy_stores(patch: pytest.MonkeyPatch, template: CopyStore, template_in_memory: CopyStore) -> None:
+    """Have stores that this process makes be copies of a template, with a uid of their own."""
     one_at_a_time = threading.Lock()
 
-    def copy(file: Path, trust: Trust | None, now: int) -> None:
+    def copy(file: Path, trust: Trust | None) -> None:
         uid = (trust and trust.new_uid) or os.urandom(16)
+        file.write_bytes(template(uid))
         if trust is not None:
-            trust.list_new(uid, opening.identity_of(file))
-        file.write_bytes(template)
-        with closing(apsw.Connection(str(file))) as connection, connection:
-            connection.execute("UPDATE store SET uid = ?, created_at = ?", (uid, now))
-            connection.execute("UPDATE migrations SET applied_at = ?", (now,))
+            trust.refuse_tracked()
+            trust.list_copy(uid, opening.identity_of(file))
 
     def copy_first(
         access: Access,
@@ -208,7 +257,7 @@ def copy_stores(patch: pytest.MonkeyPatch, template: bytes, template_in_memory: 
     ) -> apsw.Connection:
         with one_at_a_time:
             if writable and not access.file.stat().st_size and access.vfs is None:
-                copy(access.file, trust, clock())
+                copy(access.file, trust)
         return bring_up_to_date(
             access,
             turnstile,
@@ -221,8 +270,7 @@ def copy_stores(patch: pytest.MonkeyPatch, template: bytes, template_in_memory: 
 
     def copy_in_memory() -> apsw.Connection:
         connection = apsw.Connection(":memory:")
-        connection.deserialize("main", template_in_memory)
-        connection.execute("UPDATE store SET uid = randomblob(16)")
+        connection.deserialize("main", template_in_memory(os.urandom(16)))
         return connection
 
     def sweep_nothing(_connection: apsw.Connection, _now: int) -> None:
@@ -234,18 +282,21 @@ def copy_stores(patch: pytest.MonkeyPatch, template: bytes, template_in_memory: 
 
 
 @pytest.fixture(scope="module", autouse=True)
-def copied_stores(template: bytes, template_in_memory: bytes, request: pytest.FixtureRequest) -> Iterator[None]:
-    """Stores are copies of a template, but in the tests of the engine and in those from end to end."""
+def copied_stores(template: CopyStore, template_in_memory: CopyStore, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Nothing is synced, and stores are copies of a template but in the tests of the engine; not so from end to end."""
+    part = request.path.relative_to(Path(__file__).parent).parts[0]
     with pytest.MonkeyPatch.context() as patch:
-        if request.path.relative_to(Path(__file__).parent).parts[0] not in {"store", "end_to_end"}:
+        if part != "end_to_end":
+            sync_nothing(patch)
+        if part not in {"store", "end_to_end"}:
             copy_stores(patch, template, template_in_memory)
         yield
 
 
 @pytest.fixture
 def from_template(
-    template: bytes,
-    template_in_memory: bytes,
+    template: CopyStore,
+    template_in_memory: CopyStore,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
     in_postgresql: None,
@@ -274,17 +325,35 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
+SETTINGS = {"store.durability": "relaxed", "brief.deadline_ms": 60_000}
+"""Of stores that tests open: briefings have a minute, so that a busy machine cuts none short."""
+
+
+@contextmanager
+def opened_once(request: pytest.FixtureRequest, **options: Any) -> Iterator[Satchel]:
+    """Open a Satchel in a project that many tests share, none of which changes what is kept.
+
+    Args:
+        request: that of a fixture of a module.
+        **options: of open_satchel; without others the environment is empty and the clock stands still.
+    """
+    folder: Path = request.getfixturevalue("tmp_path_factory").mktemp("project")
+    (folder / ".git").mkdir()
+    settings = {"environ": {}, "clock": ManualClock(), "settings": SETTINGS, **options}
+    with postgresql_where_asked(request.config), open_satchel(cwd=folder, **settings) as satchel:
+        yield satchel
+
+
 @pytest.fixture
 def open_in(clock: ManualClock, from_template: None) -> Iterator[Callable[..., Satchel]]:
     """Open a Satchel in a folder with any options of open_satchel; all are closed after the test.
 
-    Without other options the environment is empty and the clock is the one of the test. Stores are not synced to the
-    disk, which no test but those of the engine can tell. Briefings have a minute: a busy machine cuts none short.
+    Without other options the environment is empty and the clock is the one of the test.
     """
     opened: list[Satchel] = []
 
     def open_one(folder: Path, **options: Any) -> Satchel:
-        settings = {"store.durability": "relaxed", "brief.deadline_ms": 60_000, **options.pop("settings", {})}
+        settings = {**SETTINGS, **options.pop("settings", {})}
         one = open_satchel(cwd=folder, settings=settings, **{"environ": {}, "clock": clock, **options})
         opened.append(one)
         return one

@@ -13,6 +13,7 @@ from satchel.base.tokens import token_counter
 from satchel.brief import moments
 from satchel.brief.briefing.collecting import Deadline
 from satchel.brief.moments import COMPACTION, MOMENTS, RESUME, START, SUBAGENT, Moment, PutIn
+from satchel.keep.entries import NewEntry
 from satchel.keep.sessions.caller import Caller
 
 if TYPE_CHECKING:
@@ -100,8 +101,8 @@ class TestResuming:
     def test_leaves_what_found_no_room_at_the_start_where_it_is(
         self, open_in: Callable[..., Satchel], project: Path, other: Satchel, clock: ManualClock
     ) -> None:
-        for number in range(100):
-            other.entries.write("discovery", f"note {number} of what else is known about {number * 7919}", agent="ann")
+        kept = [f"note {number} of what else is known about {number * 7919}" for number in range(100)]
+        other.entries.write_many([NewEntry("discovery", text) for text in kept], agent="ann")
         session = Session(open_in, project)
         clock.advance(MINUTE)
         assert session.put_in(START).count("of what else is known") < 100
@@ -169,10 +170,11 @@ def test_a_budget_of_nothing_puts_in_nothing_but_the_session_is_known(
 def test_a_full_store_fills_the_budget_and_never_exceeds_it(
     open_in: Callable[..., Satchel], project: Path, satchel: Satchel, moment: Moment, budget: int, least: float
 ) -> None:
-    for number in range(300):
-        satchel.entries.write(
-            "discovery", f"In src/module_{number}.py the {number % 7} retries wait {number * 13} ms for `pool.get()`"
-        )
+    kept = [
+        f"In src/module_{number}.py the {number % 7} retries wait {number * 13} ms for `pool.get()`"
+        for number in range(300)
+    ]
+    satchel.entries.write_many([NewEntry("discovery", text) for text in kept])
     made = Session(open_in, project, **{moment.setting: budget}).make(moment, agent_id="a1")
     assert least * budget <= token_counter().count(made.text) <= budget
 
@@ -189,8 +191,8 @@ def test_a_budget_for_less_than_the_opening_puts_in_nothing(
 def test_words_of_many_letters_fill_no_more_than_8000_characters(
     open_in: Callable[..., Satchel], project: Path, satchel: Satchel
 ) -> None:
-    for number in range(200):
-        satchel.entries.write("discovery", f"internationalization characteristics representations {number} " * 3)
+    kept = [f"internationalization characteristics representations {number} " * 3 for number in range(200)]
+    satchel.entries.write_many([NewEntry("discovery", text) for text in kept])
     made = Session(open_in, project, **{"hooks.compaction": 1_600}).make(COMPACTION)
     assert 6_000 < len(made.text) <= 8_000
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, get_type_hints
 
 import pytest
 
+from conftest import opened_once
 from satchel import Satchel
 from satchel.base import paging
 from satchel.base.errors import InvalidInput, TooLarge
@@ -62,13 +63,15 @@ def fill(satchel: Satchel, number: int, **given: Any) -> None:
     satchel.strategies.save(f"topic {number}", words, agent=agent)
 
 
-@pytest.fixture
-def kept(satchel: Satchel) -> Satchel:
-    """One thing of every kind by old, then ten more of every kind by ann."""
-    fill(satchel, 0, agent="old")
-    for number in range(1, 11):
-        fill(satchel, number)
-    return satchel
+@pytest.fixture(scope="module")
+def kept(request: pytest.FixtureRequest) -> Iterator[Satchel]:
+    """One thing of every kind by old, then ten more of every kind by ann, and another run; it is only read."""
+    with opened_once(request) as satchel:
+        fill(satchel, 0, agent="old")
+        for number in range(1, 11):
+            fill(satchel, number)
+        satchel.runs.start("other")
+        yield satchel
 
 
 @pytest.mark.parametrize("kind", LISTS)
@@ -96,7 +99,6 @@ def test_of_an_unknown_author_it_is_said_who_has_written(kept: Satchel, kind: st
 
 
 def test_an_empty_list_says_which_filters_hide_how_many(kept: Satchel) -> None:
-    kept.runs.start("other")
     cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"task_id": "T9"}, "nothing passes task_id=T9; without it there are {}"),
         ({"task_id": "T9", "since": "1h"}, "nothing passes task_id=T9, since=1h; without them there are {}"),
@@ -118,7 +120,6 @@ def test_many_are_counted_no_further_than_is_said_and_read_to_the_end(
 
 
 def test_an_empty_list_that_no_filter_has_made_says_nothing(kept: Satchel) -> None:
-    kept.runs.start("other")
     assert kept.entries.read(query="nowhere").notes == ()
     assert kept.entries.read(query="nowhere", task_id="T9").notes == ()
     assert kept.entries.read(after_seq=10**6, task_id="T9").notes == ()

@@ -20,7 +20,7 @@ from store.opened import OpenEngine, OpenStore
 def test_the_write_connection_is_set_up_as_the_design_says(
     open_engine: OpenEngine, durability: str, synchronous: int
 ) -> None:
-    with open_engine(durability=durability).exclusive() as connection:
+    with open_engine(durability=durability, vfs=apsw.vfs_names()[0]).exclusive() as connection:
         settings = {
             name: connection.pragma(name)
             for name in ("journal_mode", "synchronous", "foreign_keys", "mmap_size", "trusted_schema", "application_id")

@@ -128,8 +128,7 @@ class KnownStores:
             return  # a file that is being read cannot be replaced there
         draft = self._copy.with_name(f"{known_copy.COPY_NAME}.new")
         try:
-            with closing(apsw.Connection(str(self._file))) as connection:
-                connection.set_busy_timeout(_WAIT_MS)
+            with closing(_connect(self._file)) as connection:
                 connection.execute("BEGIN IMMEDIATE")  # nobody changes the list until the copy has its name
                 rows = connection.execute(f"SELECT {_COPIED} FROM stores").fetchall()
                 fields = [str(field) for row in rows for field in row]
@@ -151,8 +150,7 @@ class KnownStores:
 
     def _select(self, condition: str, *values: str | bytes) -> list[KnownStore]:
         try:
-            with closing(apsw.Connection(str(self._file), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
-                connection.set_busy_timeout(_WAIT_MS)
+            with closing(_connect(self._file, apsw.SQLITE_OPEN_READONLY)) as connection:
                 rows = connection.execute(f"SELECT {_COLUMNS} FROM stores {condition}", values).fetchall()
         except apsw.CantOpenError:
             if self._file.exists():
@@ -172,8 +170,7 @@ class KnownStores:
                 # private from its first moment on; another process may be faster
                 with suppress(FileExistsError):
                     os.close(os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-            with closing(apsw.Connection(str(self._file))) as connection:
-                connection.set_busy_timeout(_WAIT_MS)
+            with closing(_connect(self._file)) as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 try:
                     connection.execute(_TABLE)
@@ -206,6 +203,12 @@ class KnownStores:
             f"the list of stores that you trust, {self._file}, cannot be used: {why}",
             "Move it away, then run `satchel trust` in each of your projects",
         )
+
+
+def _connect(file: Path, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> apsw.Connection:
+    connection = apsw.Connection(str(file), flags=flags)
+    connection.set_busy_timeout(_WAIT_MS)
+    return connection
 
 
 def _copied(file: Path, fields: list[str]) -> KnownStore:

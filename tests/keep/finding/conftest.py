@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
+from conftest import ManualClock, opened_once
 from keep.finding.story import Story
-from satchel import Satchel
-
-if TYPE_CHECKING:
-    from conftest import ManualClock
 
 
-@pytest.fixture
-def story(satchel: Satchel, clock: ManualClock) -> Story:
-    """The story, a note a minute, in two runs."""
-    return Story(satchel, clock)
+@pytest.fixture(scope="module")
+def story(request: pytest.FixtureRequest) -> Iterator[Story]:
+    """The story, a note a minute, in two runs; it is only read."""
+    clock = ManualClock()
+    with opened_once(request, clock=clock) as satchel:
+        yield Story(satchel, clock)

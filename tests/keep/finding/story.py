@@ -83,6 +83,7 @@ class Story:
 
     def __init__(self, satchel: Satchel, clock: ManualClock) -> None:
         self.satchel = satchel
+        self.clock = clock
         self.keys: dict[str, str] = {}
         self.times: dict[str, int] = {}
         satchel.runs.start("r1")

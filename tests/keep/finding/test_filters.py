@@ -15,7 +15,7 @@ from satchel import NewEntry, Satchel
 from satchel.store.sqlite_transaction import SqliteTransaction
 
 if TYPE_CHECKING:
-    from conftest import ManualClock
+    pass
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ def test_every_filter_is_kept_to(story: Story, filters: dict[str, Any], keys: se
 
 
 @pytest.mark.parametrize("form", ["iso", "age", "milliseconds"])
-def test_since_takes_only_what_was_written_from_then_on(story: Story, clock: ManualClock, form: str) -> None:
+def test_since_takes_only_what_was_written_from_then_on(story: Story, form: str) -> None:
     moment = story.times["clock-skew"]
     since = {
         "iso": datetime.fromtimestamp(moment / 1_000, UTC).isoformat(),
-        "age": f"{(clock.now - moment) // MINUTE}m",
+        "age": f"{(story.clock.now - moment) // MINUTE}m",
         "milliseconds": moment,
     }[form]
     assert set(story.found("login logout", since=since)) == {"clock-skew", "logout"}

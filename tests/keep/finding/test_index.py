@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,6 +12,15 @@ from keep.finding.story import Story
 from satchel import Satchel
 from satchel.keep.index_checks import index_problems
 from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
+
+
+@pytest.fixture
+def story(satchel: Satchel, clock: ManualClock) -> Story:
+    """The story in a store of the test's own, to be damaged."""
+    return Story(satchel, clock)
 
 
 def untold(done: int, total: int) -> None:

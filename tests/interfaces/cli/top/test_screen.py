@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.text import Text
 
-from satchel import Satchel
+from conftest import opened_once
 from satchel.base.clock import DAY_MS
 from satchel.interfaces.cli.top.room import Looked, Room
 from satchel.interfaces.cli.top.rows import Ages, Row, Section, line_of, place_of, sections_of
@@ -23,16 +21,16 @@ MINUTE, HOUR = 60_000, 3_600_000
 SIZES = [(40, 10), (40, 24), (80, 24), (119, 8), (120, 24), (200, 60), (10, 4), (1, 1)]
 
 
-@pytest.fixture
-def looked(satchel: Satchel, open_in: Callable[..., Satchel], project: Path) -> Looked:
+@pytest.fixture(scope="module")
+def looked(request: pytest.FixtureRequest) -> Looked:
     """A room in which much has happened."""
-    for number in range(60):
-        satchel.messages.send(f"question {number} " + "and more " * 30, to="human", type="request", agent="dev")
-        satchel.decisions.set(f"key-{number}", "値" * 100, agent="dev")
-    satchel.files.claim(["src/"], agent="ann")
-    satchel.files.record("src/a.py", "modified", agent="ben")
-    looker = open_in(project, caller=COMMAND, agent="human", read_only=True)
-    return Room(looker, looker, "human").look()
+    with opened_once(request, caller=COMMAND, agent="human") as satchel:
+        for number in range(60):
+            satchel.messages.send(f"question {number} " + "and more " * 30, to="human", type="request", agent="dev")
+            satchel.decisions.set(f"key-{number}", "値" * 100, agent="dev")
+        satchel.files.claim(["src/"], agent="ann")
+        satchel.files.record("src/a.py", "modified", agent="ben")
+        return Room(satchel, satchel, "human").look()
 
 
 def plain(lines: list[Text]) -> list[str]:
