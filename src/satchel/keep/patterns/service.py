@@ -77,7 +77,8 @@ class Patterns(Service):
             ttl_days: how many days after its last report it is kept, 1 to 3,650; None keeps what was said before, at
                 first 90.
             task_id, loop_id: where it was met: when that loop succeeds (:class:`satchel.keep.loop_scope.LoopScope`),
-                what it did last is recorded as what fixed the error, unless the agent has said by then what did.
+                or the task after an attempt in vain, what was done last is recorded as what fixed the error, unless the
+                agent has said by then what did.
             run_id: the run it was met in; None takes the default, else ``main``.
             agent: who reports; None takes the default, which may be nobody.
 
