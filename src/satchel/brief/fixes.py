@@ -98,8 +98,8 @@ def learn(transaction: Transaction, writer: Writer, number: int, entry: Prepared
         more_unsaid = f" and {len(unsaid) - _MAX_TOLD} more" if len(unsaid) > _MAX_TOLD else ""
         listed = ", ".join(unsaid[:_MAX_TOLD])
         notes.append(
-            f"nothing says what fixed {listed}{more_unsaid}: where it is fixed, say how with report_outcome, by error "
-            "and solution"
+            f"nothing says what fixed {listed}{more_unsaid}: where it is fixed, say how with report_outcome, by its "
+            "id and solution"
         )
     return tuple(notes)
 
@@ -210,6 +210,5 @@ def _solve(
     if not is_new:
         return f"{name}: {'; '.join(notes)}"
     ref = f"{SOLUTION_LETTER}{solution}"
-    return (
-        f"{name}: {ref} is kept as what fixed it ({shortened(fix.text, 80)}); if not, report_outcome {ref} helped=false"
-    )
+    said = shortened(fix.text, 80)
+    return f"{name}: {ref} is kept as what fixed it ({said}); if not, report_outcome id={ref} helped=false"

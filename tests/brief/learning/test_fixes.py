@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from conftest import ManualClock
 
 
-UNSAID = "nothing says what fixed x1: where it is fixed, say how with report_outcome, by error and solution"
+UNSAID = "nothing says what fixed x1: where it is fixed, say how with report_outcome, by its id and solution"
 
 
 class TestWhatTheFixIs:
