@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 import pytest
 
 from satchel import Satchel
+from satchel.base import paging
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.base.paging import KeptPage
 from satchel.find import search
@@ -103,6 +104,17 @@ def test_an_empty_list_says_which_filters_hide_how_many(kept: Satchel) -> None:
     )
     for given, told in cases:
         assert kept.entries.read(**given).notes == (told.format(kept.entries.read(limit=0).total),)
+
+
+def test_many_are_counted_no_further_than_is_said_and_read_to_the_end(
+    satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paging, "COUNTED", 2)
+    for number in range(6):
+        satchel.entries.write("discovery", f"note {number}")
+    pages = [satchel.entries.read(limit=2, offset=offset) for offset in (0, 2, 4)]
+    assert [(page.total, page.next_offset) for page in pages] == [(3, 2), (5, 4), (6, None)]
+    assert satchel.entries.read(limit=0).total == 6
 
 
 def test_an_empty_list_that_no_filter_has_made_says_nothing(kept: Satchel) -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from satchel.base.paging import COUNTED
 from satchel.find.kind import Kind
 
 if TYPE_CHECKING:
@@ -88,7 +89,12 @@ def counted(number: int, noun: str) -> str:
 
 def shown_of(shown: int, total: int, noun: str) -> str:
     """Say how many of a list are shown, as in ``1 entry`` and ``20 of 27 entries``."""
-    return counted(total, noun) if shown == total else f"{shown:,} of {counted(total, noun)}"
+    return counted(total, noun) if shown == total else f"{shown:,} of {total_text(shown, total)} {plural(noun, total)}"
+
+
+def total_text(shown: int, total: int) -> str:
+    """Write how many there are of what is listed in part, as in ``2,000`` and ``more than 10,000``."""
+    return f"more than {COUNTED:,}" if shown and total > COUNTED else f"{total:,}"
 
 
 def plural(noun: str, number: int) -> str:

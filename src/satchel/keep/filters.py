@@ -81,7 +81,7 @@ def author(column: str, field: str = "author", said_as: str = "", seen: Seen | N
     Args:
         column: that holds the agent's number.
         said_as: what agents call the filter, where that is not ``field``.
-        seen: the condition on what such agents wrote again, where a kind counts that.
+        seen: SQL for the numbers of what such agents wrote again, where a kind counts that.
     """
 
     def apply(view: View, name: str) -> None:
@@ -91,7 +91,7 @@ def author(column: str, field: str = "author", said_as: str = "", seen: Seen | N
         numbers = find_authors(view.transaction, view.workplace, project, name, me=view.me)
         also = seen(view, "agent_id", numbers) if seen is not None and numbers else ""
         if also:
-            view.where(f"({column} IN {set_of(numbers)} OR {also})")
+            view.where_or_seen(also, f"{column} IN {set_of(numbers)}")
         elif len(numbers) == 1:
             view.where(f"{column} = {{}}", numbers[0], agent_id=numbers[0])
         elif numbers:

@@ -11,7 +11,7 @@ from satchel.find.kind import Kind
 from satchel.keep import names
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Transaction, of_these
 
 Item = TypeVar("Item")
 
@@ -148,9 +148,11 @@ class View:
     Attributes:
         project_id: None where nothing was written for the project yet.
         seq: the project's change counter.
+        alias: of the kind's table.
         base: the condition that finds the list's items, which a filter may replace by a narrower one.
         conditions: further ones over the kind's own table.
-        unsearchable: those of them that the search documents cannot tell.
+        seen: conditions that an item meets, or that it was seen again with, as SQL for the numbers of such items.
+        unsearchable: those of them all that the search documents cannot tell.
         scope: what they can, as arguments of :class:`satchel.find.search.Scope`.
         values: the parameters of all conditions.
         notes: what the reader should know.
@@ -167,8 +169,10 @@ class View:
     asked: Asked
     project_id: int | None
     seq: int
+    alias: str
     base: str
     conditions: list[str] = field(default_factory=list)
+    seen: list[tuple[str, str]] = field(default_factory=list)
     unsearchable: list[str] = field(default_factory=list)
     scope: dict[str, Any] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
@@ -187,13 +191,27 @@ class View:
             condition: SQL with ``{}`` for each value.
             scope: how a search's scope says the same.
         """
-        bound = [f"v{len(self.values) + place}" for place in range(len(values))]
-        self.values |= dict(zip(bound, values, strict=True))
-        text = condition.format(*(f":{name}" for name in bound)) if bound else condition
+        text = self._bound(condition, values)
         self.conditions.append(text)
         self.scope |= scope
         if not scope:
             self.unsearchable.append(text)
+
+    def where_or_seen(self, numbers: str, condition: str, *values: object) -> None:
+        """Add a condition that some items pass without meeting it.
+
+        Args:
+            numbers: SQL for the numbers of these.
+            condition: SQL with ``{}`` for each value.
+        """
+        text = self._bound(condition, values)
+        self.seen.append((text, numbers))
+        self.unsearchable.append(self._either(text, numbers))
+
+    def _bound(self, condition: str, values: Sequence[object]) -> str:
+        names = [f"v{len(self.values) + place}" for place in range(len(values))]
+        self.values |= dict(zip(names, values, strict=True))
+        return condition.format(*(f":{name}" for name in names)) if names else condition
 
     def number(self, table: str, what: str, name: str) -> int | None:
         """Return the number of a name; where nothing has it, nothing matches, and a note names the nearest."""
@@ -220,9 +238,18 @@ class View:
             self.notes.append(names.unknown_note(what, name, known_names))
 
     @property
-    def all_conditions(self) -> str:
-        """Every condition, as SQL."""
-        return " AND ".join((self.base, *self.conditions))
+    def arms(self) -> tuple[str, ...]:
+        """The conditions, as SQL, of which each item that is listed meets one: each has an index of its own."""
+        plain = [text for text, _ in self.seen]
+        own = " AND ".join((self.base, *self.conditions, *plain))
+        if not plain:
+            return (own,)
+        either = [self._either(text, numbers) for text, numbers in self.seen]
+        others = " AND ".join((self.base, *self.conditions, *either, f"({' AND '.join(plain)}) IS NOT TRUE"))
+        return own, of_these(others, self.alias, f"({' UNION '.join(numbers for _, numbers in self.seen)})")
+
+    def _either(self, condition: str, numbers: str) -> str:
+        return f"({condition} OR {self.alias}.id IN ({numbers}))"
 
 
 def hidden_note(filters: Mapping[str, object], total: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
@@ -26,6 +27,19 @@ def set_of(values: Iterable[int | bytes]) -> str:
     """
     texts = (str(one) if isinstance(one, int) else f"x'{one.hex()}'" for one in values)
     return f"({LIST_MARK}{', '.join(texts)})"
+
+
+def of_these(condition: str, alias: str, numbers: str) -> str:
+    """Return a condition on those of some items that meet another, so that SQLite looks them up by their numbers.
+
+    Args:
+        condition: as SQL; it may ask for ``:project`` and ``:run``, whose indexes are not used: with 100,000 records
+            in one of them that takes 5 ms.
+        alias: of the table.
+        numbers: what stands behind IN.
+    """
+    unindexed = re.sub(rf"\b{alias}\.(project_id = :project|run_id = :run)", rf"+{alias}.\1", condition)
+    return f"{unindexed} AND {alias}.id IN {numbers}"
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.base.errors import Interrupted
-from satchel.brief.briefing import answering, collecting, packages, rules, run
+from satchel.brief.briefing import answering, collecting, packages, rules, run, sources
 from satchel.brief.briefing.answering import Relevance
 from satchel.brief.briefing.sources import Asked, Source
 from satchel.find.query import Query
@@ -213,6 +213,15 @@ class TestAnItemThatCannotBeRead:
             "whether the loop is stuck is not known: one of its scratchpads is no text in UTF-8",
             "e1 could not be read: it is no text in UTF-8",
         )
+
+
+def test_what_is_left_out_is_counted_no_further_than_is_said(filled: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, least in (("COUNTED", 1), ("MAX_CANDIDATES", 1)):
+        monkeypatch.setattr(sources, name, least)
+    for number in range(6):
+        filled.entries.write("discovery", f"note {number}")
+    left = filled.brief(budget=0, dry_run=True).left_out
+    assert [one.count for one in left if one.kind == "entries"] == [3]
 
 
 class TestAQuery:

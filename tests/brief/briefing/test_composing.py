@@ -132,6 +132,8 @@ class TestWhatIsLeftOut:
             (2, 0, "2 entries (t)"),
             (3, 1, "3 entries, 1 critical (t)"),
             (1, 1, "1 critical entry (t)"),
+            (1_000, 0, "1000 entries (t)"),
+            (1_001, 0, "more than 1,000 entries (t)"),
         ],
     )
     def test_is_said_in_the_singular_and_plural(self, count: int, critical: int, said: str) -> None:

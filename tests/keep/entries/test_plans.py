@@ -1,7 +1,8 @@
-"""How SQLite runs the statements of a page: a page in order comes from an index, and nothing is sorted for it."""
+"""How SQLite runs statements: a page in order comes from an index, unsorted, and a write walks over no notes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def plans(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[list[str]]]:
-    """Read a page, and return the plan of each of its statements on the table of entries, the page's own last."""
+    """Read a page, or act, and return the plan of each statement on the table of entries, the page's own last."""
     satchel.runs.start("r1")
     satchel.entries.write_many(
         [
@@ -37,15 +38,15 @@ def plans(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> Callable[..., li
         original: Callable[..., Any] = getattr(SqliteTransaction, name)
 
         def run(transaction: SqliteTransaction, sql: str, parameters: Parameters | None = None) -> Any:
-            if "FROM context " in sql:
+            if "FROM context " in " ".join(sql.split()):
                 statements.append((sql, parameters))
             return original(transaction, sql, parameters)
 
         monkeypatch.setattr(SqliteTransaction, name, run)
 
-    def read(**options: Any) -> list[list[str]]:
+    def read(act: Callable[..., object] = satchel.entries.read, **options: Any) -> list[list[str]]:
         statements.clear()
-        satchel.entries.read(**options)
+        act(**options)
         return [explain(sql, parameters) for sql, parameters in list(statements)]
 
     def explain(sql: str, parameters: Parameters | None) -> list[str]:
@@ -159,3 +160,15 @@ def test_all_entries_are_counted_in_an_index_alone(
 ) -> None:
     *_, counted, _ = plans(**run)
     assert any(f"USING COVERING INDEX {index}" in step for step in counted), counted
+
+
+def test_a_write_reads_other_notes_by_what_they_say_and_by_their_numbers(
+    plans: Callable[..., list[list[str]]], satchel: Satchel
+) -> None:
+    looked = plans(satchel.entries.write, type="discovery", content="The gateway drops idle connections")
+    steps = [step for plan in looked for step in plan if re.match(r"(SEARCH|SCAN) c(ontext)?\b", step)]
+    assert sorted(steps) == [
+        "SEARCH c USING INTEGER PRIMARY KEY (rowid=?)",
+        "SEARCH context USING INDEX context_said (project_id=? AND said=?)",
+        "SEARCH context USING INTEGER PRIMARY KEY (rowid>?)",
+    ]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from satchel import NewEntry, Satchel
 from satchel.keep.entries.records import LEAST_CHARS
@@ -150,3 +155,55 @@ def test_forgetting_it_forgets_who_saw_it(seen: Satchel) -> None:
     with seen.workplace.engine.read() as transaction:
         assert transaction.all("SELECT * FROM sightings") == []
     assert seen.entries.write("discovery", NOTE).seen is None
+
+
+_WRITES = st.lists(
+    st.tuples(*(st.sampled_from(some) for some in (range(4), ("T1", "T2", None), ("ann", "ben"), ("main", "r2")))),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    writes=_WRITES,
+    task=st.sampled_from(["T1", "T2", None]),
+    author=st.sampled_from(["ann", "ben", None]),
+    run=st.sampled_from(["main", "r2", "*"]),
+    order=st.sampled_from(["asc", "desc"]),
+    limit=st.integers(1, 5),
+)
+def test_pages_hold_each_note_once_that_each_filter_finds_by_one_of_its_writers(
+    open_in: Callable[..., Satchel],
+    project: Path,
+    writes: list[tuple[int, str | None, str, str]],
+    task: str | None,
+    author: str | None,
+    run: str,
+    order: str,
+    limit: int,
+) -> None:
+    with open_in(project, project=uuid4().hex) as satchel:
+        satchel.runs.start("r2")
+        by_note: dict[int, list[tuple[str | None, str, str]]] = {}
+        for text, of_task, agent, of_run in writes:
+            satchel.entries.write("discovery", f"note {text} of few", task_id=of_task, agent=agent, run_id=of_run)
+            by_note.setdefault(text, []).append((of_task, agent, of_run))
+        passing = [
+            f"note {text} of few"
+            for text, written in by_note.items()
+            if all(
+                asked in (None, "*") or any(names[place] == asked for names in written)
+                for place, asked in enumerate((task, author, run))
+            )
+        ]
+        if order == "desc":
+            passing.reverse()
+        listed: list[str] = []
+        for offset in range(0, len(passing) + 1, limit):
+            page = satchel.entries.read(
+                task_id=task, author=author, run_id=run, order=order, limit=limit, offset=offset
+            )
+            assert page.total == len(passing)
+            listed += [entry.content for entry in page.entries]
+        assert listed == passing

@@ -12,7 +12,7 @@ from satchel.brief.attempts import Standing
 from satchel.brief.briefing.collecting import Collected
 from satchel.brief.briefing.merging import newest_of_series, without_twins
 from satchel.brief.briefing.page import Page, Shown, fill, ranked
-from satchel.brief.briefing.records import Candidate, LeftOut
+from satchel.brief.briefing.records import Candidate, LeftOut, count_text
 from satchel.brief.briefing.run import UNNAMED
 from satchel.brief.briefing.sources import Gathered
 from satchel.brief.briefing.zones import EMERGENCY, Zone
@@ -256,7 +256,7 @@ def _said(left: Sequence[LeftOut]) -> tuple[str, ...]:
     ordered = sorted(left, key=lambda one: not one.critical)
     critical = [one for one in ordered if one.critical]
     others = sum(one.count - one.critical for one in left)
-    more = [f"{others} more (search)"] if others else []
+    more = [f"{count_text(others)} more (search)"] if others else []
     urgent = [str(replace(one, count=one.critical)) for one in critical]
     return tuple(
         f"left out: {said}"

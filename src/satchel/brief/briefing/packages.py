@@ -67,6 +67,7 @@ def packages(asked: Asked) -> Source:
             ("c.updated_at DESC, c.id DESC", f"{ANY_PRIORITY} AND {_IS_STALE}{each}"),
         ),
         priority=_PACKAGE_PRIORITY,
+        may_be_critical=True,
         load=loading(
             Kind.PACKAGE,
             f"c.type, {_PACKAGE_PRIORITY}, c.summary, c.content_path, c.task_id, r.run_id, a.name, c.updated_at, "
@@ -137,7 +138,6 @@ def error_patterns(asked: Asked) -> Source:
             (_LAST_SEEN, _IS_SOLVED),
         ),
         priority=_PATTERN_PRIORITY,
-        may_be_critical=False,
         load=_load_patterns,
         tokens=24,
     )
@@ -190,7 +190,6 @@ def strategies(_asked: Asked) -> Source:
         where="c.project_id = :project AND c.superseded_by IS NULL AND c.helped - c.not_helped >= 0",
         orders=(("c.helped - c.not_helped DESC, c.last_seen DESC, c.id DESC", ""),),
         priority=str(MEDIUM),
-        may_be_critical=False,
         load=loading(
             Kind.STRATEGY,
             "c.topic, c.insight, c.lang, c.framework, c.helped, c.not_helped, a.name, c.last_seen",
@@ -236,6 +235,7 @@ def messages(asked: Asked) -> Source:
         narrowed=f"{ALIVE} AND {UNREAD}".replace("m.", "c."),
         orders=tuple(("c.priority DESC, c.created_at DESC, c.id DESC", arm) for arm in arms),
         priority="c.priority",
+        may_be_critical=True,
         load=loading(
             Kind.MESSAGE,
             "c.type, c.priority, c.message, c.payload IS NOT NULL, a.name, c.to_agent_id, c.created_at",

@@ -40,13 +40,17 @@ class Briefed:
     citation: Citation | None = None
 
 
+COUNTED = 1_000
+"""What is left out of a briefing is counted so far."""
+
+
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """How much of one kind a briefing does not show although it is new to the agent.
 
     Attributes:
         kind: in the plural, as in ``error patterns``.
-        count: how many, counted over everything that was eligible.
+        count: how many of everything that was eligible; above :data:`COUNTED` only that there are more.
         critical: how many of them are critical.
         tool: what to ask for them with.
     """
@@ -63,13 +67,18 @@ class LeftOut:
         if self.count == 1:
             noun = f"{noun[:-3]}y" if noun.endswith("ies") else noun[:-1]
         if not self.critical:
-            return f"{self.count} {noun}"
+            return f"{count_text(self.count)} {noun}"
         if self.critical == self.count:
             return f"{self.count} critical {noun}"
-        return f"{self.count} {noun}, {self.critical} critical"
+        return f"{count_text(self.count)} {noun}, {self.critical} critical"
 
     def __str__(self) -> str:
         return f"{self.counted} ({self.tool})"
+
+
+def count_text(count: int) -> str:
+    """Write how many things were counted, as in ``20`` and ``more than 1,000``."""
+    return str(count) if count <= COUNTED else f"more than {COUNTED:,}"
 
 
 @dataclass(frozen=True, slots=True)

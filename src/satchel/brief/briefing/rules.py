@@ -26,6 +26,7 @@ def constraints(_asked: Asked) -> Source:
         reminds=True,
         orders=(("c.priority DESC, c.created_at DESC, c.id DESC", ""),),
         priority="c.priority",
+        may_be_critical=True,
         load=loading(
             Kind.CONSTRAINT,
             "c.priority, c.text, g.name, a.name, c.created_at",

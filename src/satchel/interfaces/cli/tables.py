@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from satchel.interfaces.text_parts import total_text
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
@@ -157,4 +159,4 @@ def local_day(milliseconds: int) -> str:
 def rest_text(shown: int, total: int, what: str, next_offset: int | None) -> str:
     """Say how much of a list was shown, and how to see more."""
     rest = f"; --offset {next_offset} shows more" if next_offset is not None else ""
-    return f"{shown} of {total} {what}{rest}"
+    return f"{shown} of {total_text(shown, total)} {what}{rest}"

@@ -62,14 +62,13 @@ def _begin(view: View) -> None:
     if seen:
         view.base = "c.project_id = :project"
         del view.scope["run_id"]
-        view.where(f"(c.run_id = :run OR {seen})")
-        return
+        view.where_or_seen(seen, "c.run_id = :run")
     run, filters_given = view.values.get("run"), view.asked.chosen.keys() & {"types", "task_id", "loop_id", "file"}
     if run is None or view.asked.after_seq is not None:
         return
     if not filters_given or (filters_given == {"types"} and _is_small(view)):
         # a plus keeps a column from being looked up in an index
-        view.base = "+c.project_id = :project AND c.run_id = :run"
+        view.base = f"+{view.base}"
 
 
 def _is_small(view: View) -> bool:
@@ -94,12 +93,12 @@ def _sink(view: View) -> Callable[[Sequence[int]], Collection[int]]:
 
 
 def _seen_by(view: View, column: str, values: Sequence[object]) -> str:
-    """Return the condition on entries that were seen with one of some values, or nothing where none was."""
+    """Return SQL for the numbers of entries that were seen with one of some values, or nothing where none was."""
     if view.project_id is None:
         return ""
     numbers, given = seen_with(view.transaction, view.project_id, column, values)
     view.values |= given
-    return f"c.id IN ({numbers})" if numbers else ""
+    return numbers
 
 
 def _or_seen(plain: Filter) -> Filter:
@@ -108,7 +107,7 @@ def _or_seen(plain: Filter) -> Filter:
     def apply(view: View, value: object) -> None:
         seen = _seen_by(view, plain.name, [value])
         if seen:
-            view.where(f"(c.{plain.name} = {{}} OR {seen})", value)
+            view.where_or_seen(seen, f"c.{plain.name} = {{}}", value)
         elif plain.apply is not None:
             plain.apply(view, value)
 

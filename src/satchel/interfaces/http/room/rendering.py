@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from satchel.interfaces.http.failing import not_found
 from satchel.interfaces.http.room import formatting
+from satchel.interfaces.text_parts import total_text
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -95,7 +96,12 @@ def _environment() -> Environment:
         "brief": formatting.brief,
         "marked": formatting.marked,
     }
-    environment.globals |= {"asset": _asset, "SHORT": formatting.SHORT, **formatting.MOST_OF_SECTIONS}
+    environment.globals |= {
+        "asset": _asset,
+        "total_text": total_text,
+        "SHORT": formatting.SHORT,
+        **formatting.MOST_OF_SECTIONS,
+    }
     return environment
 
 
