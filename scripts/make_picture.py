@@ -125,7 +125,7 @@ def _acts(builder: ToolClient, reviewer: ToolClient, project: Path, start: Calla
     done = _add_up(project, "sold.csv")
     if done.returncode:
         raise RuntimeError(done.stderr)
-    yield _act(builder, f"says what fixed it: {_FIX}", "report_outcome", {"error": "x1", "solution": _FIX})
+    yield _act(builder, f"says what fixed it: {_FIX}", "report_outcome", {"id": "x1", "solution": _FIX})
     rule = {"text": _RULE, "priority": "high"}
     yield _act(builder, f"adds a rule: {_RULE}", "add_constraint", rule)
     note = {"type": "discovery", "content": _NOTE, "file": f"{FILE}:3"}

@@ -23,7 +23,6 @@ from satchel.interfaces.operations.declaration import Operation
 ONLY_AS_TOOLS: dict[tuple[str, str], str] = {
     ("consult", "*"): "the command reads settings and paths from where it is called, and prints as it goes",
     ("report_error", "stack"): "the command is given the file that holds it",
-    ("report_outcome", "*"): "the command takes in one argument what is a solution or an error for the tool",
 }
 """By tool and parameter, or ``*`` for all, why a case is not asked of the command: it takes another shape by design."""
 

@@ -286,7 +286,7 @@ _WRITES: tuple[tuple[str, dict[str, object]], ...] = (
     ("add_constraint", {"category": "security", "text": "Keep the keys out of the log"}),
     ("retract", {"id": "c1", "reason": "it is done elsewhere"}),
     ("report_error", {"error_type": "ValueError", "message": "3 is no port", "solution": "Parse it first"}),
-    ("report_outcome", {"solution": "y1", "helped": True}),
+    ("report_outcome", {"id": "y1", "helped": True}),
     ("save_package", {"type": "research", "summary": "Ports", "content": "All of them", "task_id": "t"}),
     ("save_strategy", {"topic": "ports", "insight": "Parse them first"}),
     ("send_message", {"to": "b", "type": "info", "message": "hello"}),

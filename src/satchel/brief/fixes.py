@@ -10,8 +10,12 @@ The errors of the loop are those that were reported in it, and its entries of ty
 :data:`satchel.brief.loop_history.RECENT_DAYS` days. What fixed them is what the scratchpad lists as ``attempted`` and
 no scratchpad of the loop before it does; else what it says in a field of its own (fix, solution, resolution, summary).
 For a verdict it is the newest scratchpad's, for the errors met before that was written. Where nothing says it, nothing
-is guessed; nor where no loop and no task is named, no scratchpad before says that something was tried in vain, and no
-hooks see which commands succeed: in a trial a scratchpad about something else became the fix of a reported error.
+is guessed.
+
+A success is evidence for every error of the loop that both name; where only a task is named, after an attempt in vain,
+since a task has several steps. Any success is for an error that its scratchpad names, by id or type. Of a command that
+hooks saw fail, that the same command succeeds is evidence for what the last scratchpad in between says. Else the agent
+is asked: in a trial a scratchpad about something else became the fix of a reported error.
 """
 
 from __future__ import annotations
@@ -33,7 +37,6 @@ from satchel.keep.patterns import loops, meeting, preparing
 from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.loops import Waiting
 from satchel.keep.patterns.records import SOLUTION_LETTER
-from satchel.keep.sessions.joining import has_host_id
 from satchel.keep.texts import Storable, storable
 from satchel.store.transaction import Transaction
 
@@ -49,6 +52,7 @@ _TYPED = re.compile(
     r"|Error|Exception|panic|[A-Z]{1,6}\d{3,6})\]?: +(?P<message>\S.*)"
 )
 _MAX_FIRST_LINE = 2_000
+_ANY_ERROR = frozenset({"error", "exception", "panic"})
 
 
 def learn(transaction: Transaction, writer: Writer, number: int, entry: Prepared, max_bytes: int) -> tuple[str, ...]:
@@ -77,12 +81,13 @@ def learn(transaction: Transaction, writer: Writer, number: int, entry: Prepared
         return ()
     past = loop_history.load(transaction, loop, writer.now, (ERROR, SCRATCHPAD, REVIEW_VERDICT), number)
     fix = None if attempt is None else _fix(attempt, [one for one in past.attempts if one.number < attempt.number])
-    is_tied = loop.loop_id or loop.task_id or past.recent or has_host_id(transaction, loop.session)
+    is_of_place = loop.loop_id is not None or (loop.task_id is not None and past.recent > 0)
     notes: list[str] = []
     unsaid: list[str] = []
     for error in _met(transaction, loop, past, writer.now, max_bytes):
         # what an attempt before a verdict did cannot have fixed what was met after it
-        if is_tied and fix is not None and attempt is not None and error.met_at <= attempt.created_at:
+        is_before = attempt is not None and error.met_at <= attempt.created_at
+        if fix is not None and attempt is not None and is_before and (is_of_place or _names(attempt, error)):
             notes.append(_solve(transaction, loop, error, fix, attempt.place.author, writer.now))
         else:
             unsaid.append(Kind.ERROR_PATTERN.ref(error.pattern))
@@ -93,8 +98,8 @@ def learn(transaction: Transaction, writer: Writer, number: int, entry: Prepared
         more_unsaid = f" and {len(unsaid) - _MAX_TOLD} more" if len(unsaid) > _MAX_TOLD else ""
         listed = ", ".join(unsaid[:_MAX_TOLD])
         notes.append(
-            f"nothing says what fixed {listed}{more_unsaid}: where it is fixed, say how with report_outcome, by error "
-            "and solution"
+            f"nothing says what fixed {listed}{more_unsaid}: where it is fixed, say how with report_outcome, by its "
+            "id and solution"
         )
     return tuple(notes)
 
@@ -149,6 +154,14 @@ def _fix(attempt: Attempt, earlier: Sequence[Attempt]) -> Storable | None:
     return None if text is None else storable(text)
 
 
+def _names(attempt: Attempt, error: Waiting) -> bool:
+    """Whether what an attempt says names an error, by its id or by a type that is no word for all errors."""
+    names = [Kind.ERROR_PATTERN.ref(error.pattern)]
+    names += [] if error.error_type.casefold() in _ANY_ERROR else [error.error_type]
+    said = "\n".join((*attempt.pad.attempted, attempt.told or ""))
+    return re.search(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", said) is not None
+
+
 def _met(transaction: Transaction, loop: LoopScope, past: History, now: int, max_bytes: int) -> list[Waiting]:
     """Return the errors that the loop has met and not solved yet, since it succeeded last and lately.
 
@@ -197,6 +210,5 @@ def _solve(
     if not is_new:
         return f"{name}: {'; '.join(notes)}"
     ref = f"{SOLUTION_LETTER}{solution}"
-    return (
-        f"{name}: {ref} is kept as what fixed it ({shortened(fix.text, 80)}); if not, report_outcome {ref} helped=false"
-    )
+    said = shortened(fix.text, 80)
+    return f"{name}: {ref} is kept as what fixed it ({said}); if not, report_outcome id={ref} helped=false"

@@ -82,7 +82,7 @@ def test_nothing_crosses_agents_but_in_a_shared_loop_and_task(history: list[Step
                 waiting.append((error, now, step.place))
                 continue
             succeeds = step.what == 6
-            said = f"fix{number}" if succeeds else APPROACHES[step.what - 2]
+            said = f"fix{number} of {' and '.join(ERRORS)}" if succeeds else APPROACHES[step.what - 2]
             content = {"iteration": number, "attempted": [said], "test_status": "passing" if succeeds else "failing"}
             entry = satchel.entries.write("scratchpad", content, task_id=task, loop_id=loop, agent=agent)
             mine = [one for one in written if belong_together(step.place, one[2].place)]
@@ -91,7 +91,7 @@ def test_nothing_crosses_agents_but_in_a_shared_loop_and_task(history: list[Step
                 since = max(since, now - DAYS * MINUTE)
                 fixed = [one for one in waiting if one[1] > since and belong_together(step.place, one[2])]
                 told = {error for error, _, _ in fixed}
-                assert {error for error in ERRORS if error in " ".join(entry.notes)} == told
+                assert {error for error in ERRORS if f" {error}: " in " ".join(entry.notes)} == told
                 for error in told:
                     fixes[error].add(said)
                 waiting = [one for one in waiting if not (one[0] in told and belong_together(step.place, one[2]))]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from conftest import ManualClock
 
 
-UNSAID = "nothing says what fixed x1: where it is fixed, say how with report_outcome, by error and solution"
+UNSAID = "nothing says what fixed x1: where it is fixed, say how with report_outcome, by its id and solution"
 
 
 class TestWhatTheFixIs:
@@ -107,9 +107,38 @@ class TestWithoutALoop:
         assert satchel.entries.write("scratchpad", done, agent="dev").notes == (UNSAID,)
         assert solutions(satchel) == []
 
-    def test_what_succeeds_after_an_attempt_in_vain_is_one(self, satchel: Satchel) -> None:
+    def test_nor_is_one_after_an_attempt_in_vain(self, satchel: Satchel) -> None:
         satchel.patterns.report(*ERROR, agent="dev")
-        for number, done, attempt in ((1, False, "add a check"), (2, True, "call it by name")):
+        for number, done, attempt in ((1, False, "write a page"), (2, True, "write another page")):
             pad_of_it = {"iteration": number, "done": done, "attempted": [attempt]}
             satchel.entries.write("scratchpad", pad_of_it, agent="dev")
-        assert solutions(satchel) == ["call it by name"]
+        assert solutions(satchel) == []
+
+    @pytest.mark.parametrize(
+        ("said", "is_named"),
+        [
+            ("x1: call it by name", True),
+            ("against the TypeError call it by name", True),
+            ("x10: call it by name", False),
+            ("MyTypeErrors: call it by name", False),
+        ],
+    )
+    def test_it_is_where_the_scratchpad_names_the_error(self, satchel: Satchel, said: str, is_named: bool) -> None:
+        satchel.patterns.report(*ERROR, agent="dev")
+        satchel.entries.write("scratchpad", {"iteration": 1, "done": True, "attempted": [said]}, agent="dev")
+        assert solutions(satchel) == ([said] if is_named else [])
+
+    def test_a_word_for_all_errors_names_none(self, satchel: Satchel) -> None:
+        satchel.patterns.report("Error", "gone", agent="dev")
+        done = {"iteration": 1, "done": True, "attempted": ["Error pages have a title"]}
+        satchel.entries.write("scratchpad", done, agent="dev")
+        assert solutions(satchel) == []
+
+
+def test_in_a_task_alone_a_success_is_one_after_an_attempt_in_vain(satchel: Satchel) -> None:
+    for task in ("T", "U"):
+        satchel.patterns.report(*(ERROR if task == "T" else OTHER), task_id=task)
+    pad(satchel, 1, "add a check", loop=None, task="T", test_status="failing")
+    for task in ("T", "U"):
+        pad(satchel, 2, "call it by name", loop=None, task=task, done=True)
+    assert (solutions(satchel), solutions(satchel, "x2")) == (["call it by name"], [])

@@ -20,8 +20,8 @@ class TestWhichErrors:
         entry = pad(dev, 1, "call it by name", test_status="passing")
         assert [solutions(dev, ref) for ref in ("x1", "x2", "x3")] == [["call it by name"], ["call it by name"], []]
         assert entry.notes == (
-            "x1 TypeError: y1 is kept as what fixed it (call it by name); if not, report_outcome y1 helped=false",
-            "x2 KeyError: y2 is kept as what fixed it (call it by name); if not, report_outcome y2 helped=false",
+            "x1 TypeError: y1 is kept as what fixed it (call it by name); if not, report_outcome id=y1 helped=false",
+            "x2 KeyError: y2 is kept as what fixed it (call it by name); if not, report_outcome id=y2 helped=false",
         )
 
     def test_the_solution_begins_tentative_and_can_be_taken_back(self, dev: Satchel) -> None:

@@ -62,6 +62,7 @@ def test_a_scratchpad_without_a_loop_id_still_warns(satchel: Satchel, task: str 
 
 def test_report_error_with_a_task_but_no_loop_is_accepted_and_learned_from(satchel: Satchel) -> None:
     assert satchel.patterns.report(*ERROR, task_id="T", agent="ann").notes == ()
+    fail(satchel, "ann", task="T")
     assert succeed(satchel, "ben", task="T") == ()
     assert len(succeed(satchel, "ann", task="T")) == 1
     assert solutions(satchel) == ["call it by name"]

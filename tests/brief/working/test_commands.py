@@ -144,12 +144,25 @@ class TestLearning:
     ) -> None:
         fail(work)
         fail(work, "make docs", OTHER)
+        said = "installed PyYAML against the ModuleNotFoundError and the KeyError"
         work.command_succeeded(HERE, "pytest")
-        inside.entries.write("scratchpad", {"iteration": 1, "done": True, "attempted": ["installed PyYAML"]})
+        inside.entries.write("scratchpad", {"iteration": 1, "done": True, "attempted": [said]})
         assert {one.error_type: [fix.text for fix in one.solutions] for one in satchel.patterns.find().items} == {
-            "ModuleNotFoundError": ["installed PyYAML"],
+            "ModuleNotFoundError": [said],
             "KeyError": [],
         }
+
+    @pytest.mark.parametrize("is_seen", [True, False])
+    def test_a_success_about_something_else_is_no_fix(
+        self, work: Working, satchel: Satchel, inside: Satchel, is_seen: bool
+    ) -> None:
+        if is_seen:
+            fail(work)
+            work.command_succeeded(HERE, "pytest")
+        else:
+            inside.patterns.report("KeyError", "'token'")
+        inside.entries.write("scratchpad", {"iteration": 1, "done": True, "attempted": ["wrote another page"]})
+        assert [one.solutions for one in satchel.patterns.find().items] == [()]
 
 
 class TestShowing:

@@ -94,7 +94,7 @@ def read_reported(text: str) -> Reported:
     head = HEAD.fullmatch(first)
     assert head is not None, first
     recorded = read_recorded(lines.pop(0)) if lines[0].startswith("recorded ") else None
-    if lines[0].startswith("no solution is known yet; report_outcome with error=x"):
+    if lines[0].startswith("no solution is known yet; report_outcome with id=x"):
         lines[0] = "0 solutions, best first (known from 7; each agent it helps adds 1)"
     read = read_list("\n".join(lines), FORMAT)
     number, last = int(head["id"]), read_when(head["last"], "2026")
@@ -191,7 +191,7 @@ def test_no_solution_can_pass_for_a_line_of_ours(reported: Reported) -> None:
 def test_a_new_error_says_so_and_that_nothing_is_known() -> None:
     assert reported_text(met(occurrences=1, lang="typescript")).split("\n") == [
         "x4 TS2307 lang:typescript, new, kept 90 days after its last report (01-01 00:00 UTC)",
-        "no solution is known yet; report_outcome with error=x4 records what fixes it",
+        "no solution is known yet; report_outcome with id=x4 and solution records what does",
     ]
 
 

@@ -102,9 +102,9 @@ WRITING: dict[str, Calls] = {
         },
     ],
     "report_outcome": [
-        {"solution": "y1", "agent": "planner"},
-        {"solution": "s1", "helped": False, "agent": "planner"},
-        {"error": "x2", "solution": "Read the token with get().", "agent": "planner"},
+        {"id": "y1", "agent": "planner"},
+        {"id": "s1", "helped": False, "agent": "planner"},
+        {"id": "x2", "solution": "Read the token with get().", "agent": "planner"},
     ],
     "save_package": [
         {"type": "handoff", "summary": "The new token store", "content": "See src/store.py", "agent": "planner"},

@@ -36,7 +36,7 @@ CALLS: tuple[tuple[str, dict[str, object]], ...] = (
     ("add_constraint", {"text": "Never log a token", "category": "security"}),
     ("get_constraints", {}),
     ("report_error", {"error_type": "TimeoutError", "message": "the session expired"}),
-    ("report_outcome", {"error": "x1", "solution": "renew it"}),
+    ("report_outcome", {"id": "x1", "solution": "renew it"}),
     ("report_error", {"error_type": "TimeoutError", "message": "the session expired"}),
     ("claim_files", {"paths": ["src/auth.py", "issue:311"], "reason": "expiry"}),
     ("claim_files", {"paths": ["src/auth.py"], "agent": "ann"}),

@@ -27,7 +27,7 @@ GIVEN: dict[str, list[dict[str, Any]]] = {
     "add_constraint": [{"text": "x"}],
     "retract": [{"id": "c1"}],
     "report_error": [{"error_type": "E", "message": "m"}],
-    "report_outcome": [{"solution": "s1", "helped": True}, {"solution": "x", "error": "p1"}],
+    "report_outcome": [{"id": "s1", "helped": True}, {"solution": "x", "id": "p1"}],
     "save_package": [{"summary": "x", "content": "y"}, {"summary": "x", "path": "a.md"}, {"package": "k1"}],
     "get_packages": [{}, {"packages": ["k1"]}],
     "save_strategy": [{"topic": "a", "insight": "b"}],

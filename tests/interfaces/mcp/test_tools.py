@@ -282,7 +282,7 @@ ANSWERING: list[tuple[str, dict[str, Any]]] = [
     ("confirm", {"id": "c1"}),
     ("get_briefing", {}),
     ("report_error", {"error_type": "KeyError", "message": "x"}),
-    ("report_outcome", {"solution": "y1"}),
+    ("report_outcome", {"id": "y1"}),
     ("get_items", {"ids": ["c1"]}),
     ("save_package", {"summary": "x", "content": "x"}),
     ("save_strategy", {"topic": "t", "insight": "x"}),

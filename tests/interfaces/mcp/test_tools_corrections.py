@@ -83,7 +83,7 @@ def test_the_format_is_chosen(world: Callable[[], Asker], tool: str, arguments: 
         ("retract", {"id": "y1"}, "y1 is a solution, which is not retracted"),
         ("retract", {}, "retract argument 'id' is missing"),
         ("retract", {"id": "e1", "reason": " "}, "reason is empty"),
-        ("confirm", {"id": "s1", "agent": "ben"}, "report_outcome with solution=s1"),
+        ("confirm", {"id": "s1", "agent": "ben"}, "report_outcome with id=s1"),
         ("confirm", {"id": "e1"}, "confirming needs an agent"),
     ],
 )

@@ -44,13 +44,13 @@ CASES = [
     reported("task_id", "{{task}}", field("error"), "invalid_input"),
     reported("loop_id", "{{loop}}", field("error"), "invalid_input"),
     reported("run_id", "r9", field("error"), "not_found"),
-    Case("report_outcome", "solution", {"solution": "y1"}, field("confidence"), 6),
-    Case("report_outcome", "helped", {"solution": "y1", "helped": False}, field("confidence"), 3),
-    Case("report_outcome", "error", {"solution": "delete the cache", "error": "x1"}, field("text"), "delete the cache"),
+    Case("report_outcome", "id", {"id": "y1"}, field("confidence"), 6),
+    Case("report_outcome", "helped", {"id": "y1", "helped": False}, field("confidence"), 3),
+    Case("report_outcome", "solution", {"id": "x1", "solution": "delete the cache"}, field("text"), "delete the cache"),
     Case(
         "report_outcome",
         "agent",
-        {"solution": "delete the cache", "error": "x1", "agent": "ben"},
+        {"id": "x1", "solution": "delete the cache", "agent": "ben"},
         field("agent"),
         "ben",
     ),
@@ -66,7 +66,7 @@ def world(new_asker: Callable[[], Asker]) -> Callable[[], Asker]:
         for run in ("r1", "r2"):
             ask.satchel.runs.start(run)
         ask.text("report_error", **KNOWN, solution="run pip install requests", agent="ann")
-        ask.text("report_outcome", error="x1", solution="activate the environment", agent="ann")
+        ask.text("report_outcome", id="x1", solution="activate the environment", agent="ann")
         ask.text("save_strategy", topic="imports", insight="check the environment first", agent="ann")
         return ask
 
@@ -82,7 +82,7 @@ def test_no_parameter_is_left_out_of_the_table() -> None:
     assert untested("errors", CASES) == set()
 
 
-@pytest.mark.parametrize(("tool", "arguments"), [("report_outcome", {"solution": "y9"})])
+@pytest.mark.parametrize(("tool", "arguments"), [("report_outcome", {"id": "y9"})])
 def test_the_format_of_a_refusal_is_text(world: Callable[[], Asker], tool: str, arguments: dict[str, Any]) -> None:
     assert world().refused(tool, **arguments, format="json").startswith("error [not_found]")
 
@@ -91,29 +91,29 @@ def test_the_format_is_chosen(world: Callable[[], Asker]) -> None:
     ask = world()
     assert ask.text("report_error", **NEW).startswith("x2 KeyError, new")
     assert ask.fields("report_error", **NEW)["is_new"] is False
-    assert ask.text("report_outcome", solution="y1").startswith(
+    assert ask.text("report_outcome", id="y1").startswith(
         "y1 for x1: tentative, confidence 6 of 10 (known from 7; each agent it helps adds 1), "
     )
-    assert ask.fields("report_outcome", solution="y1", agent="ben")["confidence"] == 7
-    for tool, arguments in (("report_error", NEW), ("report_outcome", {"solution": "y1"})):
+    assert ask.fields("report_outcome", id="y1", agent="ben")["confidence"] == 7
+    for tool, arguments in (("report_error", NEW), ("report_outcome", {"id": "y1"})):
         assert "Valid: text, json" in ask.refused(tool, **arguments, format="yaml")
 
 
 def test_a_strategy_is_judged_by_its_id(world: Callable[[], Asker]) -> None:
     ask = world()
-    assert ask.text("report_outcome", solution="s1") == "s1 imports helped 1 time"
-    judged = ask.fields("report_outcome", solution=" s1 ", helped=False)
+    assert ask.text("report_outcome", id="s1") == "s1 imports helped 1 time"
+    judged = ask.fields("report_outcome", id=" s1 ", helped=False)
     assert (judged["id"], judged["helped"], judged["not_helped"]) == ("s1", 1, 1)
 
 
 def test_an_error_is_named_by_its_hash_too(world: Callable[[], Asker]) -> None:
     ask = world()
     known = ask.fields("report_error", **KNOWN)["pattern"]
-    assert ask.fields("report_outcome", error=known["hash"], solution="pin it")["pattern"] == known["id"]
+    assert ask.fields("report_outcome", id=known["hash"], solution="pin it")["pattern"] == known["id"]
 
 
 def test_the_same_fix_from_another_agent_confirms_it(world: Callable[[], Asker]) -> None:
-    told = world().text("report_outcome", error="x1", solution="RUN pip install requests", agent="ben")
+    told = world().text("report_outcome", id="x1", solution="RUN pip install requests", agent="ben")
     assert told.startswith(
         "recorded y1 for x1: tentative, confidence 6 of 10 (known from 7; each agent it helps adds 1), helped 1 time\n"
         "note: y1 says so already"
@@ -123,7 +123,7 @@ def test_the_same_fix_from_another_agent_confirms_it(world: Callable[[], Asker])
 def test_known_solutions_come_with_standing_confidence_and_author(world: Callable[[], Asker]) -> None:
     ask = world()
     for agent in ("ben", "cid"):
-        ask.text("report_outcome", solution="y1", agent=agent)
+        ask.text("report_outcome", id="y1", agent=agent)
     lines = ask.text("report_error", **KNOWN).split("\n")
     assert lines[0].startswith("x1 ModuleNotFoundError, met 2 times since ")
     assert next(line for line in lines if line.startswith("y1 ")).startswith(
@@ -181,22 +181,26 @@ def test_a_faulty_report_is_refused_and_nothing_is_written(empty: Asker, argumen
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({}, "it is not said what was tried"),
-        ({"error": "x1"}, "x1 has 2 solutions. Say which one: y2 (activate the environment), y1"),
+        ({}, "id"),
+        ({"id": "x1"}, "x1 has 2 solutions. Say which one: y2 (activate the environment), y1"),
         (
-            {"solution": "pip install it"},
-            "'pip install it' is no id of a solution, an error or a strategy. Give one such as y7",
+            {"id": "pip install it"},
+            "'pip install it' is no id of a solution, an error or a strategy. Give one such as y7, x4 or s3; the text "
+            "of a fix goes into solution, with the error's id as id",
         ),
-        ({"solution": "x1"}, "x1 has 2 solutions"),
-        ({"solution": "y1", "error": "x9"}, "there is no error pattern x9"),
-        ({"solution": "s1", "error": "x1"}, "'s1' is no id"),
-        ({"solution": "a fix", "error": "x1", "helped": False}, "what did not help is no solution"),
-        ({"solution": "y1", "helped": "maybe"}, "helped must be true or false"),
-        ({"solution": " ", "error": "x1"}, "solution is empty"),
-        ({"solution": "a fix", "error": "y1"}, "no id of an error pattern"),
-        ({"solution": "a fix", "error": "x9"}, "there is no error pattern x9"),
-        ({"solution": "y9"}, "there is no solution y9"),
-        ({"solution": "s9"}, "there is no strategy s9"),
+        (
+            {"id": "x1", "solution": "y1"},
+            "solution is the text of a fix, and y1 an id. Give id=y1 without solution to say whether it helped",
+        ),
+        ({"id": "s1", "solution": "a fix"}, "s1 is no error that a solution fixes. Give the error's id as id"),
+        ({"id": "y1", "solution": "a fix"}, "y1 is no error that a solution fixes"),
+        ({"id": "x1", "solution": "a fix", "helped": False}, "what did not help is no solution"),
+        ({"id": "y1", "helped": "maybe"}, "helped must be true or false"),
+        ({"id": "x1", "solution": " "}, "solution is empty"),
+        ({"id": "the error", "solution": "a fix"}, "no id of an error pattern"),
+        ({"id": "x9", "solution": "a fix"}, "there is no error pattern x9"),
+        ({"id": "y9"}, "there is no solution y9"),
+        ({"id": "s9"}, "there is no strategy s9"),
     ],
 )
 def test_a_faulty_outcome_is_refused_and_nothing_is_changed(
@@ -206,10 +210,3 @@ def test_a_faulty_outcome_is_refused_and_nothing_is_changed(
     before = ask.satchel.patterns.find().items, ask.satchel.strategies.find().items
     assert told in ask.refused("report_outcome", **arguments)
     assert (ask.satchel.patterns.find().items, ask.satchel.strategies.find().items) == before
-
-
-def test_an_error_may_be_named_beside_its_own_solution(world: Callable[[], Asker]) -> None:
-    ask = world()
-    ask("report_outcome", solution="y1", error="x1", helped=False, agent="somebody")
-    (solution,) = [one for one in ask.satchel.patterns.find().items[0].solutions if one.ref == "y1"]
-    assert solution.failed == 1

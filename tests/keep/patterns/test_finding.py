@@ -409,11 +409,3 @@ def test_a_fix_that_has_failed_is_called_so(satchel: Satchel) -> None:
     with satchel.workplace.engine.read() as transaction:
         (text,) = updates.shown_texts(transaction, [1]).values()
     assert text.splitlines()[1:] == ["a fix that has failed: feed it", "fix: brush it"]
-
-
-def test_a_solution_is_judged_for_its_own_error_alone(satchel: Satchel) -> None:
-    satchel.patterns.report("KeyError", "zebra", solution="feed it", agent="ann")
-    satchel.patterns.report("OSError", "disk full", agent="ann")
-    with pytest.raises(InvalidInput, match="y1 is no solution of x2"):
-        satchel.patterns.outcome("y1", helped=False, error="x2", agent="ben")
-    assert satchel.patterns.outcome("y1", helped=False, error="x1", agent="ben").failed == 1

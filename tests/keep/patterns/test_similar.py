@@ -49,7 +49,7 @@ def test_the_text_labels_them_as_similar(satchel: Satchel) -> None:
     satchel.patterns.report("PoolError", "cannot open the database of the shop", solution="Start it\nnow", agent="Ann")
     text = reported_text(satchel.patterns.report("PoolError", "cannot open the database of the market"))
     assert text.splitlines()[1:] == [
-        "no solution is known yet; report_outcome with error=x2 records what fixes it",
+        "no solution is known yet; report_outcome with id=x2 and solution records what does",
         "similar, not the same:",
         "x1 80 % alike, PoolError, fixed by y1 tentative, confidence 5 of 10",
         " cannot open the database of the shop",

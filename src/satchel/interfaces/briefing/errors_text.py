@@ -60,7 +60,7 @@ def reported_text(reported: Reported) -> str:
         lines += note_lines([f'{more} more: get_items(["{reported.pattern.ref}"]) shows all'] if more else [])
     else:
         lines.append(
-            f"no solution is known yet; report_outcome with error={reported.pattern.ref} records what fixes it"
+            f"no solution is known yet; report_outcome with id={reported.pattern.ref} and solution records what does"
         )
     if reported.similar:
         lines.append("similar, not the same:")

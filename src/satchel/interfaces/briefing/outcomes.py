@@ -25,38 +25,45 @@ class Outcome(NamedTuple):
     is_recorded: bool = False
 
 
-def report(satchel: Satchel, solution: str | None, *, helped: bool, error: str | None, agent: str | None) -> Outcome:
+def report(satchel: Satchel, ref: str, solution: str | None, *, helped: bool, agent: str | None) -> Outcome:
     """Say whether a solution or a strategy helped, or what fixed an error.
 
     Args:
-        solution: the short id of what was tried; that of an error stands for its solution, the only one or the only
-            known one. With an error the text of its fix, or the short id of a solution that it has.
-        error: the short id or hash of an error; without a solution as if it were given as one.
+        ref: the short id of what was tried; that of an error stands for its solution, the only one or the only known
+            one. With a solution the short id or hash of the error that it fixed.
+        solution: the text of what fixed the error.
         agent: who tried it; None takes the default.
 
     Raises:
         InvalidInput: it is no short id of any, several solutions may be meant, or what was given contradicts itself.
         NotFound: the project has no such one.
     """
-    tried = error if solution is None else solution
-    if tried is None:
-        raise InvalidInput("it is not said what was tried", "Give solution, such as y7, or error, such as x4")
-    beside = None if solution is None else error
-    if _JUDGED.fullmatch(tried) is not None:
-        if beside is None and tried.strip().startswith(Kind.STRATEGY.letter):
-            return Outcome(satchel.strategies.outcome(tried, helped))
-        return Outcome(satchel.patterns.outcome(tried, helped, error=beside, agent=agent))
-    if solution is None or error is None:
+    is_id = _JUDGED.fullmatch(ref) is not None
+    if solution is None:
+        if not is_id:
+            raise InvalidInput(
+                f"{ref.strip()[:80]!r} is no id of a solution, an error or a strategy",
+                "Give one such as y7, x4 or s3; the text of a fix goes into solution, with the error's id as id",
+            )
+        if ref.strip().startswith(Kind.STRATEGY.letter):
+            return Outcome(satchel.strategies.outcome(ref, helped))
+        return Outcome(satchel.patterns.outcome(ref, helped, agent=agent))
+    if _JUDGED.fullmatch(solution) is not None:
         raise InvalidInput(
-            f"{tried.strip()[:80]!r} is no id of a solution, an error or a strategy",
-            "Give one such as y7, x4 or s3; the text of a fix needs the error that it fixed, such as x4",
+            f"solution is the text of a fix, and {solution.strip()} an id",
+            f"Give id={solution.strip()} without solution to say whether it helped",
+        )
+    if is_id and not ref.strip().startswith(Kind.ERROR_PATTERN.letter):
+        raise InvalidInput(
+            f"{ref.strip()} is no error that a solution fixes",
+            "Give the error's id as id, such as x4, or leave solution out to say whether it helped",
         )
     if not helped:
         raise InvalidInput(
             "what did not help is no solution of an error",
-            "Give as solution the id of one that was offered, such as y7, without error",
+            "Give the id of the solution that was offered, such as y7, and no text",
         )
-    return Outcome(satchel.patterns.solve(error, solution, agent=agent), is_recorded=True)
+    return Outcome(satchel.patterns.solve(ref, solution, agent=agent), is_recorded=True)
 
 
 def outcome_text(outcome: Outcome) -> str:

@@ -81,8 +81,8 @@ next_step and blockers. Write a discovery for what others would otherwise have t
 reason.
 
 When something fails, report_error error_type=... message=... loop_id="{loop}" shows what fixed it before. Once it is \
-fixed, report_outcome says what did it: solution="y7" if that helped (helped=false if not), else error="x4" with the \
-fix in words as solution.
+fixed, report_outcome says what did it: id="y7" if that helped (helped=false if not), else id="x4" with the fix in \
+words as solution.
 
 If three different approaches have failed and the tests still do, you are stuck: write a scratchpad with done=false \
 whose blockers say exactly what stands in the way, and stop."""

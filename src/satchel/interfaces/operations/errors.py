@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter
 from satchel.interfaces.operations.parameters import AGENT, AGENT_UNLISTED, CHANGES, NEW_LOOP, NEW_TASK, QUERY, RUN
@@ -19,25 +18,11 @@ GROUP = Group(
 
 
 def _outcome(
-    satchel: Satchel,
-    *,
-    solution: str | None = None,
-    helped: bool = True,
-    error: str | None = None,
-    agent: str | None = None,
+    satchel: Satchel, ref: str, *, solution: str | None = None, helped: bool = True, agent: str | None = None
 ) -> Outcome:
     from satchel.interfaces.briefing.outcomes import report
 
-    return report(satchel, solution, helped=helped, error=error, agent=agent)
-
-
-def _prepare_outcome(given: dict[str, Any]) -> dict[str, Any]:
-    ref = given.pop("ref")
-    if "fix" not in given:
-        return given | {"solution": ref}
-    if not given["helped"]:
-        raise InvalidInput("--solution says what fixed an error, --failed that nothing was", "Leave one of them out")
-    return given | {"error": ref, "solution": given.pop("fix")}
+    return report(satchel, ref, solution, helped=helped, agent=agent)
 
 
 OPERATIONS = (
@@ -122,8 +107,14 @@ OPERATIONS = (
             'learn outcome x4 --solution "Install it into the environment that runs the tests"',
         ),
         parameters=(
-            Parameter("ref", required=True, option="ID", for_people=True),
-            Parameter("solution", about="Id of what you tried (y7, s3); with error, the fix in words", option=None),
+            Parameter(
+                "id",
+                about="Of what you tried (y7, s3), or of the error (x4)",
+                required=True,
+                option="ID",
+                passed_as="ref",
+            ),
+            Parameter("solution", about="What fixed x4, in words", help="For an error: what fixed it.", metavar="TEXT"),
             Parameter(
                 "helped",
                 bool,
@@ -132,12 +123,9 @@ OPERATIONS = (
                 default=True,
                 option="--helped/--failed",
             ),
-            Parameter("error", about="Its id (x4); without solution, its known one is meant", option=None),
-            Parameter("fix", help="For an error: what fixed it.", option="--solution", metavar="TEXT", for_people=True),
             AGENT_UNLISTED,
         ),
         run=_outcome,
-        prepare=_prepare_outcome,
         writes=True,
         text="briefing.outcomes:outcome_text",
         fields="briefing.outcomes:outcome_fields",

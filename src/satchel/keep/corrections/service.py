@@ -147,7 +147,7 @@ class Corrections(Service):
         work = self._workplace
         kind, number = _read(ref, "confirmed")
         if kind is Kind.STRATEGY:
-            raise InvalidInput(f"{ref} is a strategy", f"Say that it helped: report_outcome with solution={ref}")
+            raise InvalidInput(f"{ref} is a strategy", f"Say that it helped: report_outcome with id={ref}")
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             project_id, by, name = self._begin(transaction, agent, doing="confirming")

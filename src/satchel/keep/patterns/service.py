@@ -17,7 +17,6 @@ from satchel.keep.patterns import loops, meeting, updates
 from satchel.keep.patterns.preparing import prepare
 from satchel.keep.patterns.records import (
     KNOWN,
-    SOLUTION_LETTER,
     ErrorPattern,
     ErrorPatternPage,
     Reported,
@@ -77,7 +76,8 @@ class Patterns(Service):
             ttl_days: how many days after its last report it is kept, 1 to 3,650; None keeps what was said before, at
                 first 90.
             task_id, loop_id: where it was met: when that loop succeeds (:class:`satchel.keep.loop_scope.LoopScope`),
-                what it did last is recorded as what fixed the error, unless the agent has said by then what did.
+                or the task after an attempt in vain, what was done last is recorded as what fixed the error, unless the
+                agent has said by then what did.
             run_id: the run it was met in; None takes the default, else ``main``.
             agent: who reports; None takes the default, which may be nobody.
 
@@ -162,35 +162,29 @@ class Patterns(Service):
             loops.settle_of(transaction, project.id, known.id, number, author)
             return replace(updates.load_solution(transaction, project.id, number), notes=(*fix.notes, *notes))
 
-    def outcome(
-        self, solution: str | int, helped: bool, *, error: str | None = None, agent: str | None = None
-    ) -> Solution:
+    def outcome(self, solution: str | int, helped: bool, *, agent: str | None = None) -> Solution:
         """Say whether a solution helped.
 
         The first time that a session says so, or an agent without one, that raises its confidence by one tenth to ten
-        at most, or lowers it by
-        two to one at least; an agent that found the same fix by itself has said that it helped. The life of the error
-        is not extended.
+        at most, or lowers it by two to one at least; an agent that found the same fix by itself has said that it
+        helped. The life of the error is not extended.
 
         Args:
             solution: its short id, such as ``y7``; or that of an error, such as ``x4``, for its only solution, or the
                 only one that is known.
             helped: whether the error was gone.
-            error: the short id or hash of the error that it must be a solution of; None takes any.
             agent: who tried it; None takes the default, which may be nobody. Those without a name count as one.
 
         Returns:
             The solution as it stands; ``notes`` says where the agent's word was counted before.
 
         Raises:
-            InvalidInput: the id is none, several solutions may be meant, it is of another error, or it is not said
-                whether it helped.
+            InvalidInput: the id is none, several solutions may be meant, or it is not said whether it helped.
             NotFound: the project has no such solution or error, the error has expired, or has no solution.
         """
         work = self._workplace
         is_of_error = _is_error(solution)
         key = Kind.ERROR_PATTERN.number_of(solution) if is_of_error else solution_number(solution)
-        of_error = None if error is None else _pattern_key(error)
         if not isinstance(helped, bool):
             raise InvalidInput(f"helped {repr(helped)[:80]} is neither true nor false", "Say true or false")
         agent = check_agent(work, agent)
@@ -200,8 +194,6 @@ class Patterns(Service):
             if project is None:
                 raise _no_pattern(key) if is_of_error else updates.no_solution(key)
             number = _meant(updates.load(transaction, project.id, key, now), key) if is_of_error else key
-            if of_error is not None:
-                _check_is_of(updates.load(transaction, project.id, of_error, now), of_error, number)
             actor = acting(transaction, work, project.id, agent, now)
             author = actor.number
             pattern, is_news = updates.hear(
@@ -268,7 +260,7 @@ def _meant(pattern: ErrorPattern | None, key: int) -> int:
         raise _no_pattern(key)
     if not pattern.solutions:
         raise NotFound(
-            f"{pattern.ref} has no solution yet", "Say what fixed it: its text as solution, with this id as error"
+            f"{pattern.ref} has no solution yet", f"Say what fixed it: its text as solution, with {pattern.ref} as id"
         )
     known = [one for one in pattern.solutions if one.confidence >= KNOWN]
     meant = known if len(known) == 1 else pattern.solutions
@@ -280,16 +272,6 @@ def _meant(pattern: ErrorPattern | None, key: int) -> int:
             f"Say which one: {listed}{f' and {more} more' if more > 0 else ''}",
         )
     return meant[0].id
-
-
-def _check_is_of(pattern: ErrorPattern | None, key: int | str, solution: int) -> None:
-    if pattern is None:
-        raise _no_pattern(key)
-    if all(one.id != solution for one in pattern.solutions):
-        raise InvalidInput(
-            f"{SOLUTION_LETTER}{solution} is no solution of {pattern.ref}",
-            "Leave error out to say whether it helped, or give as solution the text of what fixed the error",
-        )
 
 
 def _heard(solution: Solution, actor: Actor, *, helped: bool) -> str:

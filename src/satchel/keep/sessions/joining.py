@@ -190,7 +190,7 @@ def _of_hook(
         return known, None
     fitting = _of_client(transaction, project_id, caller, process)
     if caller.begins and caller.host_id is not None:
-        fitting = [one for one in fitting if not has_host_id(transaction, one.state.id)]
+        fitting = [one for one in fitting if not _has_host_id(transaction, one.state.id)]
     if len(fitting) == 1:
         return fitting[0], None
     return _over(same), _not_unique(fitting) if fitting else None
@@ -219,7 +219,7 @@ def _of_client(transaction: Transaction, project_id: int, caller: Caller, proces
     return [one for one in found if _may_be_of(one, caller)]
 
 
-def has_host_id(transaction: Transaction, session: int | None) -> bool:
+def _has_host_id(transaction: Transaction, session: int | None) -> bool:
     """Whether the client of a session, by its number, has told its own id for it, as hooks do."""
     row = transaction.one("SELECT 1 FROM session_hosts WHERE session_id = :id LIMIT 1", {"id": session})
     return row is not None

@@ -123,7 +123,7 @@ def learn(first: ToolClient, second: ToolClient, folder: Path) -> Iterator[Act]:
     yield (reported := _act(first, "reports the error, with its traceback", "report_error", met))
     told = f"tries another encoding, {_ENCODING}, and has its answer"
     yield Act(first.name, told, _total(folder, _SOLD, _ENCODING))
-    solved = {"error": reported.answer.split()[0], "solution": _FIX}
+    solved = {"id": reported.answer.split()[0], "solution": _FIX}
     yield (recorded := _act(first, f"records what fixed it: {_FIX}", "report_outcome", solved))
     query = f"add up {_RETURNED}, which the shop exported"
     asked = {"role": "qa_expert", "task_id": "returns", "query": query, "budget": BUDGET}
@@ -135,7 +135,7 @@ def learn(first: ToolClient, second: ToolClient, folder: Path) -> Iterator[Act]:
     told = f"opens its file with {warned[1]} at once, and has its answer"
     yield Act(second.name, told, _total(folder, _RETURNED, warned[1]))
     told = "says that it helped, so the next one is told with more confidence"
-    yield _act(second, told, "report_outcome", {"solution": recorded.answer.split()[1]})
+    yield _act(second, told, "report_outcome", {"id": recorded.answer.split()[1]})
 
 
 def _act(agent: ToolClient, what: str, tool: str, arguments: Mapping[str, object], *, refused: bool = False) -> Act:
