@@ -169,7 +169,9 @@ class History:
                 return set()
             attempt = tried[0]
             place = attempt.place
-        _, success = self.of_loop(place, now)
+        recent, success = self.of_loop(place, now)
+        if not place.loop and not (place.task and recent):
+            return set()  # no text of the machine names an error
         since = now - RECENT if success is None else success.at
         met = [one for one in self.reports if not one.is_settled and one.at > since and place.holds(one.place)]
         last = {error: max(one.at for one in met if one.error == error) for error in {one.error for one in met}}
