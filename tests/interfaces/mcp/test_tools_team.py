@@ -76,6 +76,23 @@ def test_what_an_agent_says_it_is_about_to_do_is_seen_by_others(connect: Callabl
     assert ', about to "mend the login", ' in codex.text("get_briefing", query="tests of the login")
 
 
+def test_so_is_what_the_first_of_a_project_says_before_anything_is_written(connect: Callable[[str], Asker]) -> None:
+    claude, codex = connect("claude-code"), connect("codex-mcp-client")
+    claude.text("get_briefing", query="mend the login")
+    assert ' about to: "mend the login"' in codex.text("get_team").splitlines()
+
+
+def test_what_another_is_about_to_do_is_told_beside_what_it_claims_for_another_reason(
+    connect: Callable[[str], Asker],
+) -> None:
+    claude, codex = connect("claude-code"), connect("codex-mcp-client")
+    claude.text("get_briefing", query="mend the login")
+    claude.text("claim_files", paths=["a.py"], reason="mend the login")
+    assert "about to" not in codex.text("get_briefing", query="tests")
+    claude.text("get_briefing", query="rename the session")
+    assert ', holds a.py "mend the login", about to "rename the session", ' in codex.text("get_briefing", query="tests")
+
+
 def test_an_error_ends_in_the_line_of_an_answer(connect: Callable[[str], Asker]) -> None:
     claude, codex = connect("claude-code"), connect("codex-mcp-client")
     codex.text("write_context", type="discovery", content="x")

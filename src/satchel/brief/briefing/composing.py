@@ -222,7 +222,7 @@ def _other_line(one: OtherAtWork, now: int) -> str:
     parts = (
         f"holds {held}{f' and {more} more' if more else ''}" if held else "",
         f"task {one.task_id}" if one.task_id else "",
-        f"about to {quoted_line(one.doing)}" if one.doing and not held else "",
+        f"about to {quoted_line(one.doing)}" if one.doing and one.doing not in reasons else "",
         f"in {one.worktree}" if one.worktree else "",
         f"on branch {one.branch}" if one.branch else "",
         "" if pad is None or pad.done is None else f"its last scratchpad: {'done' if pad.done else 'not done'}",

@@ -21,9 +21,10 @@ from satchel.brief.briefing.shares import max_packages, shares_of
 from satchel.brief.briefing.zones import NORMAL, Zone, zone_of
 from satchel.keep import deliveries
 from satchel.keep.names import check_agent, check_identifier
-from satchel.keep.projects import Workplace
+from satchel.keep.projects import Workplace, ensure
 from satchel.keep.runs import make_main
 from satchel.keep.sessions.actors import acting, be_seen
+from satchel.keep.sessions.caller import REMOTE, SERVER
 
 MARGIN = 1.3
 """What an estimated count is multiplied by: the estimate's measured error at p95, see :mod:`satchel.base.tokens`."""
@@ -234,16 +235,21 @@ def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int, token
     """
     briefing, request, collected = prepared.briefing, prepared.request, prepared.collected
     project, run = collected.project_id, collected.run
-    if project is None or run is None or work.engine.read_only or not (prepared.shown or request.query):
+    if work.engine.read_only or not (prepared.shown or request.query):
         return briefing
     if request.agent is None and work.caller is None:
+        return briefing
+    is_served = work.caller is not None and work.caller.kind in {SERVER, REMOTE}
+    if project is None and not (request.query and is_served):
         return briefing
     try:
         with work.engine.write(wait_ms) as transaction:
             now = work.clock()
+            # others see what an agent is about to do also where it is the first of a project
+            project = project or ensure(transaction, work, now).id
             about_to = None if request.query is None else shortened(redact(request.query).text, _DOING_CHARS)
             actor = acting(transaction, work, project, request.agent, now, task_id=request.task_id, about_to=about_to)
-            if not prepared.shown or (actor.session is None and not actor.is_named):
+            if run is None or not prepared.shown or (actor.session is None and not actor.is_named):
                 return briefing
             number = run.id if run.is_made else make_main(transaction, project, now).id
             window = deliveries.window_of(project, actor, number, request.task_id, request.role, request.iteration)
