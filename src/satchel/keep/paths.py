@@ -22,7 +22,7 @@ _MAX_MEANT = 3
 
 EVERYTHING = "**"
 _IN_FOLDER = "/**"
-_PLACE = re.compile(r"(?P<file>.*?[^/:]):(?P<line>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8})|:\d+)?")
+PLACE = re.compile(r"(?P<file>.*?[^/:]):(?P<line>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8})|:\d+)?")
 
 
 def check_path(value: object, root: str | None, field: str = "path") -> str:
@@ -158,7 +158,7 @@ def check_lines(value: object, root: str | None, field: str = "file") -> tuple[s
     Raises:
         InvalidInput: as :func:`check_path` does, or the last line stands before the first.
     """
-    found = _PLACE.fullmatch(value) if isinstance(value, str) else None
+    found = PLACE.fullmatch(value) if isinstance(value, str) else None
     if found is None or (root is not None and os.path.lexists(Path(root, found[0]))):
         return check_path(value, root, field), None, None
     line, last = int(found["line"]), int(found["last"] or found["line"])

@@ -80,12 +80,14 @@ def test_a_key_that_is_not_acceptable_is_refused(satchel: Satchel, key: str, pro
     assert problem in str(refused.value)
 
 
-@pytest.mark.parametrize("place", ["Makefile:12", "src/a.py:12", "src/a.py:12:7", "{root}/src/a.py:12"])
-def test_a_line_of_a_file_is_not_taken_for_a_key_or_a_file(satchel: Satchel, project: Path, place: str) -> None:
+@pytest.mark.parametrize(
+    "place", ["Makefile:12", "src/a.py:12-20", "src/a.py:12:7", "{root}/src/a.py:12", "src/a.py#parse"]
+)
+def test_a_part_of_a_file_is_not_taken_for_a_key_or_a_file(satchel: Satchel, project: Path, place: str) -> None:
     (project / "src").mkdir()
     for name in ("Makefile", "src/a.py"):
         (project / name).touch()
-    with pytest.raises(InvalidInput, match=r"names a line of a file\. Claims are of whole files: .*(Makefile|a\.py)$"):
+    with pytest.raises(InvalidInput, match=r"names a part of a file\. Claim .*(Makefile|a\.py) with exclusive=false"):
         satchel.files.claim([place.format(root=project)], agent="ann")
 
 

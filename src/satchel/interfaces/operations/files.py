@@ -72,7 +72,8 @@ OPERATIONS = (
             Parameter(
                 "exclusive",
                 bool,
-                about="Default true: others are refused it. false: shared with all who claim it so; say which part",
+                about="Default true: others are refused it. false: shared with all who claim it so; name your part in "
+                "reason",
                 option=None,
             ),
             Parameter("shared", bool, help="Others may claim them too, if they share as well.", for_people=True),

@@ -21,7 +21,6 @@ MAX_COUNTED = 10_000
 """So many files of claimed folders are counted at most; measured, 6 ms where the disk's cache has them."""
 
 _KEY = re.compile(r"[a-z][a-z0-9_-]*:.+")
-_LINE = re.compile(r"(?P<file>.*?[^/:]):[1-9]\d{0,8}(?::\d+)?")
 _NOT_COUNTED = frozenset({".git", ".satchel"})
 
 
@@ -116,7 +115,7 @@ def check_place(work: Workplace, value: object, field: str) -> Place:
         field: the argument's name, for the error.
 
     Raises:
-        InvalidInput: it is none of these, leaves the project, names a line of a file, or holds a secret.
+        InvalidInput: it is none of these, leaves the project, names a part of a file, or holds a secret.
         Refused: a link on it leads out of the project.
     """
     return place_named(tree_of(work), check_name(value, field), field)
@@ -127,12 +126,12 @@ def place_named(tree: Tree, text: str, field: str) -> Place:
     """Return what a claim is to be about, as :func:`check_place` does."""
     key = fold(text)
     if _KEY.fullmatch(key) and not _exists(tree, text.split("/", maxsplit=1)[0]):
-        _refuse_line(tree, text, field)
+        _refuse_part(tree, text, field)
         if "*" in key:
             raise InvalidInput(f"{field} {text!r} is a pattern", "A key stands for itself alone, as issue:311")
         return Place(check_identifier(" ".join(key.split()), field), None, is_key=True)
     tree, text = _in_worktree(tree, text)
-    _refuse_line(tree, text, field)
+    _refuse_part(tree, text, field)
     return Place(paths.check_path(text, tree.files_root, field), tree.worktree)
 
 
@@ -239,14 +238,16 @@ def _exists(tree: Tree, name: str) -> bool:
     return tree.files_root is not None and os.path.lexists(f"{tree.files_root}/{name}")
 
 
-def _refuse_line(tree: Tree, text: str, field: str) -> None:
-    """Refuse a file with a line behind it: the file itself is meant, and nobody else would name the line."""
-    found = _LINE.fullmatch(text)
-    if found is not None and tree.files_root is not None:
-        file = os.path.join(tree.files_root, found["file"])  # noqa: PTH118 -- the file may be absolute
+def _refuse_part(tree: Tree, text: str, field: str) -> None:
+    """Refuse a file with a part of it behind it: the file is meant, and nobody else would name the part."""
+    found = paths.PLACE.fullmatch(text)
+    name = text.rpartition("#")[0] if found is None else found["file"]
+    if name and tree.files_root is not None:
+        file = os.path.join(tree.files_root, name)  # noqa: PTH118 -- the file may be absolute
         if os.path.isfile(file) and not os.path.lexists(f"{tree.files_root}/{text}"):  # noqa: PTH113 -- as above
             raise InvalidInput(
-                f"{field} {text!r} names a line of a file", f"Claims are of whole files: {found['file']}"
+                f"{field} {text!r} names a part of a file",
+                f"Claim {name} with exclusive=false to share it, and name the part in the reason",
             )
 
 
