@@ -270,3 +270,32 @@ def test_without_a_limit_nothing_is_pruned_on_write(satchel: Satchel) -> None:
     satchel.entries.write_many([NewEntry("discovery", "x")] * 500)
     satchel.entries.write("discovery", "x")
     assert satchel.entries.read().total == 501
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        ("half of it works, the lexer is next", {"summary": "half of it works, the lexer is next"}),
+        ("[x] parser", {"summary": "[x] parser"}),
+        ({"status": "half", "todo": "the lexer"}, {"status": "half", "todo": "the lexer"}),
+    ],
+)
+def test_a_scratchpad_in_another_form_is_kept_with_what_later_attempts_are_told_from(
+    satchel: Satchel, content: str | dict[str, object], kept: dict[str, object]
+) -> None:
+    entry = satchel.entries.write("scratchpad", content, task_id="T1", agent="ann")
+    assert (json.loads(entry.content), entry.notes) == (
+        kept,
+        ("later attempts are told from done=, attempted=, next_step=",),
+    )
+    assert str(next(iter(kept.values()))) in satchel.brief(agent="ann", task_id="T1").text
+
+
+@pytest.mark.parametrize("content", [{"next_step": "x", "todo": "y"}, '{"done": true}', {"approved_plan": "first x"}])
+def test_one_that_says_how_far_it_came_or_is_a_plan_gets_no_note(satchel: Satchel, content: object) -> None:
+    assert satchel.entries.write("scratchpad", content).notes == ()  # type: ignore[arg-type] # several forms
+
+
+def test_a_scratchpad_that_begins_like_an_object_and_is_none_is_refused(satchel: Satchel) -> None:
+    with pytest.raises(InvalidInput, match="is not JSON"):
+        satchel.entries.write("scratchpad", '{"done": true')

@@ -47,7 +47,7 @@ class NewEntry:
 
     Attributes:
         type: one of :data:`ENTRY_TYPES`.
-        content: text; for a structured type an object or its JSON.
+        content: text; for a structured type an object or its JSON. A scratchpad may be text too.
         task_id: the task it belongs to.
         loop_id: the loop it belongs to.
         file: the file it is about, inside the project, also with its line or lines behind it.

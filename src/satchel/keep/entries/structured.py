@@ -70,6 +70,8 @@ TELLING_FIELDS = ("fix", "solution", "resolution", "summary")
 PLAN = "approved_plan"
 """The field of a scratchpad with a plan that a person has approved, which a hook has kept."""
 
+_UNTOLD = "later attempts are told from done=, attempted=, next_step="
+
 _EXPECTED = {
     "text": "text",
     "flag": "true or false",
@@ -151,13 +153,24 @@ def parse_object(entry_type: str, content: object) -> dict[str, object]:
             checked[field.name] = _check(entry_type, field, item)
         elif field.required:
             raise InvalidInput(f"the {entry_type} lacks {field.name}", _example(entry_type))
-    if not checked:
-        raise InvalidInput(f"the {entry_type} says nothing", _example(entry_type))
     for name, item in given.items():
         if item is not None:
             check_json(item, f"{name} of the {entry_type}")
             checked[name] = item
+    if not checked:
+        raise InvalidInput(f"the {entry_type} says nothing", _example(entry_type))
     return checked
+
+
+def as_scratchpad(content: str | Mapping[str, object]) -> str | Mapping[str, object]:
+    """Return what an agent gives as a scratchpad; of plain text an object that says it."""
+    is_plain = isinstance(content, str) and content.strip() and not content.lstrip().startswith("{")
+    return {"summary": content} if is_plain else content
+
+
+def untold(content: str) -> tuple[str, ...]:
+    """Return a note where a stored scratchpad says nothing in the fields that later attempts are told from."""
+    return () if is_plan(content) or scratchpad(content) != Scratchpad() else (_UNTOLD,)
 
 
 def searchable_text(content: str) -> str:

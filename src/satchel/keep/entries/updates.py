@@ -19,6 +19,7 @@ from satchel.keep.entries.records import (
     ENTRY_TYPES,
     REVIEW_ISSUE,
     REVIEW_VERDICT,
+    SCRATCHPAD,
     STRUCTURED_TYPES,
     NewEntry,
     Prepared,
@@ -52,7 +53,14 @@ def prepare(entry: NewEntry, workplace: Workplace, cite: Cite) -> Prepared:
         TooLarge: the content exceeds the configured size.
     """
     number = type_number(entry.type)
-    content, notes = storable_content(entry.type, entry.content, workplace.max_content_bytes)
+    given = entry.content
+    if number == SCRATCHPAD:
+        from satchel.keep.entries import structured  # as in storable_content
+
+        given = structured.as_scratchpad(given)
+    content, notes = storable_content(entry.type, given, workplace.max_content_bytes)
+    if number == SCRATCHPAD:
+        notes += structured.untold(content)
     file, line, last = None, entry.line, None
     if entry.file is not None:
         file, named, last = check_lines(entry.file, workplace.files_root)
