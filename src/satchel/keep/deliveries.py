@@ -164,7 +164,7 @@ def sweep(transaction: Transaction, project_id: int, now: int) -> None:
 def record(
     transaction: Transaction, window: Window, items: Iterable[tuple[int, int, int]], now: int, tokens: int = 0
 ) -> None:
-    """Record that items were delivered.
+    """Record that items were delivered; of one that is delivered again unchanged the first time stays.
 
     Args:
         items: the number of the kind, of the item, and the item's seq when it was shown.
@@ -184,6 +184,7 @@ def record(
         """
         INSERT INTO deliveries (window_id, kind, item_id, seq, created_at) VALUES (:window, :kind, :item, :seq, :now)
         ON CONFLICT (window_id, kind, item_id) DO UPDATE SET seq = excluded.seq, created_at = excluded.created_at
+            WHERE deliveries.seq <> excluded.seq
         """,
         [{"window": number, "kind": kind, "item": item, "seq": seq, "now": now} for kind, item, seq in items],
     )

@@ -94,6 +94,19 @@ class TestWhatOneWroteOneself:
         self.satchel.entries.write("discovery", "the lock is held by the pool", agent=agent)
         assert "e3" not in [item.ref for item in wrote().items]
 
+    @pytest.mark.parametrize("agent", ["ann", None])
+    def test_so_it_stays_when_what_was_delivered_is_said_again(
+        self, clients: Clients, clock: ManualClock, agent: str | None
+    ) -> None:
+        satchel = clients.start()
+        satchel.constraints.add("never log a token", priority="critical", agent="ben")
+        satchel.sessions.enter(opens_window=True)
+        refs(satchel, agent=agent)
+        satchel.entries.write("discovery", "the lock is held by the pool", agent=agent)
+        for _ in range(3):
+            clock.advance(HOUR)
+            assert refs(satchel, agent=agent) == ["c1"]
+
     def test_what_others_wrote_is_told(self, wrote: Callable[..., Any], clients: Clients) -> None:
         other = clients.start("codex-mcp-client")
         other.entries.write("discovery", "the cache is cold", agent="ben")

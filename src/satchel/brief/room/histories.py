@@ -27,7 +27,7 @@ class Delivered:
 
     Attributes:
         session: the uid of the session, in hexadecimal, with its client and branch; None without one.
-        delivered_at: when it was last, in milliseconds UTC.
+        delivered_at: when it was, as it stood then, in milliseconds UTC.
     """
 
     agent: str | None
