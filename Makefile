@@ -50,7 +50,8 @@ check: $(VENV)/.dev  ## lint, format, types, layers
 	$(BIN)/lint-imports
 
 referees: $(VENV)/.dev .referees/.installed  ## run the tests that need the MCP Inspector and coding clients
-	$(BIN)/python -m pytest -m referee
+	# not in memory: the sandbox of Codex has a /dev of its own
+	TMPDIR=$${TMPDIR:-/tmp} $(BIN)/python -m pytest -m referee
 
 .referees/.installed: referees/package.json referees/package-lock.json $(VENV)/.dev
 	mkdir -p .referees
