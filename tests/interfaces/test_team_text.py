@@ -81,7 +81,7 @@ def test_all_that_is_known_of_a_session_is_told() -> None:
         "1 session",
         "ann client:claude worktree:/srv/fix branch:fix run:night task:T1 "
         'with:scout with:"a tester" after:ben seen 4 min ago',
-        ' claims src/ (12 min left, "a \\"parser\\"") "a b.py" (shared, automatic, less than 1 min left) and 3 more',
+        ' claims src/ (12 min left, "a \\"parser\\""); "a b.py" (shared, automatic, less than 1 min left); and 3 more',
         ' last scratchpad e12, 5 min ago: not done, next: "allow leeway", blocked by: "no clock; no docs"',
     ]
 
@@ -143,7 +143,7 @@ def test_no_text_of_a_session_can_pass_for_a_line() -> None:
     ("told", "expected"),
     [
         (team(PLAIN, PLAIN), "2 sessions"),
-        (team(replace(PLAIN, own=True)), "1 session, yours first"),
+        (team(replace(PLAIN, own=True)), "1 session, yours: who calls nothing here is not seen"),
         (team(PLAIN, total=51), "1 of 51 sessions"),
         (team(PLAIN, earlier=2), "1 session; 2 more ended over 8 hours ago (all=true)"),
         (team(earlier=1), "0 sessions; 1 more ended over 8 hours ago (all=true)"),
@@ -156,7 +156,7 @@ def test_the_first_line_counts(told: Team, expected: str) -> None:
 
 def test_of_very_many_sessions_those_are_shown_that_there_is_room_for() -> None:
     text = fitting_text(team(*[replace(FULL, branch="b" * 800)] * 50), team_text)
-    assert text.startswith("17 of 50 sessions\n")
+    assert text.startswith("16 of 50 sessions\n")
     assert len(text) <= MAX_CHARS
 
 

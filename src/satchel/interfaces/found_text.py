@@ -36,7 +36,7 @@ def found_text(page: FoundPage) -> str:
         if result.kind == _CHANGE:  # of changes that were recorded together one says what was done
             said = result.text.partition("\n")[2]
             told = first.setdefault((result.agent, said, result.created_at // 60_000), result.ref)
-            text = f"recorded with {told}, which says why" if said and told != result.ref else text
+            text = f"same text as {told}" if said and told != result.ref else text
         lines += [result_line(result, year), *content_lines(text)]
         if result.explanation is not None:
             lines += content_lines(explanation_text(result.explanation))

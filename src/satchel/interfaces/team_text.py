@@ -8,7 +8,8 @@ whose session it goes on from, and when it was last seen. Below stand its claims
 from __future__ import annotations
 
 from satchel.base.clock import span_in_words
-from satchel.base.text import said_once, shortened
+from satchel.base.grouping import grouped
+from satchel.base.text import shortened
 from satchel.interfaces.ledger.compact_lines import note_lines
 from satchel.interfaces.text_parts import quoted, value_text
 from satchel.keep.sessions.team import LastScratchpad, Team, TeamClaim, TeamSession
@@ -94,7 +95,9 @@ def _head(team: Team, option: str) -> str:
     count = f"{shown} of {team.total}" if shown < team.total else f"{shown}"
     head = f"{count} session{'s' * (team.total != 1)}"
     if shown:
-        head += ", yours first" if team.sessions[0].own else ""
+        head += (", yours first" if team.total > 1 else ", yours: who calls nothing here is not seen") * team.sessions[
+            0
+        ].own
     elif not team.earlier:
         head += ": nobody has written here yet; who only reads is not seen by others"
     return head + (f"; {team.earlier} more ended over 8 hours ago ({option})" if team.earlier else "")
@@ -133,13 +136,16 @@ def _is_silent(one: TeamSession, now: int) -> bool:
 
 
 def _claims(one: TeamSession, now: int) -> str:
-    said = []
-    for claim, reason in zip(one.claims, said_once(claim.reason for claim in one.claims), strict=True):
-        why = "" if reason is None else f", {quoted(reason)}"
-        how = f"{'' if claim.exclusive else 'shared, '}{'automatic, ' if claim.automatic else ''}"
-        said.append(f"{value_text(claim.path)} ({how}{span_in_words(claim.expires_at - now)} left{why})")
+    held = grouped((_terms(claim, now), value_text(claim.path)) for claim in one.claims)
+    said = [f"{', '.join(paths)} ({terms})" for terms, paths in held.items()]
     more = one.claims_total - len(one.claims)
-    return " ".join([*said, *([f"and {more} more"] if more else [])])
+    return "; ".join([*said, *([f"and {more} more"] if more else [])])
+
+
+def _terms(claim: TeamClaim, now: int) -> str:
+    why = "" if claim.reason is None else f", {quoted(claim.reason)}"
+    how = f"{'' if claim.exclusive else 'shared, '}{'automatic, ' if claim.automatic else ''}"
+    return f"{how}{span_in_words(claim.expires_at - now)} left{why}"
 
 
 def _scratchpad(pad: LastScratchpad, owner: tuple[str, ...], now: int) -> str:

@@ -386,6 +386,6 @@ def test_what_was_recorded_together_says_once_what_was_done() -> None:
     assert changes_text(page).splitlines()[1:] == [
         "f3 c.py 01-01 00:00",
         " x",
-        "f2 b.py with f3 00:00",
+        "f2 b.py text as f3 00:00",
         "f1 a.py 00:00",
     ]

@@ -91,6 +91,11 @@ def test_a_part_of_a_file_is_not_taken_for_a_key_or_a_file(satchel: Satchel, pro
         satchel.files.claim([place.format(root=project)], agent="ann")
 
 
+def test_lines_of_a_file_that_is_still_to_be_written_are_refused_too(satchel: Satchel) -> None:
+    with pytest.raises(InvalidInput, match=r"names a part of a file\. Claim src/new\.py with exclusive=false"):
+        satchel.files.claim(["src/new.py:12-20"], agent="ann")
+
+
 def test_a_file_whose_name_ends_like_a_line_is_claimed(satchel: Satchel, project: Path) -> None:
     (project / "a").touch()
     (project / "a:1").touch()

@@ -221,11 +221,15 @@ class Claims(RuleBasedStateMachine):
         expected = sorted(own) if wanted is None else [path for path in wanted if path in own]
         assert list(released.released) == expected
         assert list(released.not_held) == [path for path in wanted or [] if path not in own]
-        assert {(wish.agent, wish.path) for wish in released.wished} == {
-            key for key in self.refused if key[0] != agent and any(overlaps(key[1], path) for path in expected)
-        }
         for path in expected:
             del self.model[agent, path]
+        assert {(wish.agent, wish.path) for wish in released.wished} == {
+            (refused, wish)
+            for (refused, wish), exclusive in self.refused.items()
+            if refused != agent
+            and any(overlaps(wish, path) for path in expected)
+            and not self.against(refused, wish, exclusive=exclusive)
+        }
 
     @rule(agent=st.none() | st.sampled_from(AGENTS), path=st.sampled_from(["a", "a/b", "a/b/c/d", "ab", "z", "k:a"]))
     def check(self, agent: str | None, path: str) -> None:

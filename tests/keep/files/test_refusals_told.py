@@ -179,3 +179,12 @@ def test_that_there_is_nothing_to_tell_is_found_by_one_statement(
     monkeypatch.setattr(kind, "one", one)
     assert satchel.notices.line(agent="bob", files=["a.py"], shown_by="get_messages") is None
     assert len(asked) <= 2, "the project, and whether there is anything in it"
+
+
+def test_a_release_is_no_good_news_while_another_still_holds_the_file(satchel: Satchel) -> None:
+    for agent in ("ann", "bob"):
+        satchel.files.claim(["a.py"], exclusive=False, agent=agent)
+    with pytest.raises(Conflict):
+        satchel.files.claim(["a.py"], agent="cyd")
+    assert satchel.files.release(agent="ann").wished == ()
+    assert [wish.agent for wish in satchel.files.release(agent="bob").wished] == ["cyd"]

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from satchel.base.clock import span_in_words
+from satchel.base.grouping import grouped
 from satchel.base.records import dataclass, replace
-from satchel.base.text import quoted_line, said_once
+from satchel.base.text import quoted_line
 from satchel.brief.attempts import Standing
 from satchel.brief.briefing.collecting import Collected
 from satchel.brief.briefing.merging import newest_of_series, without_twins
@@ -215,9 +216,10 @@ def _other_line(one: OtherAtWork, now: int) -> str:
     """Say in a line who else is at work, at what, and what it claims."""
     who = " ".join(part for part in (one.agent or UNNAMED, f"(client {one.client})" if one.client else "") if part)
     more = one.claims_total - len(one.claims)
-    reasons = said_once(claim.reason for claim in one.claims)
-    whys = ("" if reason is None else f" {quoted_line(reason)}" for reason in reasons)
-    held = ", ".join(f"{claim.path}{why}" for claim, why in zip(one.claims, whys, strict=True))
+    reasons = grouped((claim.reason, claim.path) for claim in one.claims)
+    held = ", ".join(
+        ", ".join(paths) + ("" if reason is None else f" {quoted_line(reason)}") for reason, paths in reasons.items()
+    )
     pad = one.scratchpad
     parts = (
         f"holds {held}{f' and {more} more' if more else ''}" if held else "",

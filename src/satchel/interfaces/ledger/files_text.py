@@ -83,7 +83,7 @@ def change_line(change: FileChange, told: str | None = None) -> Line:
             _worktree(change.worktree),
             layer_cell(change.layer),
         ),
-        own=(f"with {told}",) if is_told else (),
+        own=(f"text as {told}",) if is_told else (),
         moment=change.created_at,
         below=() if is_told or change.description is None else tuple(content_lines(change.description)),
     )

@@ -126,7 +126,7 @@ def place_named(tree: Tree, text: str, field: str) -> Place:
     """Return what a claim is to be about, as :func:`check_place` does."""
     key = fold(text)
     if _KEY.fullmatch(key) and not _exists(tree, text.split("/", maxsplit=1)[0]):
-        _refuse_part(tree, text, field)
+        _refuse_part(tree, text, field, may_be_key=True)
         if "*" in key:
             raise InvalidInput(f"{field} {text!r} is a pattern", "A key stands for itself alone, as issue:311")
         return Place(check_identifier(" ".join(key.split()), field), None, is_key=True)
@@ -238,17 +238,20 @@ def _exists(tree: Tree, name: str) -> bool:
     return tree.files_root is not None and os.path.lexists(f"{tree.files_root}/{name}")
 
 
-def _refuse_part(tree: Tree, text: str, field: str) -> None:
+def _refuse_part(tree: Tree, text: str, field: str, *, may_be_key: bool = False) -> None:
     """Refuse a file with a part of it behind it: the file is meant, and nobody else would name the part."""
     found = paths.PLACE.fullmatch(text)
     name = text.rpartition("#")[0] if found is None else found["file"]
-    if name and tree.files_root is not None:
-        file = os.path.join(tree.files_root, name)  # noqa: PTH118 -- the file may be absolute
-        if os.path.isfile(file) and not os.path.lexists(f"{tree.files_root}/{text}"):  # noqa: PTH113 -- as above
-            raise InvalidInput(
-                f"{field} {text!r} names a part of a file",
-                f"Claim {name} with exclusive=false to share it, and name the part in the reason",
-            )
+    if not name or _exists(tree, text):
+        return
+    # a name behind # may be a file's own, lines are of a file also where that is still to be written
+    if (found is not None and not may_be_key) or (
+        tree.files_root is not None and os.path.isfile(os.path.join(tree.files_root, name))  # noqa: PTH113, PTH118
+    ):
+        raise InvalidInput(
+            f"{field} {text!r} names a part of a file",
+            f"Claim {name} with exclusive=false to share it, and name the part in the reason",
+        )
 
 
 def _has_repository_between(root: str, path: str) -> bool:

@@ -129,9 +129,21 @@ def wishes(
     refused = [
         Wish(one.agent, one.place.path, False, one.refused_at)
         for one in _load(transaction, project_id, f"NOT ({_OF_ACTOR})", _bounds(holder), now)
-        if (one.agent, one.place.path) not in known and any(one.place.clashes(free) for free in places)
+        if (one.agent, one.place.path) not in known
+        and any(one.place.clashes(free) for free in places)
+        and not _is_held(transaction, project_id, one, now)
     ]
     return (*waiting, *refused)
+
+
+def _is_held(transaction: Transaction, project_id: int, refused: Refusal, now: int) -> bool:
+    """Whether somebody else still holds what an agent was refused, so that it would be refused again."""
+    return any(
+        held.claim.agent != refused.agent
+        and refused.place.clashes(held.place)
+        and (refused.exclusive or held.claim.exclusive)
+        for held in claims.overlapping(transaction, project_id, [refused.place], now)
+    )
 
 
 _OF_ACTOR = "session_id IS NOT NULL AND session_id = :session OR session_id IS NULL AND folded = :folded"
