@@ -32,7 +32,7 @@ STANDING = (
 )
 COUNTS = r"(?:,? helped (?P<helped>[0-9]+) times?)?(?:,? failed (?P<failed>[0-9]+) times?)?"
 FORMAT = Format(
-    noun="solution",
+    noun="(?:other )?solution",
     more=r", best first \(known from 7; each agent it helps adds 1\)",
     start=STANDING,
     cells={"agent": AGENT},
@@ -55,9 +55,7 @@ def said_of(reported: Reported) -> Reported:
     """Return what the text of a report says."""
     recorded = reported.recorded
     given_now = None if recorded is None else recorded.id
-    solutions = tuple(
-        replace(kept(one), text="" if one.id == given_now else one.text) for one in reported.pattern.solutions
-    )
+    solutions = tuple(kept(one) for one in reported.pattern.solutions if one.id != given_now)
     pattern = replace(reported.pattern, uid="", seq=0, hash="", message="", example="", score=None, solutions=solutions)
     short = None
     if recorded is not None:
@@ -94,8 +92,10 @@ def read_reported(text: str) -> Reported:
     head = HEAD.fullmatch(first)
     assert head is not None, first
     recorded = read_recorded(lines.pop(0)) if lines[0].startswith("recorded ") else None
-    if lines[0].startswith("no solution is known yet; report_outcome with id=x"):
-        lines[0] = "0 solutions, best first (known from 7; each agent it helps adds 1)"
+    if lines and lines[0].startswith("no solution is known yet; report_outcome with id=x"):
+        del lines[0]
+    if not lines or not re.match(r"[0-9]+ ", lines[0]):
+        lines.insert(0, "0 solutions, best first (known from 7; each agent it helps adds 1)")
     read = read_list("\n".join(lines), FORMAT)
     number, last = int(head["id"]), read_when(head["last"], "2026")
     pattern = ErrorPattern(
@@ -183,8 +183,8 @@ def test_no_solution_can_pass_for_a_line_of_ours(reported: Reported) -> None:
     ours = [line for line in reported_text(reported).splitlines() if not line.startswith(" ")]
     items = [line for line in ours if FORMAT.item.fullmatch(line)]
     headings = [line for line in ours if line.endswith(":") and not line.startswith("note:")]
-    assert len(items) == len(reported.solutions)
-    others = 2 + (reported.recorded is not None) + len(reported.notes)
+    assert len(items) == len(said_of(reported).solutions)
+    others = 1 + (reported.recorded is not None) + (not reported.recorded or len(items) > 0) + len(reported.notes)
     assert len(ours) == others + len(items) + len(headings)
 
 
@@ -209,14 +209,15 @@ def test_a_known_error_has_its_solutions_with_standing_confidence_and_author() -
     ]
 
 
-def test_the_text_that_came_with_the_report_is_not_repeated() -> None:
+def test_the_solution_that_came_with_the_report_is_not_repeated() -> None:
     given_now = solution(7)
     text = reported_text(replace(met(given_now), recorded=given_now, notes=("a secret was redacted (jwt)",)))
-    assert text.split("\n")[1:] == [
-        "recorded y7 tentative, confidence 5 of 10",
-        "1 solution, best first (known from 7; each agent it helps adds 1), UTC times of 2026",
-        "y7 tentative, confidence 5 of 10 01-01 00:00",
-        "note: a secret was redacted (jwt)",
+    assert text.split("\n")[1:] == ["recorded y7 tentative, confidence 5 of 10", "note: a secret was redacted (jwt)"]
+    text = reported_text(replace(met(given_now, solution(8)), recorded=given_now))
+    assert text.split("\n")[2:] == [
+        "1 other solution, best first (known from 7; each agent it helps adds 1), UTC times of 2026",
+        "y8 tentative, confidence 5 of 10 01-01 00:00",
+        " install it",
     ]
 
 

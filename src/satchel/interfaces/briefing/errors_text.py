@@ -1,7 +1,7 @@
 """Reported errors, their solutions and what became of them, as compact text.
 
 A report's answer is the error's id and type, its ``lang:``, whether it is ``new`` or how often it was ``met`` since
-when, and how long it is ``kept`` after which time; then the solution that came with it, and the list of all.
+when, and how long it is ``kept`` after which time; then the solution that came with it, and the list of the others.
 
 A solution's line is its id, its standing, its confidence in tenths, its state unless nobody has tried it, ``by`` agent
 where it differs from what the head says, how often it ``helped`` or ``failed``, when it was given, when it ``changed``;
@@ -43,22 +43,23 @@ def reported_text(reported: Reported) -> str:
     """Say what is known of an error that was reported.
 
     All is there but uids, hash, own seqs, scores and states, which counts tell; what its reporter has itself is not
-    repeated: the error's own text, and that of the solution that came with it.
+    repeated: the error's own text, and of the solution that came with it all but how it stands.
     """
     lines = [_met(reported.pattern, is_new=reported.is_new, year=year_of(reported.pattern.last_seen))]
     recorded = reported.recorded
     if recorded is not None:
         lines.append(f"recorded {_standing(recorded)}")
-    if reported.solutions:
-        year = year_of(reported.solutions[0].created_at)
-        given = None if recorded is None else recorded.id
-        best = reported.solutions[:_MAX_SHOWN]
+    others = [one for one in reported.solutions if recorded is None or one.id != recorded.id]
+    if others:
+        year = year_of(others[0].created_at)
+        best = tuple(others[:_MAX_SHOWN])
         page = Page(best, len(best), 0, len(best))
-        shown = [solution_line(solution, year, with_text=solution.id != given) for solution in best]
-        lines.append(list_text("solution", page, shown, (NO_AGENT,), more=f", best first ({_FROM})"))
-        more = len(reported.solutions) - len(best)
+        shown = [solution_line(solution, year) for solution in best]
+        noun = "solution" if recorded is None else "other solution"
+        lines.append(list_text(noun, page, shown, (NO_AGENT,), more=f", best first ({_FROM})"))
+        more = len(others) - len(best)
         lines += note_lines([f'{more} more: get_items(["{reported.pattern.ref}"]) shows all'] if more else [])
-    else:
+    elif recorded is None:
         lines.append(
             f"no solution is known yet; report_outcome with id={reported.pattern.ref} and solution records what does"
         )
@@ -119,7 +120,7 @@ def _confidence(solution: Solution) -> str:
     return f"{solution.standing}, confidence {solution.confidence} of {MOST}"
 
 
-def solution_line(solution: Solution, year: str, *, with_text: bool = True) -> Line:
+def solution_line(solution: Solution, year: str) -> Line:
     """Return the line of a solution, with its text below."""
     changed = (f"changed {moment_text(solution.updated_at, year)}",)
     return Line(
@@ -128,5 +129,5 @@ def solution_line(solution: Solution, year: str, *, with_text: bool = True) -> L
         own=outcome_counts(solution.confirmed, solution.failed),
         moment=solution.created_at,
         after=() if solution.updated_at == solution.created_at else changed,
-        below=tuple(content_lines(solution.text)) if with_text else (),
+        below=tuple(content_lines(solution.text)),
     )
