@@ -11,7 +11,7 @@ import pytest
 
 from keep.files.seen import MINUTE
 from satchel import Lately, Satchel
-from satchel.keep.files import checking, waiting
+from satchel.keep.files import checking, service, waiting
 from satchel.keep.sessions.caller import SERVER
 from satchel.store.transaction import Transaction
 from sleeps import Sleeps
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def test_what_others_changed_lately_is_told_as_checking_tells_it(satchel: Satchel, clock: ManualClock) -> None:
     change = satchel.files.record("src/a.py", "modified", agent="ann")
     satchel.files.record("src/b.py", "modified", agent="bob")
-    clock.advance(checking.WINDOW_SECONDS * 1_000 - 1)
+    clock.advance(service.WINDOW_SECONDS * 1_000 - 1)
     (checked,) = satchel.files.check(["src/a.py"], agent="bob").files
     claimed = satchel.files.claim(["src/b.py", "src/a.py", "issue:3"], agent="bob")
     assert claimed.lately == (Lately("src/a.py", None, (change,)),)

@@ -152,7 +152,7 @@ OPERATIONS = (
                 int,
                 unlisted=True,
                 help="How recent a change is told; 0: only claims.",
-                default=300,
+                default=3_600,
                 option="--window",
                 metavar="SECONDS",
             ),

@@ -16,9 +16,6 @@ from satchel.keep.sessions.presence import GONE_MS
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
 
-WINDOW_SECONDS = 300
-"""How recent a change is told unless the caller says otherwise."""
-
 MAX_RECENT = 5
 """How many recent changes of a file are named at most."""
 

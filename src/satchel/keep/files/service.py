@@ -48,6 +48,9 @@ MAX_PATHS = 100
 MAX_MINUTES = 7 * 24 * 60
 AUTOMATIC_MINUTES = 5
 MAX_WINDOW_SECONDS = 86_400
+WINDOW_SECONDS = 3_600
+"""How recent a change is told unless the caller says otherwise: in a trial the other's was 14 minutes old."""
+
 MAX_REASON_CHARS = 300
 
 if TYPE_CHECKING:
@@ -194,7 +197,7 @@ class Files(Service):
 
         Returns:
             The claims, what others claim of the same in other worktrees, which is no conflict, and unless it is
-            automatic what happened in the last 5 minutes to what was not the agent's before.
+            automatic what happened in the last hour to what was not the agent's before.
 
         Raises:
             Conflict: another agent holds something of it in this worktree; the error says who, since and until when,
@@ -248,7 +251,7 @@ class Files(Service):
         if automatic:
             return replace(claimed, notes=(*notes, *claimed.notes))
         with suppress(SatchelError, OSError):  # what was claimed is claimed
-            claimed = checking.with_lately(work, claimed, on_disk, checking.WINDOW_SECONDS * 1_000, name)
+            claimed = checking.with_lately(work, claimed, on_disk, WINDOW_SECONDS * 1_000, name)
         return replace(claimed, notes=(*notes, *in_folders, *claimed.notes))
 
     def release(
@@ -356,7 +359,7 @@ class Files(Service):
             return claims.listed(transaction, project, holders, place, limit, offset, work.clock())
 
     def check(
-        self, files: Sequence[str] | None = None, *, window_seconds: int = 300, agent: str | None = None
+        self, files: Sequence[str] | None = None, *, window_seconds: int = WINDOW_SECONDS, agent: str | None = None
     ) -> FilesChecked:
         """Say whose files are: free, the caller's, or another's. Nothing is written, and nobody is registered.
 
