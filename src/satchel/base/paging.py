@@ -30,8 +30,8 @@ class Page(Generic[Item]):
 
     Attributes:
         items: the part.
-        total: how many there are in all; from :data:`COUNTED` on, or what the page reaches where that is more, it may
-            be one more than that, and stands for more. A page of no items has counted them all.
+        total: how many there are in all. It may end one above :data:`COUNTED`, or above what the page reaches where
+            that is more, and then stands for more; with ``limit=0`` all are counted.
         offset: how many were skipped.
         limit: how many were asked for at most.
     """
@@ -80,7 +80,7 @@ class KeptPage(Page[Item]):
 
 
 def counted_to(offset: int, limit: int) -> int:
-    """Return how far a page is counted; a page of no items, which is asked for its total, counts all."""
+    """Return how far a page that shows something is counted."""
     return max(COUNTED, offset + limit) + 1
 
 

@@ -120,7 +120,7 @@ def _dataclass(
             instances += 1
             if instances > _UNCOMPILED or not _set_fields(self, fields, frozen, given, named):
                 init = _init(made, frozen)
-                made.__init__ = init  # type: ignore[misc]
+                made.__init__ = init  # type: ignore[misc] # the class is made here, and has no subclass with another
                 init(self, *given, **named)
 
         methods = _methods(fields, options) | {"__init__": make_init, "__qualname__": cls.__qualname__}

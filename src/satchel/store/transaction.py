@@ -38,7 +38,7 @@ def of_these(condition: str, alias: str, numbers: str) -> str:
         alias: of the table.
         numbers: what stands behind IN.
     """
-    unindexed = re.sub(rf"\b{alias}\.(project_id = :project|run_id = :run)", rf"+{alias}.\1", condition)
+    unindexed = re.sub(rf"(?<!\+)\b{alias}\.(project_id = :project|run_id = :run)", rf"+{alias}.\1", condition)
     return f"{unindexed} AND {alias}.id IN {numbers}"
 
 

@@ -50,7 +50,7 @@ class LeftOut:
 
     Attributes:
         kind: in the plural, as in ``error patterns``.
-        count: how many of everything that was eligible; above :data:`COUNTED` only that there are more.
+        count: how many, of everything that was eligible; more than :data:`COUNTED` may be any number above it.
         critical: how many of them are critical.
         tool: what to ask for them with.
     """

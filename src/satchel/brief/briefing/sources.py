@@ -148,7 +148,9 @@ class Gathered:
     """What one source offers: candidates, and how many new items there are in all.
 
     Attributes:
-        total: everything eligible that is new to the receiver; so for ``critical``.
+        total: everything eligible that is new to the receiver, counted far enough to tell whether more than
+            :data:`COUNTED` are left out where nothing of the kind can be critical.
+        critical: how much of that is critical.
         repeated: what was delivered and is unchanged.
         only_found: whether only what the query found was counted.
     """

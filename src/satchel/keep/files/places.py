@@ -246,7 +246,7 @@ def _refuse_part(tree: Tree, text: str, field: str, *, may_be_key: bool = False)
         return
     # a name behind # may be a file's own, lines are of a file also where that is still to be written
     if (found is not None and not may_be_key) or (
-        tree.files_root is not None and os.path.isfile(os.path.join(tree.files_root, name))  # noqa: PTH113, PTH118
+        tree.files_root is not None and os.path.isfile(os.path.join(tree.files_root, name))  # noqa: PTH113, PTH118 -- in every claim
     ):
         raise InvalidInput(
             f"{field} {text!r} names a part of a file",

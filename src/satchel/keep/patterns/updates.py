@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from satchel.base.errors import NotFound
+from satchel.base.grouping import grouped
 from satchel.base.text import fold
 from satchel.find import documents
 from satchel.find.documents import Document
@@ -301,12 +302,10 @@ def _documents(transaction: Transaction, where: str, values: dict[str, object]) 
 
 def _fixes(transaction: Transaction, patterns: Sequence[int]) -> dict[int, list[tuple[str, int]]]:
     """Return the texts of the solutions of some patterns, each with its confidence, by pattern."""
-    fixes: dict[int, list[tuple[str, int]]] = {}
-    for pattern, text, confidence in transaction.all(
+    rows = transaction.all(
         f"""
         SELECT pattern_id, solution, confidence FROM error_solutions
         WHERE pattern_id IN {set_of(patterns)} ORDER BY id
         """
-    ):
-        fixes.setdefault(pattern, []).append((text, confidence))
-    return fixes
+    )
+    return grouped((pattern, (text, confidence)) for pattern, text, confidence in rows)
