@@ -34,7 +34,7 @@ test: $(VENV)/.dev  ## set up and run the fast tests
 	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee and not slow"
 
 test-slow: $(VENV)/.dev  ## run the rest: megabytes, long state machines, processes, faults, over a server, in PostgreSQL
-	$(BIN)/python -m pytest -n $(TEST_JOBS) -m slow
+	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "slow or (hypothesis and not referee)" --hypothesis-profile=every-example
 	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee and not slow" --over-server $(OVER_SERVER)
 	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee and not slow" --postgresql $(ON_POSTGRESQL)
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from satchel import InvalidInput, Satchel
 from satchel.base.clock import DAY_MS
 from satchel.brief.briefing.collecting import Deadline
@@ -104,7 +105,7 @@ Deliveries = st.lists(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(Deliveries)
 def test_the_sum_over_days_is_that_of_what_was_recorded(
     satchel: Satchel, clock: ManualClock, some: list[tuple[int, str, int, int]]

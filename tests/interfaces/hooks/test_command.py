@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from interfaces.hooks.conftest import RULE, Hook, context
 from satchel import Satchel
 from satchel.base import folders
@@ -174,7 +175,7 @@ class TestFaults:
         (problem,) = faults()
         assert problem.startswith("it was not understood; usage: satchel hook CLIENT EVENT")
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(
         data=st.binary(max_size=40)
         | st.dictionaries(

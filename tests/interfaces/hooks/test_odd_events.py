@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from interfaces.hooks.conftest import Hook
 from satchel import Satchel
 from satchel.interfaces.hooks import state
@@ -110,7 +111,7 @@ def everything_in(folder: Path) -> set[str]:
     return {path for path in found if not path.startswith("state/") and ".satchel/" not in path}
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), client=st.sampled_from(list(EVENTS)), fields=FIELDS)
 def test_odd_events_are_answered_in_the_clients_form_or_not_at_all(
     hook: Hook, tricky: Path, data: st.DataObject, client: str, fields: dict[str, Any]
