@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from satchel.base.clock import Clock, system_clock
 from satchel.base.config import FILE_NAME as CONFIG_FILE_NAME
-from satchel.base.config import Config, load_config
+from satchel.base.config import load_config
+from satchel.base.config_keys import Config
 from satchel.base.errors import InvalidInput, Refused, Unavailable
 from satchel.base.folders import config_folder, state_folder
 from satchel.base.paths import StorePlace, locate_store, named_store

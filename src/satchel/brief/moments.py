@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from satchel.base.config import Config
+from satchel.base.config_keys import Config
 from satchel.base.errors import Busy, ReadOnly, StoreFull
 from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.base.text import fold

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from satchel.base.config import Config
+from satchel.base.config_keys import Config
 from satchel.base.errors import Conflict, Interrupted, NotFound, Refused, SatchelError, nearest
 from satchel.base.paging import MAX_LIMIT
 from satchel.base.records import replace

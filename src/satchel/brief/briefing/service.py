@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import cached_property
 
-from satchel.base.config import Config
+from satchel.base.config_keys import Config
 from satchel.base.errors import Busy, InvalidInput, ReadOnly, StoreFull
 from satchel.base.paging import check_whole
 from satchel.base.records import dataclass, replace

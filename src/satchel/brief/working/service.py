@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from satchel.base.config import Config
+from satchel.base.config_keys import Config
 from satchel.base.errors import Busy, Interrupted, ReadOnly, StoreFull
 from satchel.base.records import replace
 from satchel.base.text import shortened

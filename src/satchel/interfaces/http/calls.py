@@ -13,8 +13,8 @@ from typing import Any
 
 from satchel import __version__
 from satchel.base import machine, wire
-from satchel.base.config import Config, parse_value
-from satchel.base.config_keys import KEYS
+from satchel.base.config import parse_value
+from satchel.base.config_keys import KEYS, Config
 from satchel.base.errors import Conflict, Interrupted, InvalidInput, Refused, SatchelError, Unavailable
 from satchel.base.machine import Asks, caller_elsewhere, reset_elsewhere, set_elsewhere
 from satchel.base.records import replace
@@ -315,4 +315,4 @@ def _with_settings(config: Config, given: Mapping[str, Any]) -> Config:
         for name, value in given.items()
         if name in _SETTINGS
     }
-    return replace(config, **values) if values else config
+    return config.with_changes(**values) if values else config

@@ -68,7 +68,7 @@ class Stores:
             is_confined=True,
         )
         told = tuple(one for one in opened.config.settings if one.key.name.startswith(_TOLD))
-        config = replace(opened.config, settings=told, warnings=())
+        config = opened.config.with_changes(settings=told, warnings=())
         return Satchel(workplace, opened.place, config, self._environ)
 
     def engine(self, access: Access, *, read_only: bool) -> Engine:

@@ -9,7 +9,7 @@ from satchel.interfaces.operations.declaration import Operation, Parameter
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from satchel.base.config import Config
+    from satchel.base.config_keys import Config
     from satchel.client import Satchel
     from satchel.keep.housekeeping import Cleared
 

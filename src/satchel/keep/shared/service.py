@@ -13,7 +13,7 @@ from satchel.keep.shared.names import RULES, WAYS
 from satchel.keep.shared.records import Synced
 
 if TYPE_CHECKING:
-    from satchel.base.config import Config
+    from satchel.base.config_keys import Config
     from satchel.keep.projects import Workplace
     from satchel.keep.shared.context import Context
     from satchel.keep.shared.records import Accepted, Checked, Differences, SharedList, Sharing
