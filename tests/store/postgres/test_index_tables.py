@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from satchel.find.conditions import Term
 from satchel.find.documents import Document
-from satchel.find.exact import Term
-from satchel.find.index import index_of
+from satchel.find.index import index_of, scoped_index
 from satchel.find.kind import Kind
-from satchel.find.search import Scope
+from satchel.find.scopes import Scope
 from satchel.store.postgres import migrations, packing
 from satchel.store.schema import MIGRATIONS, PACKING
 from store.postgres.places import Place
@@ -42,12 +42,13 @@ def test_the_words_of_before_are_packed(own_place: Place, monkeypatch: pytest.Mo
         assert transaction.all("SELECT last FROM documents_packing") == [(4,)]
         assert index.is_sound()
         assert index.problems() == []
-        assert [index.within(Scope(1)).counts([Term((word,))], 9) for word in ("token", "config")] == [[4], [5]]
-        assert index.within(Scope(1, run_id=7)).holding([Term(("token",))], 9) == [3, 2]
-        assert index.within(Scope(1, types=((Kind.ENTRY, 3),))).holding([Term(("token",))], 9) == [2]
-        found = index.within(Scope(1)).matches([Term(("token",))], (), None, 9, newest=True)
+        whole = scoped_index(transaction, Scope(1))
+        assert whole.counts([Term(("token",)), Term(("config",))], 9) == [4, 5]
+        assert scoped_index(transaction, Scope(1, run_id=7)).holding([Term(("token",))], 9) == [3, 2]
+        assert scoped_index(transaction, Scope(1, types=((Kind.ENTRY, 3),))).holding([Term(("token",))], 9) == [2]
+        found = whole.matches([Term(("token",))], (), None, 9, newest=True)
         assert [(document, counts[1], counts[2]) for document, counts in found] == [(n, n, n - 1) for n in (5, 4, 3, 2)]
         assert index.holds(3, 1, "") is False
         index.insert(3, Document(Kind.ENTRY, 3, 1, 1, 7, "giraffe", 0))
-        assert index.within(Scope(1)).counts([Term(("token",)), Term(("giraffe",))], 9) == [3, 1]
+        assert scoped_index(transaction, Scope(1)).counts([Term(("token",)), Term(("giraffe",))], 9) == [3, 1]
     assert own_place.engine().upkeep.schema_problems() == []
