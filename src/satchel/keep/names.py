@@ -8,11 +8,11 @@ from functools import lru_cache
 
 from satchel.base.errors import InvalidInput, Refused, nearest, unknown_name
 from satchel.base.records import dataclass
-from satchel.base.redaction import finds_secret
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import HUMAN, LAYERS
 from satchel.keep import projects
 from satchel.keep.projects import Service, Workplace
+from satchel.redaction import finds_secret
 from satchel.store.transaction import Row, Transaction
 
 _MAX_AUTHORS = 10

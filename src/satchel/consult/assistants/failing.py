@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from satchel.base.errors import AssistantFailed, Unavailable
-from satchel.base.redaction import redact
 from satchel.consult.assistants.retrying import retry_after
+from satchel.redaction import redact
 
 NONSENSE = (ValueError, TypeError, AttributeError, LookupError, RuntimeError, ArithmeticError)
 """What an SDK, or reading what it gives, raises over an answer that is not what the provider's protocol says."""

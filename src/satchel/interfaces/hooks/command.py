@@ -239,7 +239,7 @@ def _tell_of_fault(event: HookEvent, limit: Limit) -> None:
 
 def _kept(event: HookEvent, folder: str) -> dict[str, object]:
     """Return what is kept of an event: of what a tool does the files alone, since the rest may hold any secret."""
-    from satchel.base.redaction import finds_secret, redact
+    from satchel.redaction import finds_secret, redact
 
     edits = () if event.tool is None else event.tool.edits[:_MOST_KEPT]
     return event._asdict() | {

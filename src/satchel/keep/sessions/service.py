@@ -89,7 +89,7 @@ class Sessions(Service):
                 milliseconds UTC.
             works: the hook that failed before.
         """
-        from satchel.base.redaction import redact
+        from satchel.redaction import redact
 
         work = self._workplace
         with projects.writing(work) as (transaction, project, now):

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.secret_samples import ADVERSARIAL, ALNUM, KEPT_BESIDE, SECRETISH, SPARED, TOKENS, UPPER, chars
-from satchel.base.redaction import finds_secret, redact
-from satchel.base.redaction_patterns import TOKEN_FORMATS
+from redaction.secret_samples import ADVERSARIAL, ALNUM, KEPT_BESIDE, SECRETISH, SPARED, TOKENS, UPPER, chars
+from satchel.redaction import finds_secret, redact
+from satchel.redaction.formats import TOKEN_FORMATS
 
 
 def test_a_published_token_goes_and_the_text_around_it_stays() -> None:

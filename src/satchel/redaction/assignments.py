@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Literal
 
-from satchel.base.redaction_roots import Places
-from satchel.base.redaction_values import (
+from satchel.redaction.prefilter import Places
+from satchel.redaction.values import (
     JUDGED_CHARS,
     holds_pair,
     holds_text,

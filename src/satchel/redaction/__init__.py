@@ -1,8 +1,8 @@
 """Redaction: secrets of known patterns are replaced before a string is stored or logged; known ones, no more.
 
-Three kinds of evidence: a format that is published (``redaction_formats``, ``redaction_shapes``), a place where
-secrets stand, such as a header or an option of a command (``redaction_places``), and a name that says token, key,
-secret, password, pat or auth, with a value that was generated or is a UUID, or a password (``redaction_assigned``).
+Three kinds of evidence: a format that is published (``formats``), a place where
+secrets stand, such as a header or an option of a command (``places``), and a name that says token, key,
+secret, password, pat or auth, with a value that was generated or is a UUID, or a password (``assignments``).
 Spared are placeholders, digests, references to variables, code and words.
 
 Callers redact each string and serialise afterwards; a marker holds no quote, backslash or line break.
@@ -17,10 +17,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from satchel.base.records import dataclass
-from satchel.base.redaction_roots import Places, long_words, places_of_words
+from satchel.redaction.prefilter import Places, long_words, places_of_words
 
 if TYPE_CHECKING:
-    from satchel.base.redaction_assigned import Span
+    from satchel.redaction.assignments import Span
 
 _MARK = "[redacted:"
 _PASSES = 4
@@ -30,8 +30,8 @@ _PASSES = 4
 def _stages() -> tuple[tuple[frozenset[str], Callable[[str, str, Places], Iterator[Span]]], ...]:
     """Return what looks around words for secrets, the more specific kinds first, and around which words."""
     # 2 ms of a command, which most texts of a few words do not need
-    from satchel.base.redaction_assigned import ROOTS, assignments
-    from satchel.base.redaction_places import headers, manifests, options, private_keys, stated
+    from satchel.redaction.assignments import ROOTS, assignments
+    from satchel.redaction.places import headers, manifests, options, private_keys, stated
 
     return (
         (frozenset(("key",)), private_keys),
@@ -96,7 +96,7 @@ def _spans(text: str) -> list[Span]:
     if words := long_words(text):
         stages.append(_tokens(text, words))
     if "://" in text and "@" in text:
-        from satchel.base.redaction_places import url_passwords
+        from satchel.redaction.places import url_passwords
 
         stages.append(url_passwords(text))
     if places := places_of_words(lowered):
@@ -141,13 +141,13 @@ def _replaced(text: str, spans: list[Span], marks: list[Span]) -> tuple[str, lis
 
 
 def _tokens(text: str, words: str) -> Iterator[Span]:
-    from satchel.base.redaction_patterns import BROKEN, literals_in, matches
-    from satchel.base.redaction_values import is_sample
+    from satchel.redaction.formats import literals_in, matches
+    from satchel.redaction.values import is_sample
 
     for entry, pairs in groupby(literals_in(words), itemgetter(1)):
         literals = [literal for literal, _ in pairs]
         # the long words are a small part of a text, and hardly ever hold more than a literal
-        if entry.kind not in BROKEN and not any(matches(entry, literals, words)):
+        if not entry.is_split and not any(matches(entry, literals, words)):
             continue
         for match in matches(entry, literals, text):
             start, end = match.span(match.lastindex or 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.base.secret_names import is_secret_folder, is_secret_name, is_secret_path
+from satchel.redaction.filenames import is_secret_folder, is_secret_name, is_secret_path
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from satchel.base.redaction_assigned import Span
-from satchel.base.redaction_roots import Places
-from satchel.base.redaction_values import holds_pair, is_placeholder, is_reference, looks_random
+from satchel.redaction.assignments import Span
+from satchel.redaction.prefilter import Places
+from satchel.redaction.values import holds_pair, is_placeholder, is_reference, looks_random
 
 _PASSWORD_NAMES = frozenset(("password", "passwd", "passphrase", "pwd", "pass", "token", "secret", "x-oauth-basic"))
 

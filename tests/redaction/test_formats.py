@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from base.secret_samples import ALNUM, SECRETISH, TOKENS, chars
-from satchel.base import redaction_patterns
-from satchel.base.redaction_patterns import LITERALS, TOKEN_FORMATS, compiled, matches
-from satchel.base.redaction_roots import long_words
+from redaction.secret_samples import ALNUM, SECRETISH, TOKENS, chars
+from satchel.redaction import formats
+from satchel.redaction.formats import LITERALS, TOKEN_FORMATS, compiled, matches
+from satchel.redaction.prefilter import long_words
 
 _WITH_PLACE = [entry for entry in TOKEN_FORMATS if entry.before is not None]
 _NEAR_MISSES = st.builds(
@@ -80,7 +80,7 @@ class Watched:
 )
 def test_what_is_searched(monkeypatch: pytest.MonkeyPatch, text: str, asked: list[int | str]) -> None:
     watched = Watched()
-    monkeypatch.setattr(redaction_patterns, "compiled", lambda _: watched)
+    monkeypatch.setattr(formats, "compiled", lambda _: watched)
     (entry,) = [entry for entry in TOKEN_FORMATS if entry.kind == "telegram-token"]
     assert list(matches(entry, [":AA"], text)) == []
     assert watched.asked == asked

@@ -1,4 +1,4 @@
-"""Where a published format occurs in a text: its literals are looked for before its pattern."""
+"""Published token formats: the table in ``formats.txt``, and how its rows are found in a text."""
 
 from __future__ import annotations
 
@@ -7,27 +7,66 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from itertools import islice
+from pathlib import Path
 
 from satchel.base.records import dataclass
-from satchel.base.redaction_formats import TOKEN_FORMATS as PROVIDERS
-from satchel.base.redaction_formats import TokenFormat
-from satchel.base.redaction_shapes import SHAPES
 
-# A token starts where a word starts; an escaped line break (backslash, n) ends a word too, and of that the letter
-# alone is left in the long words.
+# A token starts where a word starts. An escaped line break (backslash, n) ends a word too; of it only the letter
+# remains in the long words.
 _START = r"(?:(?<![A-Za-z0-9_])|(?<=[\\\n][nrt]))"
-# The rest of the run belongs to the token: nothing stays behind, and no second token can touch the first.
+# The rest of the run belongs to the token, so that nothing of it stays and no second token can touch the first.
 _REST = r"[A-Za-z0-9_-]*+"
 
-TOKEN_FORMATS: tuple[TokenFormat, ...] = (*PROVIDERS, *SHAPES)
-"""Every format: the more telling ones of providers first."""
+_SIGNATURE = r"((?:[A-Za-z0-9+/_~-]|%[0-9A-Fa-f]{2}){32,512}+={0,2})"
+_MACROS = {
+    "{uuid}": r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}",
+    "{UUID}": r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}",
+    # where a prefix is short or reads as a word, a token has a digit among its first characters
+    "{digit}": r"(?=[A-Za-z_-]{0,30}[0-9])",
+    "{signature}": _SIGNATURE,
+    "{long_signature}": _SIGNATURE.replace("512", "4096"),
+}
 
-BROKEN = frozenset(entry.kind for entry in SHAPES) | {"bitbucket-token"}
-"""The kinds that hold other characters than ``long_words`` takes for parts of a word."""
 
-LITERALS: tuple[tuple[str, TokenFormat], ...] = tuple(
-    (literal, entry) for entry in TOKEN_FORMATS for literal in entry.literals
-)
+@dataclass(frozen=True, slots=True)
+class TokenFormat:
+    """One published format, a row of ``formats.txt``.
+
+    Attributes:
+        before: the least and the most characters of a match that precede its literal; None where the literal is not
+            part of the match.
+        is_split: whether a match may hold characters that ``long_words`` does not count as part of a word.
+    """
+
+    kind: str
+    literals: tuple[str, ...]
+    pattern: str
+    anywhere: bool
+    before: tuple[int, int] | None
+    is_split: bool
+
+
+def _read_formats() -> Iterator[TokenFormat]:
+    for line in Path(__file__).with_name("formats.txt").read_text(encoding="utf-8").splitlines():
+        if not line or line.startswith("#"):
+            continue
+        kind, literals, flags, pattern = line.split(" ")
+        for macro, meaning in _MACROS.items():
+            pattern = pattern.replace(macro, meaning)
+        options = flags.split(",")
+        before: tuple[int, int] | None = None if "apart" in options else (0, 0)
+        for option in options:
+            name, _, amount = option.partition("=")
+            if name == "after":
+                least, _, most = amount.partition("-")
+                before = int(least), int(most or least)
+        yield TokenFormat(kind, tuple(literals.split(",")), pattern, "anywhere" in options, before, "split" in options)
+
+
+TOKEN_FORMATS = tuple(_read_formats())
+"""Every format; the order decides which of two matches is named."""
+
+LITERALS = tuple((literal, entry) for entry in TOKEN_FORMATS for literal in entry.literals)
 """Every literal with its format, in the order of the table."""
 
 _Placed = tuple[str, int]
