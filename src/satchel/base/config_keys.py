@@ -290,7 +290,7 @@ KEYS: tuple[Key, ...] = (
         bool,
         False,
         "Whether what the default branch of the repository says in its shared text is taken without asking you; "
-        "otherwise it waits for satchel shared --accept.",
+        "otherwise it waits for satchel proposals --accept.",
     ),
     Key(
         "share.branch",
