@@ -245,7 +245,7 @@ def _held(scope: Scope) -> tuple[str, dict[str, object]]:
 
 def disagreement() -> StoreDamaged:
     """Return the error for a result that the index names and the documents or the tables do not have."""
-    return StoreDamaged("the search index names what is not kept", "`satchel rebuild` rebuilds it")
+    return StoreDamaged("the search index names what is not kept", "`satchel doctor --rebuild` rebuilds it")
 
 
 def _ordered(totals: Mapping[int, float], old: Mapping[int, int]) -> list[int]:

@@ -116,7 +116,7 @@ def test_rebuild_counts_anew(cli: Cli, folder: Path) -> None:
     with opened(folder) as satchel, satchel.workplace.engine.write() as transaction:
         transaction.run("DELETE FROM decision_counts")
     assert cli("doctor")[0] == 9
-    assert cli("rebuild")[0] == 0
+    assert cli("doctor", "--rebuild")[0] == 0
     assert cli("doctor")[0] == 0
 
 

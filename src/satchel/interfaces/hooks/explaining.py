@@ -73,7 +73,7 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
     with satchel:
         lines = [f"store: {satchel.workplace.engine.location}"]
         if state.is_paused(folder):
-            lines.append("paused: `satchel pause --off` lets hooks speak again")
+            lines.append("paused: `satchel pause --off` turns hooks on again")
         if event.happening == events.PROMPT:
             return [*lines, *_at_prompt(event, satchel)]
         if event.happening in events.AT_WORK:

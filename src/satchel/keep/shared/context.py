@@ -58,7 +58,7 @@ class Context:
         if not self.is_person:
             raise Refused(
                 f"only a person {doing} what others wrote into the shared text",
-                "Ask your user to run satchel shared in a terminal",
+                "Ask your user to run satchel proposals in a terminal",
             )
 
     def look(self) -> tuple[Place, World]:

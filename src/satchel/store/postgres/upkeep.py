@@ -131,7 +131,7 @@ class PostgresUpkeep:
         if self._rows(_OTHERS_TABLES) != [(0,)]:
             raise Refused(
                 f"only the role that owns the tables of {self._location} may rewrite them",
-                "Deleted content stays in their files until that one runs `satchel compact`",
+                "Deleted content stays in their files until that one runs `satchel clear --compact`",
             )
         is_whole = True
         with database.connect() as connection:
@@ -315,7 +315,7 @@ class PostgresUpkeep:
         if checksums != "on":
             missing.append("data checksums are off: a failing disk is noticed late (pg_checksums --enable)")
         if vacuum != "on":
-            missing.append("autovacuum is off: run `satchel compact` now and then")
+            missing.append("autovacuum is off: run `satchel clear --compact` now and then")
         shown = f"fsync = {fsync}, synchronous_commit = {commits}{', on a standby' if is_standby else ''}"
         return [
             Finding("settings", "warning" if missing else "ok", "; ".join([shown, *missing])),
