@@ -141,7 +141,10 @@ class Moments:
         put_in = PutIn(budget=budget, entered=entered, agent=agent)
         since = entered.seen_at if entered is not None and moment is RESUME else None
         role = None if agent_type is None or fold(agent_type) not in ROLES else agent_type
-        return self._made(moment, put_in, deadline, role, since=since, again=dry_run)
+        put_in = self._made(moment, put_in, deadline, role, since=since, again=dry_run)
+        caller = self._workplace.caller
+        notice = None if caller is None else caller.take_note()
+        return put_in if notice is None else replace(put_in, text="\n".join(filter(None, [notice, put_in.text])))
 
     def preview(self, moment: Moment, deadline: Deadline, agent: str | None, since: int | None = None) -> PutIn:
         """Make what would be put into the caller's session; nothing is recorded.

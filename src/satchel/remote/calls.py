@@ -15,7 +15,7 @@ from satchel.base.errors import AnswerLost, Busy, Interrupted, InvalidInput, Sat
 from satchel.base.machine import ROOT
 from satchel.base.records import dataclass
 from satchel.base.wire import packed, unpacked
-from satchel.keep.sessions.caller import VARIABLE, Caller
+from satchel.keep.sessions.caller import COMMAND, VARIABLE, Caller
 from satchel.keep.sessions.clients import CLIENTS
 from satchel.remote.connection import Connection, Lost, Reply, Untaken
 from satchel.remote.foresight import Foresight
@@ -231,6 +231,7 @@ class Calls:
         return {
             "kind": caller.kind,
             "environ": {name: value for name in _VARIABLES if (value := caller.environ.get(name))},
+            "programs": list(caller.programs) if caller.kind == COMMAND else [],
             "client": None if caller.client is None else caller.client.name,
             "version": caller.version,
             "host_id": caller.host_id,

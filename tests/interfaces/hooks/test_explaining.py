@@ -126,8 +126,3 @@ class TestEventsAtWork:
 
     def test_says_that_none_was_heard(self, explained: Explained) -> None:
         assert "none was heard yet" in explained("claude", "PreToolUse")
-
-    def test_says_that_the_session_is_over(self, use: Callable[..., object], hook: Hook, explained: Explained) -> None:
-        self.edited(use, "PreToolUse")
-        hook("claude", "SessionEnd", reason="exit")
-        assert "puts in nothing: there is no session, or it is over" in explained("claude", "PreToolUse")

@@ -205,11 +205,7 @@ class Hooks(RuleBasedStateMachine):
         else:
             self.living.discard(session.process)
         session.is_over = True
-        if says_so:  # its process has not ended yet, and hooks that were slow are heard
-            held = {"tool_name": "Edit", "tool_input": {"file_path": "a.py"}}
-            assert self.hear(session, "PreToolUse", **held) == {}
-            assert self.hear(session, "PostToolUse", **held) == {}
-            self.living.discard(session.process)
+        self.living.discard(session.process)
 
     @precondition(lambda self: self.at_work())
     @rule(who=WHO, source=st.sampled_from(["clear", "compact"]))

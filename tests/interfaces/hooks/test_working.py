@@ -203,20 +203,25 @@ class TestEdits:
         assert at_work("c1", "PreToolUse", "Edit", **edit(project / "a.py")) is None, "it is said once"
 
     @pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse"])
-    def test_what_is_heard_after_the_end_of_a_session_claims_nothing_and_revives_it_not(
+    def test_an_event_after_the_end_of_a_session_revives_it(
         self, hook: Hook, at_work: AtWork, store: Satchel, project: Path, event: str
     ) -> None:
         hook("claude", "SessionEnd", session_id="s1", reason="other")
         (project / "a.py").write_text("x")
-        assert at_work("s1", event, "Edit", **edit(project / "a.py")) is None
-        assert store.files.claims().total == 0
-        assert [one.client for one in store.sessions.team().sessions if one.gone] == ["claude"]
-
-    def test_until_its_client_goes_on_with_it(self, hook: Hook, at_work: AtWork, store: Satchel, project: Path) -> None:
-        hook("claude", "SessionEnd", session_id="s1", reason="other")
-        hook("claude", "SessionStart", session_id="s1", source="resume")
-        at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
+        at_work("s1", event, "Edit", **edit(project / "a.py"))
         assert store.files.claims().total == 1
+        assert [one.ended_at for one in store.sessions.team().sessions if one.client == "claude"] == [None]
+
+    def test_a_session_that_goes_on_is_told_which_of_its_files_others_claim_now(
+        self, hook: Hook, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        for name in ("a.py", "b.py"):
+            at_work("s1", "PreToolUse", "Edit", **edit(project / name))
+        hook("claude", "SessionEnd", session_id="s1", reason="other")
+        store.files.claim(["b.py"], agent="ann")
+        said = context(at_work("s1", "PostToolUse", "Edit", **edit(project / "c.py")))
+        assert "files that it had claimed are claimed by others now: b.py by ann" in said
+        assert {one.path for one in store.files.claims() if one.automatic} == {"a.py", "c.py"}
 
     def test_a_binary_file_is_claimed_and_recorded_unread(self, at_work: AtWork, store: Satchel, project: Path) -> None:
         (project / "a.bin").write_bytes(bytes(range(256)) * 64)

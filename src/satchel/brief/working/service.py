@@ -312,12 +312,13 @@ class Working:
         work = self._workplace
         if work.engine.read_only:
             return replace(NOTHING, why="the store is only read")
-        said = replace(NOTHING, why="there is no session, or it is over")
+        said = replace(NOTHING, why="there is no session")
         try:
             with suppress(_Undone), work.engine.write(HOOK_WAIT_MS) as transaction:
                 scene = scenes.enter(transaction, work, agent_id)
                 if scene is not None:
                     said = act(scene.in_new_window() if self._dry_run else scene)
+                    said = _with_notice(said, work)
                 if self._dry_run:
                     raise _Undone
             return replace(said, moment=moment)
@@ -354,6 +355,11 @@ class Working:
             return said
         text = "\n".join(filter(None, [said.text, *lines]))
         return Said(text, shown=(*said.shown, *shown), window=scene.window)
+
+
+def _with_notice(said: Said, work: Workplace) -> Said:
+    notice = None if work.caller is None or said.why == _UNHEARD else work.caller.take_note()
+    return said if notice is None else replace(said, text="\n".join(filter(None, [notice, said.text])))
 
 
 def _messages(scene: Scene, budget: int) -> tuple[list[str], list[Shown]]:
