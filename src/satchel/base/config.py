@@ -97,7 +97,6 @@ class Config:
     hooks_edit: int
     hooks_error: int
     hooks_messages: int
-    hooks_stop: int
     hooks_claims: str
     hooks_end: bool
     hooks_deadline_ms: int

@@ -259,7 +259,6 @@ KEYS: tuple[Key, ...] = (
             ("edit", 150, "before an edit: notes that cite its file, once a file"),
             ("error", 150, "after a command failed: a known fix, or the most similar error"),
             ("messages", 80, "after edits and commands: unread messages, at most once a minute"),
-            ("stop", 40, "when an agent stops that changed files and kept nothing, once a session"),
         )
     ),
     Key(
