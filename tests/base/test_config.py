@@ -53,7 +53,7 @@ def test_every_default_and_example_is_valid(key: Key) -> None:
         assert isinstance(value, NoneType) or parse_value(key, value) == value
 
 
-MOMENTS = ("start", "resume", "compaction", "subagent", "prompt", "edit", "error", "messages", "stop")
+MOMENTS = ("start", "resume", "compaction", "subagent", "prompt", "edit", "error", "messages")
 """The moments at which hooks put something in."""
 
 VALID = [

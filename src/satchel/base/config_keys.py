@@ -214,7 +214,6 @@ class Config:
     hooks_edit: int = _tokens(150, "before an edit: notes that cite its file, once a file")
     hooks_error: int = _tokens(150, "after a command failed: a known fix, or the most similar error")
     hooks_messages: int = _tokens(80, "after edits and commands: unread messages, at most once a minute")
-    hooks_stop: int = _tokens(40, "when an agent stops that changed files and kept nothing, once a session")
     hooks_claims: str = _key(
         "deny",
         "What a hook does before an edit of a file that another session has claimed explicitly: deny stops it; ask "

@@ -23,8 +23,8 @@ EVENTS = {
     "codex": ("PreToolUse", "PostToolUse", "Stop"),
     "gemini": ("BeforeTool", "AfterTool", "SessionStart"),
     "qwen": ("PreToolUse", "PostToolUse", "PostToolUseFailure"),
-    "copilot": ("preToolUse", "postToolUse", "agentStop"),
-    "cursor": ("preToolUse", "postToolUse", "stop"),
+    "copilot": ("preToolUse", "postToolUse"),
+    "cursor": ("preToolUse", "postToolUse"),
     "opencode": ("PreToolUse", "PostToolUse"),
     "vscode": ("PreToolUse", "PostToolUse"),
 }
@@ -86,7 +86,6 @@ FIELDS = st.fixed_dictionaries(
         "cwd": PATHS | VALUES,
         "agent_id": VALUES,
         "tool_use_id": VALUES,
-        "stop_hook_active": VALUES,
         "hook_event_name": VALUES,
         "is_interrupt": VALUES,
     },

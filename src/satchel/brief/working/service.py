@@ -14,7 +14,7 @@ from satchel.base.text import shortened
 from satchel.brief.working import scene as scenes
 from satchel.brief.working.scene import NOTHING, Said, Scene, Shown, counted, fitting, tokens_of
 from satchel.find.kind import Kind
-from satchel.keep import deliveries
+from satchel.keep import deliveries, events
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import updates
 from satchel.keep.sessions.caller import HOOK_WAIT_MS
@@ -30,9 +30,9 @@ _MOST_MESSAGES = 5
 _MESSAGE_CHARS = 220
 
 _UNHEARD = "the client gives no text to the model at this moment"
-_NUDGE = (
-    "Satchel: you changed files and kept nothing. If others need what you learned or decided, keep it now with "
-    "write_context; otherwise just stop."
+_REMINDER = (
+    "Satchel: this session changed files and stored nothing yet. If others need what you learned or decided, store it "
+    "with write_context or `satchel write`."
 )
 
 
@@ -243,19 +243,21 @@ class Working:
         return self._act(agent_id, "command", act)
 
     def command_succeeded(
-        self, cwd: str, command: str, *, agent_id: str | None = None, owes_fixes: bool = False
+        self, cwd: str, command: str, output: str = "", *, agent_id: str | None = None, owes_fixes: bool = False
     ) -> Said:
-        """Learn from a command that failed before, and put in unread messages.
+        """Learn from a command that failed before, record progress, and put in unread messages.
 
         Args:
             cwd: the folder that it was run in.
+            output: what it printed, which may show a commit or a passing test run.
             owes_fixes: whether the client says nothing when a tool fails, so that a known fix is said now.
         """
         from satchel.brief.working import commands
 
         def act(scene: Scene) -> Said:
             commands.succeed(scene, cwd, command)
-            return self._with_messages(scene, self._with_owed(scene, NOTHING) if owes_fixes else NOTHING)
+            said = self._with_owed(scene, NOTHING) if owes_fixes else NOTHING
+            return self._with_progress(scene, said, command, output, has_failed=False)
 
         return self._act(agent_id, "command", act)
 
@@ -269,22 +271,13 @@ class Working:
 
         return self._act(agent_id, "plan", act)
 
-    def command_ended(self, *, agent_id: str | None = None) -> Said:
-        """Put in unread messages after a command of which it is not known how it ended."""
-        return self._act(agent_id, "command", lambda scene: self._with_messages(scene, NOTHING))
-
-    def stop(self) -> Said:
-        """Ask an agent that stops to keep what it learned, once a session: if it changed files and kept nothing."""
-        if tokens_of(_NUDGE) > self._config.hooks_stop:
-            return replace(NOTHING, why=f"hooks.stop is {self._config.hooks_stop}")
+    def command_ended(self, command: str = "", output: str = "", *, agent_id: str | None = None) -> Said:
+        """Record progress and put in unread messages after a command of which it is not known how it ended."""
 
         def act(scene: Scene) -> Said:
-            if not _has_only_changed(scene):
-                return replace(NOTHING, why="no file was changed, or something was kept")
-            updates.change(scene.transaction, scene.actor.session or 0, {"nudged_at": scene.now})
-            return Said(_NUDGE)
+            return self._with_progress(scene, NOTHING, command, output, has_failed=None)
 
-        return self._act(None, "", act)
+        return self._act(agent_id, "command", act)
 
     def record(self, said: Said) -> None:
         """Record that what was said has reached the client; where that cannot be done soon, it may be repeated."""
@@ -347,6 +340,20 @@ class Working:
         text = "\n".join(filter(None, [said.text, *lines]))
         return Said(text, shown=(*said.shown, *shown), window=scene.window)
 
+    def _with_progress(self, scene: Scene, said: Said, command: str, output: str, *, has_failed: bool | None) -> Said:
+        """Record a commit or a passing test run; add messages, and a reminder to store what was learned."""
+        from satchel.brief.working.progress import progress_of
+
+        what = progress_of(command, output, has_failed=has_failed)
+        if what is not None:
+            events.record(
+                scene.transaction, scene.project_id, events.PROGRESS, scene.now, by=scene.actor, details={"what": what}
+            )
+            if _has_only_changed(scene):
+                updates.change(scene.transaction, scene.actor.session or 0, {"nudged_at": scene.now})
+                said = replace(said, text="\n".join(filter(None, [said.text, _REMINDER])))
+        return self._with_messages(scene, said)
+
     def _with_messages(self, scene: Scene, said: Said) -> Said:
         """Add the messages that the agent has neither read nor seen, unless some were put in a minute ago."""
         budget = self._config.hooks_messages
@@ -397,9 +404,9 @@ def _message(row: tuple[int, int, str | None, str], chars: int = _MESSAGE_CHARS)
 
 
 def _has_only_changed(scene: Scene) -> bool:
-    """Whether a session has changed files, kept nothing that others can find, and was not asked to before.
+    """Whether a session has changed files, stored nothing that others can find, and was not reminded before.
 
-    A plan that a hook has kept is nothing that the agent has learned.
+    A plan that a hook has stored is nothing that the agent has learned.
     """
     row = scene.transaction.one(
         """

@@ -20,7 +20,7 @@ CLIENTS = tuple(client.name for client in clients.CLIENTS)
 START, CLEAR, RESUME, COMPACTION, SUBAGENT, END = "start", "clear", "resume", "compaction", "subagent", "end"
 COMPACTING = "about to compact"
 """Of a client that says nothing once it has compacted its conversation: what is to be said then comes later."""
-PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP = (
+PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED = (
     "a prompt",
     "before an edit",
     "after an edit",
@@ -28,9 +28,8 @@ PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP = (
     "a command succeeded",
     "a command ended",
     "a plan was approved",
-    "stop",
 )
-AT_WORK = frozenset({PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP})
+AT_WORK = frozenset({PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED})
 """What happens while an agent works; the others brief it, or end its session."""
 
 MAX_BYTES = 32 * 1024 * 1024
@@ -44,9 +43,6 @@ _HAPPENINGS = {
     "subagentstart": SUBAGENT,
     "sessionend": END,
     "sessioncompacted": COMPACTION,
-    "stop": STOP,
-    "agentstop": STOP,
-    "afteragent": STOP,
 }
 _PROMPT_EVENTS = frozenset(
     {"userpromptsubmit", "beforeagent", "userpromptsubmitted", "beforesubmitprompt", "chatmessage"}
@@ -70,9 +66,6 @@ _SILENT_ON_FAILURE = frozenset({"cursor", "gemini"})
 
 _ASKING = frozenset({("claude", "acceptEdits")})
 """Clients and their modes in which a dialog about an edit comes from a hook alone: in others it says nothing."""
-
-_STOPPED = frozenset({"aborted", "error"})
-"""What Cursor says of an agent that did not stop by itself."""
 
 _SILENT_AT_PROMPT = frozenset({"cursor", "vscode"})
 """Clients that give nothing to the model at a prompt."""
@@ -107,7 +100,6 @@ class HookEvent(NamedTuple):
         detail: what tells it from other events of that name in the session.
         reason: why a session ended, or None.
         tool: what the agent does, or did, with a tool of the client.
-        is_repeated: whether an agent that stops was held back by a hook before.
         mode: the client's mode of permissions, or None.
         prompt: what a person wrote, cut in its middle where it is long.
     """
@@ -122,7 +114,6 @@ class HookEvent(NamedTuple):
     detail: str = ""
     reason: str | None = None
     tool: ToolCall | None = None
-    is_repeated: bool = False
     mode: str | None = None
     prompt: str = ""
 
@@ -204,8 +195,6 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         happening = _at_tool(tool, when)
         if tool is not None:
             detail = f"{tool.id} {_time(fields)}" if client in _WITHOUT_CALL_IDS else tool.id
-    elif happening == STOP and _text(fields, "status") in _STOPPED:
-        happening = ""
     prompt = ""
     if plain in _PROMPT_EVENTS and client not in _SILENT_AT_PROMPT:
         prompt = prompts.read(fields)
@@ -226,7 +215,6 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         detail=detail,
         reason=reason,
         tool=tool,
-        is_repeated=fields.get("stop_hook_active") is True or bool(fields.get("loop_count")),
         mode=_text(fields, "permission_mode"),
         prompt=prompt,
     )
@@ -306,16 +294,6 @@ def ask_about_edit(event: HookEvent, reason: str) -> str:
     # Claude Code shows the user no reason in its dialog, but the message beside the edit once it is made
     said = {"permissionDecision": "ask", "permissionDecisionReason": reason, "additionalContext": reason}
     return _json({"systemMessage": reason, "hookSpecificOutput": {"hookEventName": event.name, **said}})
-
-
-def hold_back(event: HookEvent, reason: str) -> str:
-    """Return what a hook prints so that an agent that stops goes on, for a reason."""
-    if event.client == "cursor":
-        return _json({"followup_message": reason})
-    if event.client == "vscode":
-        said = {"hookEventName": event.name, "decision": "block", "reason": reason}
-        return _json({"hookSpecificOutput": said})
-    return _json({"decision": "deny" if event.client == "gemini" else "block", "reason": reason})
 
 
 def _json(value: object) -> str:
