@@ -277,8 +277,8 @@ def answer(event: HookEvent, text: str, session: str | None = None) -> str:
 
 def stop_edit(event: HookEvent, reason: str) -> str:
     """Return what a hook prints so that its client does not run an editing tool, and tells its model why."""
-    if event.client == "gemini":
-        return _json({"decision": "deny", "reason": reason})
+    if event.client == "gemini":  # it shows its user neither the call nor the reason, only this message
+        return _json({"decision": "deny", "reason": reason, "systemMessage": reason})
     if event.client == "cursor":
         return _json({"permission": "deny", "user_message": reason, "agent_message": reason})
     said = {"permissionDecision": "deny", "permissionDecisionReason": reason}
