@@ -220,6 +220,10 @@ class Unavailable(SatchelError):
     code = "unavailable"
 
 
+class MissingExtra(Unavailable):
+    """A package of an extra is not installed; the remedy is the command that adds it to this copy of Satchel."""
+
+
 class AssistantFailed(SatchelError):
     """The provider of an assistant refused, failed or was cut off; nothing of the consultation was recorded.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
 from satchel.base.errors import ERROR_KINDS
+from satchel.base.installation import command_adding
 from satchel.base.tokens import token_counter
 from satchel.client import open_satchel
 from satchel.interfaces.cli.common import json_option, progress, show_json, store_options
@@ -49,6 +51,8 @@ def command(rebuild: bool, db: str | None, project: str | None, as_json: bool) -
                 _show(check)
         counter = token_counter(satchel.config.tokens_encoding)
         detail = f"exact, {counter.name}" if counter.exact else f"estimated: {counter.reason}"
+        if find_spec("splintr") is None:
+            detail += f"; for exact counts run `{command_adding('tokens')}`"
         hooks = check_hooks()
         server = server_fields(os.environ, Path.cwd())
         of_server = [] if server is None else [_of_server(server)]
