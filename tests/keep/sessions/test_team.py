@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import Satchel, Team, TeamSession
+from satchel.brief.room import states
 from satchel.keep.sessions.caller import SERVER
 from satchel.keep.sessions.presence import LISTED_DAYS
-from satchel.brief.room import states
 from satchel.keep.sessions.team import (
-    AgentState,
     MAIN_WORKTREE,
     MOST,
     RECENT_MS,
+    AgentState,
     OtherAtWork,
     TeamClaim,
     others_at_work,

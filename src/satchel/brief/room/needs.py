@@ -97,9 +97,11 @@ def _those(**actions: object) -> tuple[str, ...]:
 
 def _agents(look: Look) -> list[Need]:
     """Return the agents that are stuck, and those at work that wait for what their last scratchpad says blocks them."""
-    values = {"project": look.project_id, "since": look.now - LISTED_DAYS * DAY_MS}
     sessions = joining.load(
-        look.transaction, "s.project_id = :project AND s.seen_at > :since", values, LOOKED_AT_SESSIONS
+        look.transaction,
+        "s.project_id = :project AND s.seen_at > :since",
+        {"project": look.project_id, "since": look.now - LISTED_DAYS * DAY_MS},
+        LOOKED_AT_SESSIONS,
     )
     over = {one.state.id for one in sessions if joining.is_gone(one, look.now)}
     found_states = states.find(look.transaction, look.project_id, sessions, None, look.now)

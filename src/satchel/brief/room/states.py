@@ -219,8 +219,9 @@ def _unanswered(look: Look, facts: Mapping[int, Facts], agents: Mapping[int | No
 def _refused(look: Look, sessions: Mapping[str, int]) -> Iterator[Wait]:
     """Yield the sessions that wait for a claim, or were refused one that is still held."""
     for need in needs_claims.find(look, _MOST_CLAIMS):
-        if need.session in sessions and need.began_at is not None:
-            yield sessions[need.session], AgentState("waiting", need.began_at, need.text)
+        session = sessions.get(need.session or "")
+        if session is not None and need.began_at is not None:
+            yield session, AgentState("waiting", need.began_at, need.text)
 
 
 def _done_at(look: Look, session: int, since: int) -> int:

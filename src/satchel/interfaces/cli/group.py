@@ -39,7 +39,7 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "constraint": "Add and list rules",
     },
     "Work together": {
-        "top": "Watch what needs you, live in the terminal",
+        "status": "Show what needs you, who is at work and what changed",
         "who": "Show who is at work, on what and since when",
         "run": "Start, end, list and show runs",
         "message": "Send, list and read messages",
