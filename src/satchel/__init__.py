@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from satchel.keep.packages import Package, PackageContent, PackagePage
     from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, SimilarError, Solution
     from satchel.keep.runs import Run
-    from satchel.keep.sessions.team import LastScratchpad, Team, TeamClaim, TeamSession
+    from satchel.keep.sessions.team import AgentState, LastScratchpad, Team, TeamClaim, TeamSession
     from satchel.keep.strategies import Strategy, StrategyPage
 
 _HOMES = {
@@ -122,7 +122,7 @@ _HOMES = {
     "satchel.keep.packages": ("Package", "PackageContent", "PackagePage"),
     "satchel.keep.patterns.records": ("ErrorPattern", "ErrorPatternPage", "Reported", "SimilarError", "Solution"),
     "satchel.keep.runs": ("Run",),
-    "satchel.keep.sessions.team": ("LastScratchpad", "Team", "TeamClaim", "TeamSession"),
+    "satchel.keep.sessions.team": ("AgentState", "LastScratchpad", "Team", "TeamClaim", "TeamSession"),
     "satchel.keep.strategies": ("Strategy", "StrategyPage"),
     "satchel.brief.briefing.records": ("Briefed", "Briefing", "LeftOut"),
     "satchel.brief.extraction": ("StrategyProposal",),
@@ -132,6 +132,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "KEEP",
     "Agent",
+    "AgentState",
     "AssistantFailed",
     "Briefed",
     "Briefing",

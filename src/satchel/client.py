@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from satchel.keep.pins import Pins
     from satchel.keep.runs import Runs
     from satchel.keep.sessions.service import Sessions
+    from satchel.keep.sessions.team import AgentState
     from satchel.keep.shared.service import SharedTexts
     from satchel.keep.strategies import Strategies
     from satchel.store.engine import Engine
@@ -174,7 +175,7 @@ class Satchel:
         """The sessions of clients that work in the project."""
         from satchel.keep.sessions.service import Sessions
 
-        return Sessions(self.workplace)
+        return Sessions(self.workplace, _find_states)
 
     @cached_property
     def agents(self) -> Agents:
@@ -344,6 +345,12 @@ class Satchel:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _find_states(*arguments: Any) -> Mapping[int, AgentState]:
+    from satchel.brief.room import states  # a hook that opens its session lists none
+
+    return states.find(*arguments)
 
 
 _MIGRATES = {COMMAND: True, HOOK: False}

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from satchel import LastScratchpad, Team, TeamClaim, TeamSession
+from satchel import AgentState, LastScratchpad, Team, TeamClaim, TeamSession
 from satchel.base.clock import span_in_words
 from satchel.interfaces.fitting import MAX_CHARS, fitting_text
 from satchel.interfaces.team_text import show_team, team_text
@@ -36,6 +36,7 @@ PLAIN = TeamSession(
     ended_at=None,
     gone=False,
     own=False,
+    state=AgentState("working", NOW - HOUR),
     predecessor=None,
     predecessor_agent=None,
 )
@@ -80,7 +81,7 @@ def test_all_that_is_known_of_a_session_is_told() -> None:
     assert team_text(team(FULL)).splitlines() == [
         "1 session",
         "ann client:claude worktree:/srv/fix branch:fix run:night task:T1 "
-        'with:scout with:"a tester" after:ben seen 4 min ago',
+        'with:scout with:"a tester" after:ben working, seen 4 min ago',
         ' claims src/ (12 min left, "a \\"parser\\""); "a b.py" (shared, automatic, less than 1 min left); and 3 more',
         ' last scratchpad e12, 5 min ago: not done, next: "allow leeway", blocked by: "no clock; no docs"',
     ]
@@ -89,24 +90,23 @@ def test_all_that_is_known_of_a_session_is_told() -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({}, "ann seen 4 min ago"),
-        ({"agents": ()}, "- seen 4 min ago"),
-        ({"agents": ("-",)}, '"-" seen 4 min ago'),
-        ({"seen_at": NOW + MINUTE}, "ann seen less than 1 min ago"),
-        ({"seen_at": NOW - 10 * MINUTE + 1}, "ann seen 9 min ago"),
-        ({"seen_at": NOW - 10 * MINUTE}, "ann silent 10 min"),
-        ({"own": True, "seen_at": NOW - HOUR}, "ann (your session)"),
-        ({"gone": True, "seen_at": NOW - 3 * HOUR}, "ann gone, seen 3 h ago"),
-        ({"gone": True, "ended_at": NOW - 2 * DAY}, "ann gone, ended 2 days ago"),
-        ({"predecessor": "ab" * 16}, "ann after:abababab seen 4 min ago"),
+        ({}, "ann working, seen 4 min ago"),
+        ({"agents": ()}, "- working, seen 4 min ago"),
+        ({"agents": ("-",)}, '"-" working, seen 4 min ago'),
+        ({"seen_at": NOW + MINUTE}, "ann working, seen less than 1 min ago"),
+        ({"state": AgentState("silent", NOW - 10 * MINUTE)}, "ann silent for 10 min"),
+        ({"state": AgentState("stuck", NOW - HOUR, "T1: a\nb")}, 'ann stuck for 60 min: "T1: a b"'),
+        ({"state": AgentState("ended", NOW - 2 * DAY)}, "ann ended 2 days ago"),
+        ({"own": True}, "ann (your session)"),
+        (
+            {"own": True, "state": AgentState("waiting", NOW - MINUTE, "an answer")},
+            'ann (your session) waiting for 1 min: "an answer"',
+        ),
+        ({"predecessor": "ab" * 16}, "ann after:abababab working, seen 4 min ago"),
     ],
 )
 def test_the_line_of_a_session(changes: dict[str, object], expected: str) -> None:
     assert line(replace(PLAIN, **changes)) == expected  # type: ignore[arg-type] # fields of the record
-
-
-def test_one_who_came_back_within_an_ended_session_is_not_called_gone() -> None:
-    assert line(replace(PLAIN, own=True, ended_at=NOW - MINUTE)) == "ann (your session)"
 
 
 @pytest.mark.parametrize(
@@ -143,11 +143,16 @@ def test_no_text_of_a_session_can_pass_for_a_line() -> None:
     ("told", "expected"),
     [
         (team(PLAIN, PLAIN), "2 sessions"),
-        (team(replace(PLAIN, own=True)), "1 session, yours: who calls nothing here is not seen"),
+        (team(replace(PLAIN, own=True)), "1 session (yours; agents that never call Satchel are not listed)"),
         (team(PLAIN, total=51), "1 of 51 sessions"),
         (team(PLAIN, earlier=2), "1 session; 2 more ended over 8 hours ago (all=true)"),
         (team(earlier=1), "0 sessions; 1 more ended over 8 hours ago (all=true)"),
-        (team(), "0 sessions: nobody has written here yet; who only reads is not seen by others"),
+        (team(), "No agent sessions yet: one that only reads is not listed."),
+        (
+            replace(team(), persons=1),
+            "No agent sessions yet: one that only reads is not listed. 1 person has written here.",
+        ),
+        (replace(team(PLAIN), persons=2), "1 session; 2 persons have written here"),
     ],
 )
 def test_the_first_line_counts(told: Team, expected: str) -> None:
@@ -193,11 +198,13 @@ def an_hour_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("an_hour_east")
 def test_people_get_a_table_with_the_times_of_their_machine(capsys: pytest.CaptureFixture[str]) -> None:
     claims = (TeamClaim("src/", True, NOW + 12 * MINUTE), TeamClaim("docs/", False, NOW + DAY))
-    full = replace(FULL, agents=("ann",), version="2", worktree=None, run_id=None, claims=claims, claims_total=2)
+    full = replace(
+        FULL, agents=("ann",), version="2", worktree=None, commit=None, run_id=None, claims=claims, claims_total=2
+    )
     others = [
         replace(PLAIN, agents=("ben", "scout"), own=True, seen_at=NOW - HOUR),
-        replace(PLAIN, agents=("cat",), seen_at=NOW - HOUR),
-        replace(PLAIN, agents=("dan",), gone=True, claims=claims[:1], claims_total=8),
+        replace(PLAIN, agents=("cat",), state=AgentState("waiting", NOW - HOUR, "m7")),
+        replace(PLAIN, agents=("dan",), state=AgentState("ended", NOW), claims=claims[:1], claims_total=8),
     ]
     show_team(team(replace(full, scratchpad=replace(PAD, blockers=())), *others))
     shown = capsys.readouterr()
@@ -205,11 +212,12 @@ def test_people_get_a_table_with_the_times_of_their_machine(capsys: pytest.Captu
     assert cells[0] == ["agents", "client", "branch", "task", "state", "seen", "claims", "left off", "after"]
     seen, left_off = "2026-11-18 12:02", 'not done, next: "allow leeway"'
     assert cells[2:] == [
-        ["ann", "claude 2", "fix 1a2b3c4d", "T1", "active", seen, "src/ until 12:18", left_off, "ben"],
+        ["ann", "claude 2", "fix", "T1", "working 60 min", seen, "src/ until 12:18", left_off, "ben"],
         ["docs/ until 2026-11-19 12:06"],
-        ["ben, scout (you)", "active", "2026-11-18 11:06"],
-        ["cat", "silent", "2026-11-18 11:06"],
-        ["dan", "gone", seen, "src/ until 12:18"],
+        ["ben, scout (you)", "working 60 min", "2026-11-18 11:06"],
+        ["cat", "waiting 60 min", seen],
+        ["m7"],
+        ["dan", "ended less than 1 min", seen, "src/ until 12:18"],
         ["and 7 more"],
     ]
     assert shown.err == "4 sessions\n"
@@ -248,4 +256,5 @@ def test_as_json_a_session_leaves_out_what_is_not_set() -> None:
         "seen_at": "2026-11-18T11:02:40.000Z",
         "gone": False,
         "own": False,
+        "state": {"name": "working", "since_at": "2026-11-18T10:06:40.000Z", "reason": None},
     }

@@ -69,8 +69,8 @@ def _reader(rows: Rows, project_id: int, agent: str | None, session: str | None)
     return -1 if found is None else int(found[0])
 
 
-def stuck(rows: Rows, project_id: int, sessions: Sequence[int], now: int) -> list[int]:
-    """Return the sessions in which the loop of the last scratchpad is stuck.
+def stuck(rows: Rows, project_id: int, sessions: Sequence[int], now: int) -> dict[int, int]:
+    """Return the sessions in which the loop of the last scratchpad is stuck, and since when, in milliseconds UTC.
 
     Args:
         sessions: the numbers of those that are looked at.
@@ -88,11 +88,12 @@ def stuck(rows: Rows, project_id: int, sessions: Sequence[int], now: int) -> lis
         WHERE s.id IN ({", ".join(map(str, sessions))})
         """
     )
-    return [row[4] for row in found if _is_stuck(rows, project_id, row, now)]
+    since = {row[4]: _stuck_since(rows, project_id, row, now) for row in found}
+    return {session: at for session, at in since.items() if at is not None}
 
 
-def _is_stuck(rows: Rows, project_id: int, place: Row, now: int) -> bool:
-    """Whether the loop of a session is stuck.
+def _stuck_since(rows: Rows, project_id: int, place: Row, now: int) -> int | None:
+    """Return when the loop of a session made the attempt from which on it is stuck; None where it is not.
 
     Args:
         place: run, task, loop and agent of its last scratchpad, the session, and the one that it goes on from.
@@ -112,12 +113,13 @@ def _is_stuck(rows: Rows, project_id: int, place: Row, now: int) -> bool:
         ORDER BY c.created_at DESC LIMIT {ATTEMPTS}
     """
     if len(rows.all(some, loop.values)) < ATTEMPTS:
-        return False
+        return None
     from satchel.brief import loop_history
     from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
 
     history = loop_history.load(_transaction(rows), loop, now, (SCRATCHPAD, REVIEW_VERDICT))
-    return loop_history.standing(history).is_stuck
+    standing = loop_history.standing(history)
+    return history.attempts[max(0, standing.iterations - ATTEMPTS)].created_at if standing.is_stuck else None
 
 
 def _transaction(rows: Rows) -> Transaction:

@@ -9,12 +9,13 @@ from satchel.base.errors import InvalidInput
 from satchel.base.records import dataclass, field
 from satchel.brief import attempts
 from satchel.brief.attempts import Standing, succeeded
+from satchel.keep import events
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import ERROR, REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.entries.structured import Scratchpad
 from satchel.keep.loop_scope import OF_LOOPS, LoopScope
 from satchel.store.asking import Asking, answering
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 RECENT_DAYS = 14
 """What is older counts no more."""
@@ -64,6 +65,7 @@ class History:
         errors: what was noted since then.
         since: when that was, or where those days begin, in milliseconds UTC.
         success: the number of the entry that says that it succeeded last; 0 for none.
+        progress_at: when its sessions last committed or passed their tests, in milliseconds UTC; 0 for never.
     """
 
     since: int
@@ -71,6 +73,7 @@ class History:
     errors: list[Noted] = field(default_factory=list)
     recent: int = 0
     success: int = 0
+    progress_at: int = 0
 
 
 def loading(
@@ -111,6 +114,19 @@ def loading(
             history.recent += not (is_success or history.success)
         if is_success and not history.success:
             history.success, history.since = number, created
+    places = [one.place for one in history.attempts[: history.recent]]
+    sessions = {place.session for place in places if place.session is not None}
+    if before is None and history.recent > 1 and sessions:
+        progress = transaction.ask(
+            f"""
+            SELECT max(created_at) FROM events
+            WHERE session_id IN {set_of(sessions)} AND created_at >= :first AND kind = {events.PROGRESS}
+            """,
+            {"first": history.attempts[history.recent - 1].created_at},
+        )
+        yield progress
+        row = progress.one()
+        history.progress_at = 0 if row is None or row[0] is None else row[0]
     return history
 
 
@@ -118,8 +134,9 @@ load = answering(loading)
 
 
 def standing(history: History) -> Standing:
-    """Judge a loop by what it has done."""
-    recent, earlier = history.attempts[: history.recent], history.attempts[history.recent :]
+    """Judge a loop by what it has done since it last made progress."""
+    recent = [one for one in history.attempts[: history.recent] if one.created_at > history.progress_at]
+    earlier = history.attempts[len(recent) :]
     return attempts.standing([one.pad for one in reversed(recent)], [one.pad for one in reversed(earlier)])
 
 

@@ -2,7 +2,7 @@
 
 A session's line is the agent whose it is, then ``client:``, ``worktree:`` where that is not the main one, ``branch:``,
 ``run:`` and ``task:``, ``with:`` each other agent that spoke in it, ``after:``
-whose session it goes on from, and when it was last seen. Below stand its claims, and its last scratchpad.
+whose session it goes on from, and its state. Below stand its claims, and its last scratchpad.
 """
 
 from __future__ import annotations
@@ -14,18 +14,16 @@ from satchel.interfaces.ledger.compact_lines import note_lines
 from satchel.interfaces.text_parts import quoted, value_text
 from satchel.keep.sessions.team import LastScratchpad, Team, TeamClaim, TeamSession
 
-_SILENT_MS = 10 * 60_000
-"""A session that was not seen for so long is silent."""
-
 _MAX_CHARS = 160
 """So much is shown of the next step, and of the blockers."""
 
 _UID_CHARS = 8
+_REASON_CHARS = 40
 
 
 def team_text(team: Team) -> str:
     """Render the sessions of a project for an agent."""
-    lines = [_head(team, "all=true")]
+    lines = [_head(team, "all=true", "No agent sessions yet: one that only reads is not listed")]
     here = {one.worktree for one in team.sessions if one.own}
     are_apart = {one.worktree for one in team.sessions} != here
     for one in team.sessions:
@@ -59,12 +57,16 @@ def show_team(team: Team) -> None:
             one.run_id,
             one.task_id,
             one.doing,
-            "gone" if one.gone else "silent" if _is_silent(one, team.asked_at) else "active",
+            state(one),
             local_time(one.seen_at),
             "\n".join([*map(until, one.claims), *([f"and {more} more"] if more else [])]),
             None if one.scratchpad is None else _left_off(one.scratchpad),
             _predecessor(one),
         )
+
+    def state(one: TeamSession) -> str:
+        reason = f"\n{shortened(one.state.reason, _REASON_CHARS)}" if one.state.reason else ""
+        return f"{one.state.name} {span_in_words(team.asked_at - one.state.since_at)}{reason}"
 
     headings = (
         "agents",
@@ -82,29 +84,30 @@ def show_team(team: Team) -> None:
     )
     if team.sessions:
         show_table(headings, [cells(one) for one in team.sessions])
-    click.echo(_head(team, "--all"), err=True)
+    click.echo(_head(team, "--all", "No agent sessions yet. Start a client in this folder"), err=True)
 
 
-def _head(team: Team, option: str) -> str:
-    """Say how many sessions there are.
+def _head(team: Team, option: str, empty: str) -> str:
+    """Return how many sessions there are, and how many persons have written.
 
     Args:
-        option: what asks for the earlier ones.
+        option: lists the earlier ones.
+        empty: the sentence where there was never a session, without its full stop.
     """
+    persons = f"{team.persons} {'person has' if team.persons == 1 else 'persons have'} written here"
     shown = len(team.sessions)
+    if not shown and not team.earlier:
+        return f"{empty}. {persons}." if team.persons else f"{empty}."
     count = f"{shown} of {team.total}" if shown < team.total else f"{shown}"
     head = f"{count} session{'s' * (team.total != 1)}"
-    if shown:
-        head += (", yours first" if team.total > 1 else ", yours: who calls nothing here is not seen") * team.sessions[
-            0
-        ].own
-    elif not team.earlier:
-        head += ": nobody has written here yet; who only reads is not seen by others"
-    return head + (f"; {team.earlier} more ended over 8 hours ago ({option})" if team.earlier else "")
+    if shown and team.sessions[0].own:
+        head += ", yours first" if team.total > 1 else " (yours; agents that never call Satchel are not listed)"
+    head += f"; {team.earlier} more ended over 8 hours ago ({option})" if team.earlier else ""
+    return head + (f"; {persons}" if team.persons else "")
 
 
 def _line(one: TeamSession, now: int, *, are_apart: bool) -> str:
-    """Say who works where, on what, and when that was seen last.
+    """Return who works where, on what, and how that stands.
 
     Args:
         are_apart: whether somebody works in another worktree than the reader, so that each says in which.
@@ -120,19 +123,23 @@ def _line(one: TeamSession, now: int, *, are_apart: bool) -> str:
     )
     name = value_text(one.agents[0] if one.agents else None)
     parts = [f"{mark}:{value_text(value)}" for mark, value in marked if value is not None]
-    return " ".join([f"{name} (your session)" if one.own else name, *parts, *([] if one.own else [_seen(one, now)])])
+    state = [] if one.own and one.state.name == "working" else [state_text(one, now)]
+    return " ".join([f"{name} (your session)" if one.own else name, *parts, *state])
 
 
-def _seen(one: TeamSession, now: int) -> str:
-    if one.ended_at is not None:
-        return f"gone, ended {_ago(one.ended_at, now)}"
-    if one.gone:
-        return f"gone, seen {_ago(one.seen_at, now)}"
-    return f"silent {span_in_words(now - one.seen_at)}" if _is_silent(one, now) else f"seen {_ago(one.seen_at, now)}"
+def state_text(one: TeamSession, now: int) -> str:
+    """Return the state of a session in words, as in ``waiting for 3 min: "an answer from ann to m7"``.
 
-
-def _is_silent(one: TeamSession, now: int) -> bool:
-    return not one.own and now - one.seen_at >= _SILENT_MS
+    Args:
+        now: milliseconds UTC.
+    """
+    state = one.state
+    if state.name == "ended":
+        return f"ended {_ago(state.since_at, now)}"
+    if state.name == "working":
+        return f"working, seen {_ago(one.seen_at, now)}"
+    reason = f": {quoted(shortened(state.reason, _MAX_CHARS))}" if state.reason else ""
+    return f"{state.name} for {span_in_words(now - state.since_at)}{reason}"
 
 
 def _claims(one: TeamSession, now: int) -> str:

@@ -127,10 +127,21 @@ def find_agent(transaction: Transaction, project_id: int, name: str | None) -> i
     return -1 if number is None else number
 
 
+PERSONS = """(
+    SELECT id FROM agents WHERE project_id = :project AND (folded = 'human' OR folded >= 'human:' AND folded < 'human;')
+)"""
+"""The numbers of all persons of a project; a semicolon follows the colon."""
+
+
 def is_persons(name: str | None) -> bool:
     """Whether a name is that of a person: ``human``, who is any person, or ``human:NAME``."""
     folded = "" if name is None else fold(name)
     return folded == HUMAN or folded.startswith(f"{HUMAN}:")
+
+
+def shown_name(name: str) -> str:
+    """Return an agent's or person's name as persons see it: ``ann`` for ``human:ann``."""
+    return name.partition(":")[2] if is_persons(name) and ":" in name else name
 
 
 def check_person(name: object) -> str:

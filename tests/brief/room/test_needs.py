@@ -54,7 +54,7 @@ def test_an_agent_that_is_stuck_needs_a_person_until_it_goes_on(clients: Clients
         ref = write_pad(ann, iteration=number, test_status="failing", attempted=[attempt])
     (team,) = ann.sessions.team().sessions
     assert only(ann) == Need(
-        *("stuck", "high", f"T1: {TRIED[-1]}", ref, team.uid, team.agents[0], ann.workplace.clock(), ("answer",)),
+        *("stuck", "high", f"T1: {TRIED[-1]}", ref, team.uid, team.agents[0], ann.workplace.clock(), ("answer", "see")),
         key=f"session-{team.uid}",
     )
     write_pad(ann, iteration=4, done=True, test_status="passing")

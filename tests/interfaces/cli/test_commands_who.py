@@ -25,7 +25,7 @@ def work(folder: Path, *, agent: str, project: str | None = None) -> None:
 def test_without_a_session_the_command_says_how_one_begins(cli: Cli) -> None:
     status, out, err = cli("who")
     assert (status, out) == (0, "")
-    assert err == "0 sessions: nobody has written here yet; who only reads is not seen by others\n"
+    assert err == "No agent sessions yet. Start a client in this folder.\n"
 
 
 def test_who_is_at_work_is_a_table(cli: Cli, folder: Path) -> None:
@@ -33,7 +33,7 @@ def test_who_is_at_work_is_a_table(cli: Cli, folder: Path) -> None:
     status, out, err = cli("who")
     headings, _, row = out.splitlines()
     assert (status, headings.split(), err) == (0, ["agents", "task", "state", "seen"], "1 session\n")
-    assert row.split()[:3] == ["ann", "T1", "active"]
+    assert row.split()[:3] == ["ann", "T1", "working"]
 
 
 def test_json_is_the_records(cli: Cli, folder: Path) -> None:
@@ -46,7 +46,7 @@ def test_the_sessions_are_those_of_the_place_that_is_named(cli: Cli, folder: Pat
     work(folder, agent="ann")
     work(folder, agent="ben", project="other")
     assert cli("who", "--project", "other")[1].splitlines()[-1].startswith("ben ")
-    assert cli("who", "--db", "other.db")[2].startswith("0 sessions")
+    assert cli("who", "--db", "other.db")[2].startswith("No agent sessions yet")
 
 
 def test_the_line_counts_sessions_and_messages(cli: Cli, folder: Path) -> None:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import Satchel, Team, TeamSession
+from satchel.brief.room import states
 from satchel.keep.sessions.caller import SERVER
 from satchel.keep.sessions.presence import LISTED_DAYS
 from satchel.keep.sessions.team import (
     MAIN_WORKTREE,
     MOST,
     RECENT_MS,
+    AgentState,
     OtherAtWork,
     TeamClaim,
     others_at_work,
@@ -102,6 +104,7 @@ def test_a_session_says_whose_it_is_and_where_it_works(start: Start, project: Pa
         ended_at=None,
         gone=False,
         own=True,
+        state=AgentState("working", clock.now),
         predecessor=None,
         predecessor_agent=None,
     )
@@ -302,21 +305,20 @@ def test_the_team_takes_as_many_statements_however_many_there_are(
 
     for name in ("ben", "cat", "dan"):
         one = start(name)
-        one.entries.write("scratchpad", PAD)
         one.files.claim([f"{name}.py"])
     count("all")
     if opened.database == "postgresql":  # SQLite runs at once what is asked
         count("ask")
     assert len(ann.sessions.team().sessions) == 4
-    assert len(run) == 4
+    assert len(run) == 11
     run.clear()
     assert len(others(ann, number_of(ann))) == 3
-    assert len(run) == 3
+    assert len(run) == 9
 
 
 def others(satchel: Satchel, own_session: int | None, most: int = 5) -> list[OtherAtWork]:
     with satchel.workplace.engine.read() as transaction:
-        return answer(others_at_work(transaction, 1, own_session, satchel.workplace.clock(), most))
+        return answer(others_at_work(transaction, 1, own_session, satchel.workplace.clock(), most, states.find))
 
 
 def test_others_at_work_are_the_live_ones_those_seen_last_first(start: Start, clock: ManualClock) -> None:
@@ -324,11 +326,12 @@ def test_others_at_work_are_the_live_ones_those_seen_last_first(start: Start, cl
     let_die(dan)
     clock.advance(5 * MINUTE)
     ben.entries.write("discovery", "x", task_id="T2")
+    working = AgentState("working", clock.now - 5 * MINUTE)
     claims = ben.files.claim(["a.py", "b.py", "c.py"], reason="a parser").claims
     shown = tuple(TeamClaim(one.path, True, one.expires_at, reason="a parser") for one in claims[:2])
     assert others(ann, number_of(ann)) == [
-        OtherAtWork("ben", "codex", "T2", None, None, None, shown, 3, clock.now),
-        OtherAtWork("cat", "claude", None, None, None, None, (), 0, clock.now - 5 * MINUTE),
+        OtherAtWork("ben", "codex", "T2", None, None, None, shown, 3, clock.now, working),
+        OtherAtWork("cat", "claude", None, None, None, None, (), 0, clock.now - 5 * MINUTE, working),
     ]
     assert [one.agent for one in others(ann, number_of(ann), most=1)] == ["ben"]
     assert [one.agent for one in others(cat, number_of(cat))] == ["ben", "ann"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import monotonic, thread_time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import Interrupted
 from satchel.base.records import dataclass, field, replace
@@ -22,7 +22,7 @@ from satchel.keep.runs import RunChoice
 from satchel.keep.sessions.actors import reading
 from satchel.keep.sessions.joining import sessions_before
 from satchel.keep.sessions.records import Actor
-from satchel.keep.sessions.team import OtherAtWork, claimed_paths, others_at_work
+from satchel.keep.sessions.team import AgentState, OtherAtWork, claimed_paths, others_at_work
 from satchel.keep.shared.presence import waiting_note
 from satchel.store.asking import Asking, both, together
 from satchel.store.transaction import Transaction, set_of
@@ -166,6 +166,12 @@ def collect(workplace: Workplace, request: Request, deadline: Deadline) -> Colle
     return collected
 
 
+def _find_states(*arguments: Any) -> Mapping[int, AgentState]:
+    from satchel.brief.room import states  # for those who work alone there are none
+
+    return states.find(*arguments)
+
+
 def _collect(
     collected: Collected, transaction: Transaction, workplace: Workplace, request: Request, deadline: Deadline
 ) -> None:
@@ -288,7 +294,9 @@ def _gather(
         collected.claims = yield from claimed_paths(transaction, actor.session, now)
 
     def others() -> Asking[None]:
-        collected.others = yield from others_at_work(transaction, project_id, actor.session, now, _MOST_OTHERS)
+        collected.others = yield from others_at_work(
+            transaction, project_id, actor.session, now, _MOST_OTHERS, _find_states
+        )
 
     def waiting() -> Asking[None]:
         shared.extend((yield from waiting_note(transaction, project_id)))

@@ -228,9 +228,17 @@ def _other_line(one: OtherAtWork, now: int) -> str:
         f"in {one.worktree}" if one.worktree else "",
         f"on branch {one.branch}" if one.branch else "",
         "" if pad is None or pad.done is None else f"its last scratchpad: {'done' if pad.done else 'not done'}",
-        f"seen {span_in_words(now - one.seen_at)} ago",
+        _state(one, now),
     )
     return f"also at work: {who}, {', '.join(part for part in parts if part)}"
+
+
+def _state(one: OtherAtWork, now: int) -> str:
+    """Return whether another is stuck, waits or is silent, and since when; otherwise when it was last seen."""
+    if one.state.name in {"working", "ended"}:
+        return f"seen {span_in_words(now - one.seen_at)} ago"
+    reason = f": {quoted_line(one.state.reason)}" if one.state.reason else ""
+    return f"{one.state.name} for {span_in_words(now - one.state.since_at)}{reason}"
 
 
 def _left_out(gathered: Sequence[Gathered], shown: Sequence[Shown]) -> tuple[LeftOut, ...]:

@@ -9,7 +9,7 @@ from satchel.base.records import dataclass, field, replace
 from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.deliveries import Window
-from satchel.keep.messages.records import MESSAGE_TYPES
+from satchel.keep.messages.visibility import UNANSWERED
 from satchel.keep.sessions.records import Actor
 from satchel.store.asking import Asking
 from satchel.store.transaction import Transaction
@@ -17,7 +17,6 @@ from satchel.store.transaction import Transaction
 if TYPE_CHECKING:
     from satchel.brief.briefing.records import Candidate
 
-_REQUEST = MESSAGE_TYPES.index("request") + 1
 _MOST_UNANSWERED = 3
 _YOURS = "yours"
 
@@ -83,18 +82,7 @@ def unanswered(transaction: Transaction, project_id: int, actor: Actor, now: int
     rows = transaction.ask(
         f"""
         SELECT m.id, a.name FROM agent_messages m LEFT JOIN agents a ON a.id = m.to_agent_id
-        WHERE m.project_id = :project AND m.from_agent_id = :me AND m.expires_at > :now
-            AND (m.type = {_REQUEST} OR rtrim(m.message) LIKE '%?')
-            AND NOT EXISTS (
-                SELECT 1 FROM agent_messages r WHERE r.reply_to = m.id AND r.from_agent_id IS DISTINCT FROM :me
-            )
-            -- any later message of one who was asked counts: answers cross, or name no message
-            AND NOT EXISTS (
-                SELECT 1 FROM agent_messages r
-                WHERE r.project_id = :project AND r.to_agent_id = :me AND r.id > m.id
-                    AND r.from_agent_id IS DISTINCT FROM :me
-                    AND (m.to_agent_id IS NULL OR r.from_agent_id = m.to_agent_id)
-            )
+        WHERE m.project_id = :project AND m.from_agent_id = :me AND m.expires_at > :now AND {UNANSWERED}
         ORDER BY m.created_at DESC, m.id DESC LIMIT {_MOST_UNANSWERED}
         """,
         {"project": project_id, "me": actor.number, "now": now},

@@ -12,11 +12,6 @@ from satchel.store.transaction import Transaction
 LINE_CHARS = 160
 """So long is the line of text of an item."""
 
-PERSONS = """(
-    SELECT id FROM agents WHERE project_id = :project AND (folded = 'human' OR folded >= 'human:' AND folded < 'human;')
-)"""
-"""The numbers of all persons; a semicolon follows the colon."""
-
 
 class Look(NamedTuple):
     """One look at a project.

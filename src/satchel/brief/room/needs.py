@@ -9,10 +9,9 @@ from satchel.base.errors import InvalidInput
 from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.base.vocabulary import MAIN_RUN, PRIORITIES
-from satchel.brief import at_work
 from satchel.brief.decision_change_notice import is_notice
-from satchel.brief.room import needs_claims, needs_hooks, needs_proposals, quiet
-from satchel.brief.room.looking import LINE_CHARS, PERSONS, Look, decided
+from satchel.brief.room import needs_claims, needs_hooks, needs_proposals, quiet, states
+from satchel.brief.room.looking import LINE_CHARS, Look, decided
 from satchel.brief.room.records import NEEDS, Need, Needs
 from satchel.brief.room.seen import marks
 from satchel.find.kind import Kind
@@ -23,8 +22,10 @@ from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, UNREAD
 from satchel.keep.moving.kinds import LINE_KINDS
-from satchel.keep.names import is_persons
-from satchel.keep.sessions.presence import live_sessions
+from satchel.keep.names import PERSONS, is_persons
+from satchel.keep.sessions import joining
+from satchel.keep.sessions.presence import LISTED_DAYS
+from satchel.keep.sessions.presence import LOOKED_AT as LOOKED_AT_SESSIONS
 from satchel.keep.shared.known import BOTH, WHYS
 from satchel.store.transaction import set_of
 
@@ -95,37 +96,49 @@ def _those(**actions: object) -> tuple[str, ...]:
 
 
 def _agents(look: Look) -> list[Need]:
-    """Return the agents of live sessions that are stuck, or whose last scratchpad names what blocks them."""
-    live = live_sessions(look.transaction, look.project_id, look.now)
-    if not live:
+    """Return the agents that are stuck, and those at work that wait for what their last scratchpad says blocks them."""
+    sessions = joining.load(
+        look.transaction,
+        "s.project_id = :project AND s.seen_at > :since",
+        {"project": look.project_id, "since": look.now - LISTED_DAYS * DAY_MS},
+        LOOKED_AT_SESSIONS,
+    )
+    over = {one.state.id for one in sessions if joining.is_gone(one, look.now)}
+    found_states = states.find(look.transaction, look.project_id, sessions, None, look.now)
+    standing = {
+        number: state
+        for number, state in found_states.items()
+        if state.name == "stuck" or (state.name == "waiting" and number not in over)
+    }
+    if not standing:
         return []
-    stuck = set(at_work.stuck(look.transaction, look.project_id, live, look.now))
     rows = look.rows(
         f"""
-        SELECT s.id, s.uid, a.name, c.id, c.task_id, c.content, c.created_at, {_RUN}
+        SELECT s.id, s.uid, a.name, c.id, c.content, c.created_at, {_RUN}
         FROM sessions s JOIN context c ON c.id = (
             SELECT n.id FROM context n
             WHERE n.session_id = s.id AND n.{OF_LOOPS} AND n.type = {SCRATCHPAD} AND n.superseded_by IS NULL
             ORDER BY n.created_at DESC, n.id DESC LIMIT 1
         )
         LEFT JOIN agents a ON a.id = c.agent_id JOIN runs r ON r.id = c.run_id
-        WHERE s.id IN {set_of(live)}
+        WHERE s.id IN {set_of(standing)}
         """
     )
     found = []
-    for session, uid, agent, number, task, content, created, run in rows:
+    for session, uid, agent, number, content, created, run in rows:
         try:
             pad = structured.scratchpad(content)
         except InvalidInput:  # a row written by other means
             continue
-        blockers, tried = "; ".join(pad.blockers), "; ".join(pad.attempted[-1:])
-        if session not in stuck and (pad.done or not pad.blockers):
+        state = standing[session]
+        is_stuck = state.name == "stuck"
+        if not is_stuck and (pad.done or not pad.blockers or state.since_at != created):
             continue
-        kind, told = ("stuck", blockers or tried) if session in stuck else ("blocked", blockers)
-        text = shortened(": ".join(filter(None, (task, told))), LINE_CHARS)
-        actions = _those(answer=agent, end_run=run)
+        kind, actions = "stuck" if is_stuck else "blocked", _those(answer=agent, end_run=run, see=is_stuck)
         ref, key = Kind.ENTRY.ref(number), f"session-{uid.hex()}"
-        found.append(Need(kind, _HIGH, text, ref, uid.hex(), agent, created, actions, run=run, key=key))
+        found.append(
+            Need(kind, _HIGH, state.reason or "", ref, uid.hex(), agent, state.since_at, actions, run=run, key=key)
+        )
     return found
 
 

@@ -305,3 +305,20 @@ class Collisions:
     items: tuple[Collision, ...]
     total: int
     asked_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a person looks at first, as it was at one time.
+
+    Attributes:
+        project: the name of the project.
+        person: who looks.
+    """
+
+    project: str
+    person: str
+    needs: Needs
+    team: Team
+    collisions: Collisions
+    since: Since

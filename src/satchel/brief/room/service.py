@@ -8,7 +8,7 @@ from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.paging import check_whole
 from satchel.base.vocabulary import HUMAN
-from satchel.brief.room import collisions, looking, needs, promoting, seen, since, where
+from satchel.brief.room import collisions, looking, needs, promoting, seen, since, states, where
 from satchel.brief.room.reading import Reading
 from satchel.brief.room.records import (
     Collisions,
@@ -19,6 +19,7 @@ from satchel.brief.room.records import (
     Released,
     Seen,
     Since,
+    Status,
     Where,
 )
 from satchel.find.kind import Kind
@@ -28,7 +29,7 @@ from satchel.keep.messages import updates
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
 from satchel.keep.names import check_person, ensure_agent, is_persons
-from satchel.keep.sessions.team import Team
+from satchel.keep.sessions.team import Team, find_team
 from satchel.keep.strategies import updates as strategies
 from satchel.keep.strategies.records import Strategy
 
@@ -206,6 +207,32 @@ class Room(Reading):
             look = seen.begin_person(looking.begin(transaction, project.id, name, now))
             saved = needs_proposals.settle(look, work, ref, accepts=accepts)
             return None if saved is None else strategies.load(transaction, project.id, saved)
+
+    def status(self, person: str | None = None) -> Status:
+        """Return what needs a person, who is at work, what collides and what has changed, in one snapshot.
+
+        Args:
+            person: as for :meth:`needs`.
+
+        Raises:
+            InvalidInput: it is no person.
+        """
+        name, work = self._person(person), self._workplace
+        with projects.reading(work) as (transaction, project):
+            now = work.clock()
+            if project is None:
+                at_work, conflicts = Team((), 0, 0, now), Collisions((), 0, now)
+                asked, changes = Needs(name, (), 0, None, now), Since(name, (), (), 0, None, now)
+                return Status(work.project_name or work.suggested_name, name, asked, at_work, conflicts, changes)
+            look = looking.begin(transaction, project.id, name, now)
+            return Status(
+                project.name,
+                name,
+                needs.find(look),
+                find_team(transaction, project.id, None, now, states.find, is_all=False),
+                collisions.find(transaction, project.id, now),
+                since.find(look, project.seq),
+            )
 
     def where(self) -> Where:
         """Return who is where, and when they were at work in the last 24 hours."""

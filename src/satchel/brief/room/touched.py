@@ -11,14 +11,19 @@ _CORRECTIONS = {"retraction", "confirmation", "taken_back", "acceptance", "confi
 
 TOUCHED_BY: Mapping[str, frozenset[str]] = {
     "needs": frozenset(
-        {"entry", "decision", "message", "error_pattern", "strategy", "refusal", "hook_failed"}
+        {"entry", "decision", "message", "error_pattern", "strategy", "refusal", "hook_failed", "progress"}
         | _CORRECTIONS
         | _RUNS
         | _CLAIMS
         | _SESSIONS
     ),
     "since": frozenset({"entry", "decision", "constraint", "error_pattern", "strategy", "file_change"} | _CORRECTIONS),
-    "where": frozenset({"entry", "delivery", "forgotten"} | _RUNS | _CLAIMS | _SESSIONS),
+    "where": frozenset(
+        {"entry", "delivery", "forgotten", "message", "refusal", "file_change", "progress"}
+        | _RUNS
+        | _CLAIMS
+        | _SESSIONS
+    ),
     "collisions": frozenset({"file_change", "forgotten"} | _CLAIMS),
 }
 """The kinds of :data:`satchel.keep.following.KINDS` after which each look may show something else.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from satchel.base.clock import DAY_MS
+from satchel.brief.room import states
 from satchel.brief.room.records import SessionDay, Span, Where
 from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.sessions.team import MOST, find_team
@@ -29,7 +30,7 @@ def find(transaction: Transaction, project_id: int, own_session: int | None, now
     """
     ended = (now // QUARTER_MS + 1) * QUARTER_MS
     began = ended - DAY_MS
-    team = find_team(transaction, project_id, own_session, now, is_all=False, notes=notes)
+    team = find_team(transaction, project_id, own_session, now, states.find, is_all=False, notes=notes)
     return Where(team, _timeline(transaction, project_id, began, now), began, ended)
 
 

@@ -43,7 +43,7 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "consult": "Ask another model",
     },
     "Work together": {
-        "top": "Watch what needs you, live in the terminal",
+        "status": "Show what needs you, who is at work and what changed",
         "who": "Show who is at work",
         "message": "Send and read messages",
         "file": "Claim files and record edits",
@@ -71,7 +71,7 @@ _PURPOSES: dict[str, dict[str, str]] = {
 }
 
 _FIRST = (
-    *("setup", "top", "write", "search", "brief", "decide", "rule", "error", "message"),
+    *("setup", "status", "write", "search", "brief", "decide", "rule", "error", "message"),
     *("retract", "undo", "forget", "serve", "doctor", "tour"),
 )
 """The commands that ``satchel --help`` shows; ``--all`` shows the rest too."""

@@ -12,6 +12,7 @@ OPERATIONS = (
     Operation(run="room.needs", parameters=(_PERSON,), names_files=False),
     Operation(run="room.since", parameters=(_PERSON,), names_files=False),
     Operation(run="room.where", names_files=False),
+    Operation(run="room.status", parameters=(_PERSON,), names_files=False),
     Operation(run="room.collisions", names_files=False),
     Operation(run="room.reached", names_files=False),
     Operation(

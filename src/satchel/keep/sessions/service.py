@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from satchel.keep import events, projects
 from satchel.keep.names import check_identifier
-from satchel.keep.projects import Service
+from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions import updates
 from satchel.keep.sessions.caller import HOOK
 from satchel.keep.sessions.records import Entered
@@ -15,20 +15,25 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from satchel.keep.sessions.caller import State
-    from satchel.keep.sessions.team import Team
+    from satchel.keep.sessions.team import FindStates, Team
     from satchel.store.transaction import Transaction
 
 _MOST_FAULTS = 50
 
 
 class Sessions(Service):
-    """The sessions of clients that work in a project, and the caller's own."""
+    """The sessions of clients that work in a project, and the caller's own.
+
+    Args:
+        find_states: returns how agents stand; None where nobody lists them.
+    """
+
+    def __init__(self, workplace: Workplace, find_states: FindStates | None = None) -> None:
+        super().__init__(workplace)
+        self._find_states = find_states
 
     def team(self, *, all: bool = False) -> Team:  # noqa: A002 -- what an agent asks for
         """Return who is at work: each session with its agents, place, task, claims and last scratchpad.
-
-        Beside those that look up the project and the caller's session it takes four statements, however many sessions
-        there are.
 
         Args:
             all: list all sessions seen in the last 14 days; otherwise of those that are gone only the ones of the last
@@ -36,6 +41,7 @@ class Sessions(Service):
         """
         from satchel.keep.sessions.team import Team, find_team
 
+        assert self._find_states is not None
         work, caller = self._workplace, self._workplace.caller
         with projects.reading(work) as (transaction, project):
             now = work.clock()
@@ -46,7 +52,7 @@ class Sessions(Service):
             notes = () if caller is None else tuple(caller.notes)
             if caller is not None and own is None and caller.may_make():
                 notes += ("your own session is listed from your first write on",)
-            return find_team(transaction, project.id, number, now, is_all=all, notes=notes)
+            return find_team(transaction, project.id, number, now, self._find_states, is_all=all, notes=notes)
 
     def end(self, reason: str | None = None) -> bool:
         """Record that the caller's session is over, once, and release what was claimed in it automatically.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 
 from satchel.base.clock import DAY_MS
@@ -13,6 +13,7 @@ from satchel.find.kind import Kind
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import SCRATCHPAD
 from satchel.keep.loop_scope import OF_LOOPS
+from satchel.keep.names import PERSONS
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.joining import Found
 from satchel.keep.sessions.presence import LISTED_DAYS, LOOKED_AT
@@ -61,6 +62,28 @@ class LastScratchpad:
     created_at: int
 
 
+STATES = ("stuck", "waiting", "ended", "silent", "working")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentState:
+    """How an agent stands in a session.
+
+    Attributes:
+        name: one of :data:`STATES`.
+        since_at: since when, in milliseconds UTC.
+        reason: what it is stuck on or waits for, in one line, or None.
+    """
+
+    name: str
+    since_at: int
+    reason: str | None = None
+
+
+FindStates = Callable[[Transaction, int, "Sequence[Found]", int | None, int], Mapping[int, AgentState]]
+"""Returns the states of sessions of a project by their numbers, given that of the caller's own, and the time."""
+
+
 @dataclass(frozen=True, slots=True)
 class TeamSession:
     """One session, as others see it.
@@ -78,6 +101,7 @@ class TeamSession:
         ended_at: when its client said that it is over.
         gone: whether it is over, for that reason or since its process is.
         own: whether it is the caller's.
+        state: how its agent stands.
         predecessor: the uid of the session that it goes on from, and whose that was.
     """
 
@@ -98,6 +122,7 @@ class TeamSession:
     ended_at: int | None
     gone: bool
     own: bool
+    state: AgentState
     predecessor: str | None
     predecessor_agent: str | None
 
@@ -111,6 +136,7 @@ class Team:
         earlier: how many more were gone too long ago to be listed without being asked for.
         asked_at: in milliseconds UTC.
         notes: what the reader should know.
+        persons: how many persons have written in the project.
     """
 
     sessions: tuple[TeamSession, ...]
@@ -118,6 +144,7 @@ class Team:
     earlier: int
     asked_at: int
     notes: tuple[str, ...] = ()
+    persons: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +169,7 @@ class OtherAtWork:
     claims: tuple[TeamClaim, ...]
     claims_total: int
     seen_at: int
+    state: AgentState
     scratchpad: LastScratchpad | None = None
 
 
@@ -150,15 +178,17 @@ def find_team(
     project_id: int,
     own_session: int | None,
     now: int,
+    find_states: FindStates,
     *,
     is_all: bool,
     notes: tuple[str, ...] = (),
 ) -> Team:
-    """Return the sessions that are live or were gone lately, in four statements however many there are.
+    """Return the sessions that are live, were gone lately, or are stuck.
 
     Args:
         own_session: the number of the caller's session, which is live whatever its record says; None without one.
         now: milliseconds UTC.
+        find_states: returns how the agents stand.
         is_all: list all that were seen in the last :data:`LISTED_DAYS`, however long they are gone.
         notes: what the reader should know.
     """
@@ -168,10 +198,21 @@ def find_team(
         {"project": project_id, "since": now - LISTED_DAYS * DAY_MS},
     )
     gone = {one.state.id for one in found if one.state.id != own_session and joining.is_gone(one, now)}
-    listed = [one for one in found if is_all or one.state.id not in gone or _last_known(one) > now - RECENT_MS]
+    states = find_states(transaction, project_id, found, own_session, now)
+    listed = [
+        one
+        for one in found
+        if is_all
+        or one.state.id not in gone
+        or _last_known(one) > now - RECENT_MS
+        or states[one.state.id].name == "stuck"
+    ]
     shown = sorted(listed, key=lambda one: (one.state.id != own_session, one.state.id in gone))[:MOST]
+    persons = transaction.all(
+        f"SELECT count(*) FROM agents WHERE has_acted = 1 AND id IN {PERSONS}", {"project": project_id}
+    )[0][0]
     if not shown:
-        return Team((), 0, len(found), now, notes)
+        return Team((), 0, len(found), now, notes, persons)
     numbers = [one.state.id for one in shown]
     details, pads = both(
         _load_details(transaction, numbers, now, _MOST_CLAIMS), _load_scratchpads(transaction, numbers)
@@ -200,22 +241,24 @@ def find_team(
                 ended_at=one.state.ended_at,
                 gone=number in gone,
                 own=number == own_session,
+                state=states[number],
                 predecessor=None if known.predecessor is None else known.predecessor.hex(),
                 predecessor_agent=known.predecessor_agent,
             )
         )
-    return Team(tuple(sessions), len(listed), len(found) - len(listed), now, notes)
+    return Team(tuple(sessions), len(listed), len(found) - len(listed), now, notes, persons)
 
 
 def others_at_work(
-    transaction: Transaction, project_id: int, own_session: int | None, now: int, most: int
+    transaction: Transaction, project_id: int, own_session: int | None, now: int, most: int, find_states: FindStates
 ) -> Asking[list[OtherAtWork]]:
-    """Return live sessions other than one's own, those seen last first, in three statements.
+    """Return live sessions other than one's own, those seen last first.
 
     Args:
         own_session: the number of the caller's session; None without one.
         now: milliseconds UTC.
         most: how many to return at most.
+        find_states: returns how the agents stand.
     """
     where = """
         s.id IN (
@@ -235,7 +278,8 @@ def others_at_work(
     details = yield from _load_details(transaction, wanted, now, _MOST_CLAIMS_OF_OTHERS)
     own = None if own_session is None else details.get(own_session)
     pads = yield from _load_scratchpads(transaction, numbers)
-    return [_other(one, details[one.state.id], own, pads.get(one.state.id)) for one in live]
+    states = find_states(transaction, project_id, live, None, now)
+    return [_other(one, details[one.state.id], own, pads.get(one.state.id), states[one.state.id]) for one in live]
 
 
 def claimed_paths(transaction: Transaction, session: int | None, now: int) -> Asking[list[str]]:
@@ -274,7 +318,9 @@ class _Details(NamedTuple):
         return None if is_over else self.doing
 
 
-def _other(session: Found, known: _Details, own: _Details | None, pad: LastScratchpad | None) -> OtherAtWork:
+def _other(
+    session: Found, known: _Details, own: _Details | None, pad: LastScratchpad | None, state: AgentState
+) -> OtherAtWork:
     is_here = known.worktree == ("" if own is None else own.worktree)
     return OtherAtWork(
         agent=known.agent,
@@ -286,6 +332,7 @@ def _other(session: Found, known: _Details, own: _Details | None, pad: LastScrat
         claims=known.claims,
         claims_total=known.claims_total,
         seen_at=session.state.seen_at,
+        state=state,
         scratchpad=pad,
     )
 

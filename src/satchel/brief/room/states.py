@@ -1,0 +1,242 @@
+"""The state of an agent: rules over facts, and the query that finds the facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from satchel.base.errors import InvalidInput
+from satchel.base.grouping import grouped
+from satchel.base.records import NamedTuple
+from satchel.base.text import shortened
+from satchel.brief import at_work
+from satchel.brief.room import needs_claims
+from satchel.brief.room.looking import LINE_CHARS, Look
+from satchel.find.kind import Kind
+from satchel.keep import events
+from satchel.keep.entries import structured
+from satchel.keep.entries.records import SCRATCHPAD
+from satchel.keep.loop_scope import OF_LOOPS
+from satchel.keep.messages.visibility import UNANSWERED
+from satchel.keep.names import PERSONS
+from satchel.keep.sessions.joining import Found
+from satchel.keep.sessions.presence import LOOKED_AT
+from satchel.keep.sessions.team import AgentState
+from satchel.store.transaction import Transaction, set_of
+
+SILENT_MS = 30 * 60_000
+"""An agent that nothing was heard of for so long is silent."""
+
+_MOST_CLAIMS = 50
+
+
+class Facts(NamedTuple):
+    """What is known of an agent in a session; times are milliseconds UTC.
+
+    Attributes:
+        ended_at: when its client ended, or was last seen if its process is gone; None while it may be there.
+        stuck: the state it is in if it has made three attempts without progress.
+        is_dismissed: whether a person has seen that it is stuck.
+        is_continued: whether another session goes on where it stopped.
+        answered_at: when it last got a message; 0 for never.
+        waits: the states it is in if it has done nothing since.
+        done_at: when it last did something; 0 where there is nothing to wait for.
+    """
+
+    began_at: int
+    seen_at: int
+    ended_at: int | None = None
+    stuck: AgentState | None = None
+    is_dismissed: bool = False
+    is_continued: bool = False
+    answered_at: int = 0
+    waits: tuple[AgentState, ...] = ()
+    done_at: int = 0
+
+
+def state_of(facts: Facts, now: int) -> AgentState:
+    """Return the state of an agent: the first that applies.
+
+    Args:
+        now: milliseconds UTC.
+    """
+    has_ended = facts.ended_at is not None
+    stuck = facts.stuck
+    if stuck is not None and not facts.is_dismissed:
+        is_settled = has_ended and (facts.is_continued or facts.answered_at > stuck.since_at)
+        if not is_settled:
+            return stuck
+    waits = [one for one in facts.waits if one.since_at >= facts.done_at]
+    if waits and not (has_ended and facts.is_continued):
+        return min(waits, key=lambda one: one.since_at)
+    if facts.ended_at is not None:
+        return AgentState("ended", facts.ended_at)
+    if now - facts.seen_at >= SILENT_MS:
+        return AgentState("silent", facts.seen_at)
+    return AgentState("working", facts.began_at)
+
+
+def find(
+    transaction: Transaction, project_id: int, sessions: Sequence[Found], own_session: int | None, now: int
+) -> dict[int, AgentState]:
+    """Return the states of sessions by their numbers; of the first 100 whether they are stuck or wait.
+
+    Args:
+        own_session: the number of the caller's own, which is heard right now; None without one.
+        now: milliseconds UTC.
+    """
+    looked = {one.state.id for one in sessions[:LOOKED_AT]}
+    facts: dict[int, Facts] = {}
+    for one in sessions:
+        number, seen = one.state.id, one.state.seen_at
+        facts[number] = Facts(seen, now) if number == own_session else Facts(seen, seen, _ended_at(one))
+    if looked:
+        look = Look(transaction, project_id, "", -1, -1, now)
+        _add_session_facts(look, facts, looked)
+    return {number: state_of(one, now) for number, one in facts.items()}
+
+
+def _ended_at(session: Found) -> int | None:
+    from satchel.base import processes
+
+    if session.ended_at is not None:
+        return session.ended_at
+    is_gone = session.process is not None and not processes.is_alive(session.process)
+    return session.state.seen_at if is_gone else None
+
+
+def _add_session_facts(look: Look, facts: dict[int, Facts], numbers: set[int]) -> None:
+    rows = look.rows(
+        f"""
+        SELECT s.id, s.uid, s.created_at, COALESCE(s.agent_id, s.unnamed_id),
+            EXISTS (SELECT 1 FROM sessions x WHERE x.predecessor_id = s.id)
+        FROM sessions s WHERE s.id IN {set_of(numbers)}
+        """
+    )
+    sessions, agents = {uid.hex(): number for number, uid, *_ in rows}, grouped((row[3], row[0]) for row in rows)
+    for number, _, began, _, is_continued in rows:
+        facts[number] = facts[number]._replace(began_at=began, is_continued=bool(is_continued))
+    pads = _pads(look, numbers)
+    for number, since in at_work.stuck(look.transaction, look.project_id, list(numbers), look.now).items():
+        if number in pads:
+            facts[number] = _stuck(look, facts[number], pads[number], since)
+    waits = grouped([*_blocked(pads), *_unanswered(look, facts, agents), *_refused(look, sessions)])
+    for number, states in waits.items():
+        first = min(one.since_at for one in states)
+        facts[number] = facts[number]._replace(waits=tuple(states), done_at=_done_at(look, number, first))
+
+
+class _Pad(NamedTuple):
+    """The last scratchpad of a session."""
+
+    number: int
+    task: str | None
+    pad: structured.Scratchpad
+    created_at: int
+
+
+def _pads(look: Look, numbers: set[int]) -> dict[int, _Pad]:
+    rows = look.rows(
+        f"""
+        SELECT s.id, c.id, c.task_id, c.content, c.created_at FROM sessions s JOIN context c ON c.id = (
+            SELECT n.id FROM context n
+            WHERE n.session_id = s.id AND n.{OF_LOOPS} AND n.type = {SCRATCHPAD} AND n.superseded_by IS NULL
+            ORDER BY n.created_at DESC, n.id DESC LIMIT 1
+        ) WHERE s.id IN {set_of(numbers)}
+        """
+    )
+    pads = {}
+    for session, number, task, content, created in rows:
+        try:
+            pads[session] = _Pad(number, task, structured.scratchpad(content), created)
+        except InvalidInput:  # a row written by other means
+            continue
+    return pads
+
+
+def _stuck(look: Look, facts: Facts, last: _Pad, since: int) -> Facts:
+    """Return the facts with that an agent is stuck, and what has become of that."""
+    reason = "; ".join(last.pad.blockers) or "; ".join(last.pad.attempted[-1:])
+    text = shortened(": ".join(filter(None, (last.task, reason))), LINE_CHARS)
+    (row,) = look.rows(
+        f"""
+        SELECT
+            EXISTS (
+                SELECT 1 FROM seen d WHERE d.person_id IN {PERSONS} AND d.kind = {Kind.ENTRY.number}
+                    AND d.item_id = c.id AND d.seq >= c.seq
+            ),
+            EXISTS (
+                SELECT 1 FROM context n WHERE n.project_id = :project AND n.run_id = c.run_id AND n.task_id = c.task_id
+                    AND n.{OF_LOOPS} AND n.type = {SCRATCHPAD} AND n.created_at > c.created_at
+                    AND n.session_id IS DISTINCT FROM c.session_id
+            ),
+            (
+                SELECT max(m.created_at) FROM agent_messages m WHERE m.project_id = :project
+                    AND m.to_agent_id = c.agent_id AND m.from_agent_id IS DISTINCT FROM c.agent_id
+            )
+        FROM context c WHERE c.id = :pad
+        """,
+        pad=last.number,
+    )
+    is_dismissed, is_continued, answered = row
+    return facts._replace(
+        stuck=AgentState("stuck", since, text or None),
+        is_dismissed=bool(is_dismissed),
+        is_continued=facts.is_continued or bool(is_continued),
+        answered_at=answered or 0,
+    )
+
+
+Wait = tuple[int, AgentState]
+"""The number of a session, and how it waits."""
+
+
+def _blocked(pads: Mapping[int, _Pad]) -> Iterator[Wait]:
+    for session, last in pads.items():
+        if last.pad.blockers and not last.pad.done:
+            reason = shortened(": ".join(filter(None, (last.task, "; ".join(last.pad.blockers)))), LINE_CHARS)
+            yield session, AgentState("waiting", last.created_at, reason)
+
+
+def _unanswered(look: Look, facts: Mapping[int, Facts], agents: Mapping[int | None, Sequence[int]]) -> Iterator[Wait]:
+    """Yield the sessions in which their agent asked something that was not answered."""
+    senders = [number for number in agents if number is not None]
+    rows = look.rows(
+        f"""
+        SELECT m.id, m.from_agent_id, m.created_at, a.name FROM agent_messages m
+        LEFT JOIN agents a ON a.id = m.to_agent_id
+        WHERE m.project_id = :project AND m.from_agent_id IN {set_of(senders)} AND m.expires_at > :now AND {UNANSWERED}
+        ORDER BY m.created_at DESC, m.id DESC LIMIT {_MOST_CLAIMS}
+        """
+    ) if senders else []  # fmt: skip
+    for number, sender, at, addressee in rows:
+        reason = f"an answer from {addressee or 'anyone'} to {Kind.MESSAGE.ref(number)}"
+        for session in agents[sender]:
+            ended = facts[session].ended_at
+            if facts[session].began_at <= at <= (at if ended is None else ended):
+                yield session, AgentState("waiting", at, reason)
+
+
+def _refused(look: Look, sessions: Mapping[str, int]) -> Iterator[Wait]:
+    """Yield the sessions that wait for a claim, or were refused one that is still held."""
+    for need in needs_claims.find(look, _MOST_CLAIMS):
+        session = sessions.get(need.session or "")
+        if session is not None and need.began_at is not None:
+            yield session, AgentState("waiting", need.began_at, need.text)
+
+
+def _done_at(look: Look, session: int, since: int) -> int:
+    """Return when a session last wrote, edited a file or made progress after a time; 0 if it has not."""
+    (row,) = look.rows(
+        f"""
+        SELECT max(at) FROM (
+            SELECT max(created_at) AS at FROM context
+            WHERE project_id = :project AND created_at > :since AND +session_id = :session
+            UNION ALL SELECT max(created_at) FROM file_changes WHERE session_id = :session AND created_at > :since
+            UNION ALL SELECT max(created_at) FROM events
+            WHERE session_id = :session AND created_at > :since AND kind = {events.PROGRESS}
+        ) AS activity
+        """,
+        session=session,
+        since=since,
+    )
+    return row[0] or 0

@@ -1,1 +1,0 @@
-"""``satchel top``: the first four sections of the control room in a terminal."""
