@@ -99,7 +99,8 @@ class Config:
     hooks_messages: int
     hooks_claims: str
     hooks_end: bool
-    hooks_deadline_ms: int
+    hooks_visible: bool
+    hooks_deadline_ms: int | None
     share_accept: bool
     share_branch: str | None
     guard_claims: str
