@@ -78,6 +78,7 @@ VALID = [
     *((f"hooks.{moment}", "0", 0) for moment in MOMENTS),
     ("hooks.claims", "warn", "warn"),
     ("hooks.end", "false", False),
+    ("hooks.visible", "false", False),
     ("hooks.deadline_ms", "60000", 60_000),
     ("tokens.encoding", "cl100k_base", "cl100k_base"),
     ("trust.folders", "/mnt/c:/srv/work", ("/mnt/c", "/srv/work")),

@@ -224,11 +224,16 @@ class Config:
     hooks_end: bool = _key(
         True, "Whether the end of a session, told by a hook, is recorded and its automatic claims are released."
     )
-    hooks_deadline_ms: int = _key(
-        400,
-        "Milliseconds by the clock after which a hook ends with what it has; of processor time it takes 3 of 8.",
+    hooks_visible: bool = _key(
+        True, "Whether a client that can show a line at the start of a session tells you what the agent was given."
+    )
+    hooks_deadline_ms: int | None = _key(
+        None,
+        "Milliseconds by the clock after which a hook ends with what it has. Not set: 3000 at a start or a prompt, "
+        "1500 at an edit or a command.",
         minimum=50,
         maximum=60_000,
+        example=5_000,
     )
     share_accept: bool = _key(
         False,

@@ -29,12 +29,12 @@ EVENTS = {
     "vscode": ("PreToolUse", "PostToolUse"),
 }
 ANSWERS: dict[str, tuple[set[str], ...]] = {
-    "gemini": ({"hookSpecificOutput"}, {"decision", "reason"}),
-    "copilot": ({"additionalContext"}, {"permissionDecision", "permissionDecisionReason"}, {"decision", "reason"}),
-    "cursor": ({"additional_context"}, {"permission", "user_message", "agent_message"}, {"followup_message"}),
+    "gemini": ({"hookSpecificOutput"}, {"hookSpecificOutput", "systemMessage"}, {"decision", "reason"}),
+    "copilot": ({"additionalContext"}, {"permissionDecision", "permissionDecisionReason"}),
+    "cursor": ({"additional_context"}, {"permission", "user_message", "agent_message"}),
     "opencode": ({"additionalContext"}, {"permissionDecision", "permissionDecisionReason"}),
 }
-USUAL = ({"hookSpecificOutput"}, {"decision", "reason"})
+USUAL = ({"hookSpecificOutput"},)
 
 TEXTS = st.text(st.characters(exclude_categories=[]), max_size=30)
 VALUES = st.recursive(

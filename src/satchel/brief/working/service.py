@@ -29,6 +29,7 @@ _TOLD_MS = 60_000
 _MOST_MESSAGES = 5
 _MESSAGE_CHARS = 220
 
+_SHORT, _SLOW = "it was short of time", "the store was slow"
 _UNHEARD = "the client gives no text to the model at this moment"
 _REMINDER = (
     "Satchel: this session changed files and stored nothing yet. If others need what you learned or decided, store it "
@@ -110,13 +111,14 @@ class Working:
         *,
         agent_id: str | None = None,
         text: str = "",
-        tells_late: bool = False,
         owes_fixes: bool = False,
     ) -> Said:
         """Record what was changed, renew the claims on it, and put in unread messages.
 
+        What is known of the files, and who claims them, is said unless it was said before the edit: then the client
+        may give its model no text, or the hook ran out of time.
+
         Args:
-            tells_late: whether what is known of a file is said now, since the client says nothing before.
             owes_fixes: whether the client says nothing when a tool fails, so that a known fix is said now.
         """
         from satchel.brief.working import edits as moment
@@ -130,13 +132,17 @@ class Working:
                 if self._config.hooks_claims != "off":
                     against = moment.standing_against(scene, touched)
                     lines = moment.claim(scene, touched, tells=True)
-                    more, shown = moment.hints(scene, against) if tells_late else ([], [])
+                    more, shown = moment.hints(scene, against, is_made=True)
                     lines += more
                 moment.record(scene, touched)
-                said = self._with_notes(scene, touched if tells_late else [], lines, shown, text)
+                said = self._with_notes(scene, touched, lines, shown, text)
             return self._with_messages(scene, self._with_owed(scene, said) if owes_fixes else said)
 
-        return self._act(agent_id, "edit", act)
+        def look(scene: Scene) -> Said:
+            held = moment.standing_against(scene, moment.settle(scene, cwd, edits)).explicit
+            return Said(moment.warning(scene, held, is_made=True)) if held else NOTHING
+
+        return self._act(agent_id, "edit", act, look if self._config.hooks_claims != "off" else None)
 
     def prompt(self, text: str, is_over: Callable[[], bool], *, agent_id: str | None = None) -> Said:
         """Say what is kept of what a prompt is about, where that is well met and this window has not got it.
@@ -152,7 +158,8 @@ class Working:
 
         items, why = self._about(text, is_over)
         if not items:  # mostly, and then no lock was taken
-            return replace(NOTHING, why=why)
+            problem = f"{_SHORT}: notes on a prompt were not looked up" if why == _SLOW else ""
+            return replace(NOTHING, why=why, problem=problem)
 
         def act(scene: Scene) -> Said:
             known = prompts.known(scene)
@@ -200,7 +207,7 @@ class Working:
         except Interrupted:
             if not is_over():
                 raise
-            return [], "the store was slow"
+            return [], _SLOW
         return items, "" if items else "nothing that is kept is well met"
 
     def command_failed(
@@ -316,12 +323,13 @@ class Working:
                     raise _Undone
             return replace(said, moment=moment)
         except (Busy, ReadOnly, StoreFull) as error:
-            nothing = replace(NOTHING, why=error.problem)
+            problem = f"{_SHORT}: {error.problem}" if isinstance(error, Busy) else ""
+            nothing = replace(NOTHING, why=error.problem, problem=problem)
         if look is None:
             return nothing
         with work.engine.read() as transaction:
             scene = scenes.look(transaction, work)
-            return nothing if scene is None else look(scene)
+            return nothing if scene is None else replace(look(scene), problem=problem)
 
     def _with_notes(
         self, scene: Scene, touched: Sequence[Touched], lines: Sequence[str], told: Sequence[Shown], text: str

@@ -30,7 +30,10 @@ PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED = (
     "a plan was approved",
 )
 AT_WORK = frozenset({PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED})
-"""What happens while an agent works; the others brief it, or end its session."""
+"""What happens while an agent works."""
+
+BRIEFED = frozenset({START, CLEAR, RESUME, COMPACTION, SUBAGENT})
+"""What an agent is briefed at."""
 
 MAX_BYTES = 32 * 1024 * 1024
 """A larger event is not read."""
@@ -69,6 +72,9 @@ _ASKING = frozenset({("claude", "acceptEdits")})
 
 _SILENT_AT_PROMPT = frozenset({"cursor", "vscode"})
 """Clients that give nothing to the model at a prompt."""
+
+_SHOWS_A_LINE = frozenset({"claude", "gemini"})
+"""Clients that show a person the ``systemMessage`` of a hook as information; Codex shows it as a warning."""
 
 _FORGETFUL = frozenset({"copilot", "gemini", "qwen"})
 """Clients that take what they were given at the start out of a conversation that is resumed."""
@@ -138,10 +144,24 @@ class HookEvent(NamedTuple):
         return self.client not in _SILENT_BEFORE
 
     @property
-    def carries_what_waits(self) -> bool:
-        """Whether the event brings what a compaction left to say; the start says it all again."""
-        late = {START, CLEAR, RESUME, PROMPT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED}
-        return self.client in _SAYS_NOTHING_AFTER_COMPACTION and self.agent_id is None and self.happening in late
+    def who(self) -> tuple[str, str]:
+        """The client's ids of the session and of the subagent in which it happened, empty where there is none."""
+        return self.session_id or "", self.agent_id or ""
+
+    @property
+    def carries_late_text(self) -> bool:
+        """Whether its answer may begin with what an earlier hook owes."""
+        return self.is_heard and self.happening in {PROMPT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED}
+
+    @property
+    def announces_compaction(self) -> bool:
+        """Whether the client has no event after a compaction, so that a later one brings the text."""
+        return self.client in _SAYS_NOTHING_AFTER_COMPACTION
+
+    @property
+    def shows_a_line(self) -> bool:
+        """Whether the client shows a person a line beside what it gives to its model."""
+        return self.client in _SHOWS_A_LINE
 
     @property
     def is_forgotten(self) -> bool:
@@ -230,10 +250,24 @@ def _plain(name: str) -> str:
     return "".join(filter(str.isalpha, name.lower()))
 
 
+def is_whole(data: bytes) -> bool:
+    """Whether a text holds one complete JSON object, whatever follows it."""
+    try:
+        return bool(data.strip()) and isinstance(_first_value(data), dict)
+    except json.JSONDecodeError:
+        return False
+    except (ValueError, RecursionError):
+        return True  # it will not get any better
+
+
+def _first_value(data: bytes) -> object:
+    """Return the first value of a JSON text, or an empty object; invalid characters are replaced."""
+    text = data.decode("utf-8-sig", "replace").lstrip()
+    return json.JSONDecoder().raw_decode(text)[0] if text else {}
+
+
 def _read(data: bytes) -> object:
-    """Return the value of a JSON text; what is no character in it is replaced."""
-    text = data.decode("utf-8-sig", "replace")
-    value = json.loads(text) if text.strip() else {}
+    value = _first_value(data)
     if _SURROGATE.search(data) is None:
         return value
     return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
@@ -260,11 +294,12 @@ def _at_tool(tool: ToolCall | None, when: str) -> str:
     return ""
 
 
-def answer(event: HookEvent, text: str, session: str | None = None) -> str:
+def answer(event: HookEvent, text: str, session: str | None = None, line: str = "") -> str:
     """Return what a hook prints so that its client gives a text to the model.
 
     Args:
         session: the uid of the session, for clients that take variables from a hook.
+        line: for the person, of a client that shows one.
     """
     if event.client == "cursor":
         return _json({"additional_context": text, **({"env": {"SATCHEL_SESSION": session}} if session else {})})
@@ -272,7 +307,10 @@ def answer(event: HookEvent, text: str, session: str | None = None) -> str:
         return _json({"additionalContext": text})
     if event.client == "opencode":  # our own plugin
         return _json({"additionalContext": text, **({"session": session} if session else {})})
-    return _json({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
+    shown = {"systemMessage": line} if line else {}
+    if not text:
+        return _json(shown)
+    return _json(shown | {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
 
 
 def stop_edit(event: HookEvent, reason: str) -> str:

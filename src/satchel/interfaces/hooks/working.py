@@ -27,8 +27,8 @@ def answer(
     is_over: Callable[[], bool],
     *,
     opening: str = "",
-) -> None:
-    """Do what an event at work asks for, and answer it.
+) -> Said:
+    """Do what an event at work asks for, answer it, and return what that was.
 
     Args:
         folder: the one that the agent works in.
@@ -45,6 +45,7 @@ def answer(
         write(events.answer(event, text))
         # what the client has counts as shown; were it the other way round, a text that was cut off would not come
         satchel.working.record(said)
+    return said
 
 
 def act(event: HookEvent, folder: str, working: Working, is_over: Callable[[], bool]) -> Said:
@@ -70,10 +71,7 @@ def act(event: HookEvent, folder: str, working: Working, is_over: Callable[[], b
         return working.before_edit(
             cwd, tool.edits, agent_id=agent, text=tool.text, tells=event.is_heard_before, can_ask=can_ask
         )
-    late = not event.is_heard_before
-    return working.after_edit(
-        cwd, tool.edits, agent_id=agent, text=tool.text, tells_late=late, owes_fixes=event.owes_fixes
-    )
+    return working.after_edit(cwd, tool.edits, agent_id=agent, text=tool.text, owes_fixes=event.owes_fixes)
 
 
 def _folder_of(event: HookEvent, folder: str) -> str:
