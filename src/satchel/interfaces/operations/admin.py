@@ -166,7 +166,7 @@ merges the search index and gives unused space back to the disk.""",
     ),
     Operation(
         command=("forget",),
-        help="""Permanently delete one item, such as a leaked secret: its rows, its search text, and the bytes they took.
+        help="""Permanently delete one item, such as a leaked secret: its rows, search text, and the bytes they took.
 
 Anything with an id such as e812: of any kind that can be found, a decision with its whole history, an error with its
 solutions, or one solution such as y7; with each, the record of who was given it. The whole file is rewritten, which

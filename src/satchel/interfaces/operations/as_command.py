@@ -96,7 +96,7 @@ def _chosen_by_people(operation: Operation) -> dict[str, Operation]:
 
 
 def _taken(operation: Operation) -> dict[str, Parameter]:
-    """Return what a command takes: the parameters of its operation, then what only an operation chosen instead takes."""
+    """Return the parameters of an operation, then those that only an operation chosen instead takes."""
     by_name: dict[str, Parameter] = {}
     for one in (operation, *_chosen_by_people(operation).values()):
         for parameter in one.parameters:
@@ -132,7 +132,7 @@ def _run(
     names = _given_to(operation, taken)
     _refuse_others(names, {name: _given_to(other, taken) for name, other in others.items()}, chosen)
     yes = values.pop(_YES, False)
-    dry_run = operation.asks and values.pop(_DRY_RUN)
+    dry_run = bool(operation.asks) and values.pop(_DRY_RUN)
     own = {one.name for one in operation.parameters} - ({*others} if chosen is None else set())
     taken = {name: one for name, one in taken.items() if one.name in own}
     _refuse_missing(operation, taken, values)

@@ -176,7 +176,8 @@ OPERATIONS = (
         command=("consult",),
         help="Ask MODEL a question; without QUESTION, or with -, it is read from standard input.\n\n"
         "The answer is printed as it arrives; what it cost goes to stderr. A conversation remembers which files the "
-        "model has: the next question sends only what changed. With --list or --reset, MODEL limits them to its conversations.",
+        "model has: the next question sends only what changed. With --list or --reset, MODEL limits them to its "
+        "conversations.",
         examples=(
             'consult gpt-6-sol "Is the refresh of tokens safe?" --file src/auth --dry-run',
             'consult ollama:qwen3:8b "Is the refresh of tokens safe?" --file src/auth --conversation auth',

@@ -59,8 +59,8 @@ OPERATIONS = (
     ),
     Operation(
         command=("pin",),
-        help="Put a note, decision, rule, strategy or package into every briefing, as critical items are. Only a person "
-        "pins.",
+        help="Put a note, decision, rule, strategy or package into every briefing, as critical items are. Only a "
+        "person pins.",
         examples=("pin d12", "pin --remove d12", "pin --list"),
         parameters=(
             _ITEM,
