@@ -35,7 +35,7 @@ def statistics_text(statistics: Statistics) -> str:
 
 
 def memory_text(use: MemoryUse) -> str:
-    """Say what became of what was briefed, and list what was most and what was never useful."""
+    """Render what became of what was briefed: what was most useful, and what nobody has confirmed."""
     head = (
         f"{counted(use.items, 'item')} briefed, {counted(use.deliveries, 'time')} in all: {use.confirmed} confirmed, "
         f"{use.succeeded} followed by success, {use.corrected} corrected after"
@@ -43,7 +43,7 @@ def memory_text(use: MemoryUse) -> str:
     lines = [head]
     lines += ["most useful:", *map(_use_line, use.useful)] if use.useful else []
     if use.unused:
-        lines.append(f"never useful: {use.unused_total}, each briefed 3 times or more")
+        lines.append(f"not confirmed yet: {use.unused_total}, each briefed 3 times or more, first over a week ago")
         lines += map(_use_line, use.unused)
     return "\n".join(lines)
 

@@ -79,7 +79,7 @@ KINDS: dict[Kind, KindSpec] = {
         decision_writing.load_documents,
         decision_writing.delete,
     ),
-    Kind.CONSTRAINT: _spec("constraint", (), constraints.STATUSES, constraint_writing),
+    Kind.CONSTRAINT: _spec("constraint", (), constraints.STATUSES, constraint_writing, constraint_writing.shown_texts),
     Kind.FILE_CHANGE: _spec("file_change", CHANGES, _LIVE, file_changes),
     Kind.MESSAGE: _spec("message", MESSAGE_TYPES, _LIVE, message_writing),
     Kind.ERROR_PATTERN: KindSpec(

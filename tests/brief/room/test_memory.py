@@ -159,6 +159,8 @@ def test_what_was_delivered_before_success_helped_and_what_never_was_did_not(
     satchel.entries.write("discovery", NOTE, agent="ann")
     for number in range(3):
         Session(open_in, project, f"in-vain-{number}").begin()
+    assert refs(satchel.room.memory().unused) == []
+    clock.advance(7 * DAY_MS)
     assert refs(satchel.room.memory().unused) == ["e1"]
     assert refs(satchel.room.memory().delivered) == ["e1"]
     clock.advance(10 * DAY_MS)
@@ -172,11 +174,12 @@ def test_what_was_delivered_before_success_helped_and_what_never_was_did_not(
 
 
 def test_of_several_that_were_delivered_in_vain_the_confirmed_one_counts_as_used(
-    satchel: Satchel, open_in: Callable[..., Satchel], project: Path
+    satchel: Satchel, open_in: Callable[..., Satchel], project: Path, clock: ManualClock
 ) -> None:
     satchel.entries.write_many([NewEntry("discovery", f"{NOTE} {number}") for number in ("one", "two", "three")])
     for number in range(3):
         Session(open_in, project, f"in-vain-{number}").begin()
+    clock.advance(7 * DAY_MS)
     assert sorted(refs(satchel.room.memory().unused)) == ["e1", "e2", "e3"]
     satchel.corrections.confirm("e2", agent="bob")
     assert sorted(refs(satchel.room.memory().unused)) == ["e1", "e3"]

@@ -47,7 +47,7 @@ def test_stats_show_everything_that_is_kept(cli: Cli) -> None:
     assert "2 constraints (1 active, 1 inactive)" in out
     assert "1 file change, 1 message, 1 error pattern, 1 strategy" in out
     assert "1 claim, 1 solution, 0 deliveries" in out
-    assert "10 tags, 1 scope" in out
+    assert "0 own tags, 1 scope" in out
     assert "2 packages (1 live, 1 superseded)" in out
     assert (
         "1 conversation of 1 turn (2.0 kB, contents 12 B), 100 tokens sent, 300 saved, 0 vector stores recorded"
@@ -62,7 +62,7 @@ def test_stats_give_every_count_as_json(cli: Cli) -> None:
     assert counted["constraints"] == {"active": 1, "inactive": 1}
     assert counted["packages"] == {"live": 1, "superseded": 1}
     names = ("messages", "file_changes", "claims", "tags", "scopes")
-    assert [counted[name] for name in names] == [1, 1, 1, 10, 1]
+    assert [counted[name] for name in names] == [1, 1, 1, 0, 1]
     assert [counted[name] for name in ("error_patterns", "solutions", "strategies", "deliveries")] == [1, 1, 1, 0]
     asked = ("conversations", "turns", "content_bytes", "sent_tokens", "saved_tokens", "vector_stores")
     assert [counted[name] for name in asked] == [1, 1, 12, 100, 300, 0]

@@ -29,7 +29,7 @@ WRITING = [
 
 def test_they_have_the_names_of_the_api() -> None:
     assert list(BY_NAME) == [
-        *("room_needs", "room_since", "room_where", "room_collisions", "room_reached"),
+        *("room_needs", "room_since", "room_where", "room_status", "room_collisions", "room_reached"),
         *("room_threads", "room_thread", "room_history", "room_error", "room_runs"),
         *("room_memory", "room_preview"),
         *WRITING,
@@ -43,6 +43,7 @@ def test_they_have_the_names_of_the_api() -> None:
         "room_needs",
         "room_since",
         "room_where",
+        "room_status",
         "room_collisions",
         "room_reached",
         "room_threads",

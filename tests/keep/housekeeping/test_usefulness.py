@@ -65,13 +65,21 @@ def test_what_is_done_before_a_briefing_says_nothing_of_it(kept: Satchel, clock:
     assert kept.housekeeping.memory_use().useful == ()
 
 
-def test_what_was_briefed_three_times_for_nothing_is_never_useful(kept: Satchel) -> None:
+def test_a_note_that_nobody_confirmed_is_named_after_three_briefings_and_a_week(
+    kept: Satchel, clock: ManualClock
+) -> None:
     brief(kept, "ben", "cat")
+    clock.advance(7 * DAY_MS)
     assert kept.housekeeping.memory_use().unused == ()
     brief(kept, "dan")
-    kept.corrections.confirm("c1", agent="dan")
     use = kept.housekeeping.memory_use()
     assert ([(one.ref, one.delivered) for one in use.unused], use.unused_total) == ([("e1", 3)], 1)
+
+
+def test_nothing_is_called_unconfirmed_in_its_first_week(kept: Satchel, clock: ManualClock) -> None:
+    brief(kept, "ben", "cat", "dan")
+    clock.advance(7 * DAY_MS - 1)
+    assert kept.housekeeping.memory_use().unused == ()
 
 
 def test_what_was_corrected_after_its_delivery_is_counted(kept: Satchel, clock: ManualClock) -> None:

@@ -15,15 +15,13 @@ from satchel.find.kind import Kind
 from satchel.keep.corrections.log import CONFIRMED
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.files.records import CHANGES
+from satchel.keep.housekeeping.usefulness import FIRST_DAYS, OFTEN
 from satchel.keep.kinds import KIND_OF, KINDS
 from satchel.keep.patterns.records import SOLUTION_LETTER
 from satchel.store.transaction import Transaction, set_of
 
 MOST_SHOWN = 20
 _MOST_NAMED = 5
-_OFTEN = 3
-"""Once or twice says nothing: an item is called unused only after so many deliveries."""
-
 _WINDOWS, _DELIVERIES, _PADS = 300, 4_000, 1_000
 """So many windows, deliveries, and scratchpads and verdicts each, are looked at, the newest: in 7 ms."""
 
@@ -189,14 +187,25 @@ def helped(transaction: Transaction, project_id: int, looked: Uses) -> Worths:
 
 
 def unused(transaction: Transaction, looked: Uses, now: int) -> Worths:
-    """Return what was delivered again and again, and never confirmed, met again, or followed by success."""
-    often = {item: use for item, use in looked.items.items() if use.delivered >= _OFTEN and not use.succeeded}
+    """Return what was delivered again and again since a week, and never confirmed, met again, or followed by success.
+
+    Rules are left out: keeping to one leaves no trace.
+    """
+    often = {
+        item: use
+        for item, use in looked.items.items()
+        if use.delivered >= OFTEN
+        and not use.succeeded
+        and now - use.first_at >= FIRST_DAYS * DAY_MS
+        and item[0] != Kind.CONSTRAINT.number
+    }
     found = _live(transaction, filter(_counts, often)) - _proven(transaction, often)
     ordered = sorted(found, key=lambda item: (-often[item].delivered, often[item].first_at, item))
     facts = {item: [_delivered(often[item], now)] for item in ordered[:MOST_SHOWN]}
     rests_on = (
-        f"{looked.rests_on}: delivered {_OFTEN} times or more, and nobody confirmed it, met it again or was done "
-        "within a day. Whether an agent made use of it without a word is not recorded"
+        f"{looked.rests_on}: delivered {OFTEN} times or more, first {FIRST_DAYS} days ago or earlier, and nobody "
+        "confirmed it, met it again or was done within a day. Rules are left out. Whether an agent made use of it "
+        "without a word is not recorded"
     )
     return _worths(transaction, facts, len(ordered), rests_on)
 

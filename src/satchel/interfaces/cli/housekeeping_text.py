@@ -41,9 +41,9 @@ def statistics_lines(statistics: Statistics) -> str:
     size = "" if statistics.size_bytes is None else size_text(statistics.size_bytes)
     return "\n".join(
         [
-            f"project {statistics.project}, seq {statistics.seq}",
+            f"project {statistics.project}",
             f"{counted(statistics.runs, 'run')} ({statistics.active_runs} active), "
-            f"{counted(statistics.agents, 'agent')}",
+            f"{counted(statistics.agents, 'agent')}, {counted(statistics.persons, 'person')}",
             *bars,
             f"{statistics.total_entries:,} entries, {statistics.superseded:,} of them superseded",
             *(f"{counted(sum(count for _, count in counts), noun)} ({_listed(counts)})" for noun, counts in of_states),
@@ -53,7 +53,11 @@ def statistics_lines(statistics: Statistics) -> str:
             f"{counted(statistics.conversations, 'conversation')} of {counted(statistics.turns, 'turn')} ({texts}), "
             f"{statistics.sent_tokens:,} tokens sent, {statistics.saved_tokens:,} saved, "
             f"{counted(statistics.vector_stores, 'vector store')} recorded",
-            f"{counted(statistics.tags, 'tag')}, {counted(statistics.scopes, 'scope')}",
+            *(
+                [f"{counted(statistics.tags, 'own tag')}, {counted(statistics.scopes, 'scope')}"]
+                if statistics.tags or statistics.scopes
+                else []
+            ),
             *([] if statistics.location is None else [f"{statistics.location}: {size}{each}"]),
             *([neighbours] if statistics.other_projects else []),
         ]

@@ -96,7 +96,7 @@ OPERATIONS = (
             Parameter(
                 "memory",
                 bool,
-                help="Count what became of what was briefed, and show what was never useful.",
+                help="Count what became of what was briefed, and show what nobody has confirmed.",
                 for_people=True,
             ),
         ),

@@ -111,6 +111,11 @@ def _active_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int,
     return dict(transaction.all(f"SELECT id, text FROM constraints WHERE active = 1 AND id IN {set_of(numbers)}"))
 
 
+def shown_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    """Return the texts of constraints by their numbers, without the category, layer and tags that a search finds."""
+    return dict(transaction.all(f"SELECT id, text FROM constraints WHERE id IN {set_of(numbers)}"))
+
+
 def end(
     transaction: Transaction, project_id: int, number: int, reason: str | None, agent: int | None, now: int
 ) -> None:

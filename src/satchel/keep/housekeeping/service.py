@@ -69,7 +69,7 @@ class Housekeeping:
     def memory_use(self) -> MemoryUse:
         """Count what became of what was briefed: confirmed, corrected, followed by success, or none of these."""
         with projects.reading(self._workplace) as (transaction, project):
-            return usefulness.count(transaction, None if project is None else project.id)
+            return usefulness.count(transaction, None if project is None else project.id, self._workplace.clock())
 
     def layer_summary(self) -> LayerSummary:
         """Count, layer by layer, the decisions and constraints that hold and the file changes of the last hour."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from satchel.base.records import dataclass
+from satchel.base.vocabulary import TAGS
 from satchel.find.kind import Kind
 from satchel.keep.kinds import KINDS
+from satchel.keep.names import PERSONS
 from satchel.keep.past_conversations import GOES_ON
 from satchel.keep.projects import Project
 from satchel.store.engine import Engine
@@ -24,6 +26,7 @@ class Statistics:
             ``schema_version`` then.
         project: its name, or None before the first write.
         seq: its change counter.
+        agents: how many agents are known; persons are counted in ``persons``.
         kinds: pairs of every kind that can be found and how many that have not expired.
         entries: pairs of entry type and how many.
         superseded: how many of them were superseded.
@@ -39,7 +42,7 @@ class Statistics:
         content_bytes: what the contents take that are kept to make diffs from.
         sent_tokens: of all prompts of those; ``saved_tokens``, what sending every file each time would have cost more.
         vector_stores: how many at providers are recorded: in use, or to be deleted by a later call.
-        tags: how many names are known, used or not; so for ``scopes``.
+        tags: how many names are known, used or not, beside those that every project has; so for ``scopes``.
         other_projects: how many more the store holds.
         size_bytes: that the store takes.
         bytes_per_item: ``size_bytes`` over everything that can be found in the store, or None without anything.
@@ -51,6 +54,7 @@ class Statistics:
     runs: int
     active_runs: int
     agents: int
+    persons: int
     kinds: tuple[tuple[str, int], ...]
     entries: tuple[tuple[str, int], ...]
     superseded: int
@@ -89,6 +93,7 @@ class Statistics:
         return sum(count for _, count in self.decisions)
 
 
+_BUILT_IN_TAGS = ", ".join(f"'{name}'" for name in TAGS)
 _LIVE = f"c.project_id = :project AND c.turns > 0 AND {GOES_ON}"
 _BY_KIND = """
     SELECT kind, type, status, count(*) FROM documents
@@ -132,7 +137,8 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project |
         seq=project.seq if project else 0,
         runs=count("SELECT count(*) FROM runs WHERE project_id = :project"),
         active_runs=count("SELECT count(*) FROM runs WHERE project_id = :project AND status = 1"),
-        agents=count("SELECT count(*) FROM agents WHERE project_id = :project"),
+        agents=count(f"SELECT count(*) FROM agents WHERE project_id = :project AND id NOT IN {PERSONS}"),
+        persons=count(f"SELECT count(*) FROM agents WHERE id IN {PERSONS}"),
         kinds=tuple((thing.name, of_kind[kind]) for kind, thing in KINDS.items()),
         entries=tuple((name, number) for name, number in entries if number),
         superseded=by_status(Kind.ENTRY)[1][1],
@@ -161,7 +167,7 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project |
         sent_tokens=sent,
         saved_tokens=saved,
         vector_stores=count("SELECT count(*) FROM vector_stores WHERE project_id = :project"),
-        tags=count("SELECT count(*) FROM tags WHERE project_id = :project"),
+        tags=count(f"SELECT count(*) FROM tags WHERE project_id = :project AND folded NOT IN ({_BUILT_IN_TAGS})"),
         scopes=count("SELECT count(*) FROM scopes WHERE project_id = :project"),
         other_projects=None if engine is None else count("SELECT count(*) FROM projects") - (project is not None),
         size_bytes=size,

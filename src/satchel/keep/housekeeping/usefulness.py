@@ -18,8 +18,8 @@ from satchel.store.transaction import Transaction
 
 _KINDS = (Kind.ENTRY, Kind.DECISION, Kind.CONSTRAINT, Kind.STRATEGY)
 _MOST_SHOWN = 10
-_OFTEN = 3
-"""An item is called never useful only after so many deliveries: once or twice says nothing."""
+OFTEN, FIRST_DAYS = 3, 7
+"""An item is called unconfirmed only after so many deliveries, and so many days after the first of them."""
 
 _MAX_DELIVERIES = 200_000
 """So many deliveries are looked at, the newest windows first: a project of years has more, and the new ones tell."""
@@ -58,7 +58,8 @@ class MemoryUse:
         items: how many items were delivered; ``deliveries`` how often.
         confirmed, corrected, succeeded: how many of the items were so.
         useful: the items that were confirmed or followed by success most often.
-        unused: those that were delivered three times or more, and never were, the most delivered first.
+        unused: those that were delivered three times or more since a week or longer, and never were, the most
+            delivered first; rules are never among them, since keeping to one leaves no trace.
         unused_total: how many those are.
     """
 
@@ -85,8 +86,12 @@ class _Count:
         return self.confirmed + self.succeeded
 
 
-def count(transaction: Transaction, project_id: int | None) -> MemoryUse:
-    """Count what became of what was briefed in a project."""
+def count(transaction: Transaction, project_id: int | None, now: int) -> MemoryUse:
+    """Count what became of what was briefed in a project.
+
+    Args:
+        now: milliseconds UTC.
+    """
     if project_id is None:
         return MemoryUse(0, 0, 0, 0, 0, (), (), 0)
     counts = _delivered(transaction, project_id)
@@ -105,7 +110,14 @@ def count(transaction: Transaction, project_id: int | None) -> MemoryUse:
 
     useful = sorted((item for item, one in counts.items() if one.use), key=lambda item: (-counts[item].use, item))
     unused = sorted(
-        (item for item, one in counts.items() if not one.use and one.delivered >= _OFTEN),
+        (
+            item
+            for item, one in counts.items()
+            if not one.use
+            and one.delivered >= OFTEN
+            and now - one.first >= FIRST_DAYS * DAY_MS
+            and item[0] != Kind.CONSTRAINT.number
+        ),
         key=lambda item: (-counts[item].delivered, item),
     )
     return MemoryUse(
