@@ -293,7 +293,7 @@ def test_the_examples_of_setup_run(tmp_path: Path) -> None:
     done = run_example(language, text, tmp_path, **{**moved, **state})
     assert done.returncode == 0, done.stderr
     assert done.stdout.count(" set up already\n") == 2
-    assert "claude    ok: server, hooks\n" in done.stdout
+    assert "claude    set up: there is no `claude` on your path\n" in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["project", "state"]
 
 
