@@ -37,6 +37,7 @@ _MAX_WORDS = 200
 _NOT_TELLING = ""
 _SHORT = 500
 _HALF = 1 << 63
+_HALF_OF_BAND = 1 << 31
 _STARTS = tuple(place * 2 * _HALF // (_BANDS * _ROWS) for place in range(_BANDS * _ROWS))
 _MIXERS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 """Odd numbers that keep the minima of a band apart, so that their order counts."""
@@ -268,5 +269,5 @@ def _seed(what: str, project_id: int) -> int:
 
 
 def _signed(number: int) -> int:
-    """Return the last 64 bits of a number as the store keeps them."""
-    return ((number + _HALF) & (2 * _HALF - 1)) - _HALF
+    # 32 bits: four bytes less for each band, and whether two items are alike is decided on their words
+    return ((number + _HALF_OF_BAND) & (2 * _HALF_OF_BAND - 1)) - _HALF_OF_BAND
