@@ -116,6 +116,7 @@ class Config:
     server_url: str | None
     server_token_file: str | None
     server_insecure: bool
+    person_name: str | None
     project_name: str | None
     settings: tuple[Setting, ...]
     warnings: tuple[str, ...]

@@ -403,6 +403,13 @@ KEYS: tuple[Key, ...] = (
         "Whether token and contents may go to another machine without encryption, over http.",
     ),
     Key(
+        "person.name",
+        str,
+        None,
+        "Your name, as others see what you write. Not set: user.name of your git configuration, else your login name.",
+        example="ann",
+    ),
+    Key(
         "project.name",
         str,
         None,

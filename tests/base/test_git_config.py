@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from consult.asking_git import at_home, git, write_all
-from satchel.consult.git_config import read_config
+from satchel.base.git_config import read_config
 
 _SIGNS = (
     '"',
