@@ -34,7 +34,7 @@ test: $(VENV)/.dev  ## set up and run the fast tests
 	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee and not slow"
 
 test-slow: $(VENV)/.dev  ## run the rest: megabytes, long state machines, processes, faults, over a server, in PostgreSQL
-	$(BIN)/python -m pytest -n $(TEST_JOBS) -m slow
+	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "slow or (hypothesis and not referee)" --hypothesis-profile=every-example
 	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee and not slow" --over-server $(OVER_SERVER)
 	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee and not slow" --postgresql $(ON_POSTGRESQL)
 
@@ -42,12 +42,16 @@ test-postgresql: $(VENV)/.dev  ## run the fast tests of what is kept, found, bri
 	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee and not slow" --postgresql \
 		$(addprefix tests/,keep find brief consult)
 
-check: $(VENV)/.dev  ## lint, format, types, layers
+# packages without import cycles; name none once all of src is
+WITHOUT_CYCLES := $(addprefix satchel.,base brief client consult find redaction remote)
+
+check: $(VENV)/.dev  ## lint, format, types, layers, import cycles
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy tests benchmarks scripts
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/import_cycles.py $(WITHOUT_CYCLES)
 
 referees: $(VENV)/.dev .referees/.installed  ## run the tests that need the MCP Inspector and coding clients
 	# not in memory: the sandbox of Codex has a /dev of its own

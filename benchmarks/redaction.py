@@ -8,7 +8,7 @@ from types import ModuleType
 
 from benchmarks.harness import ROOT, Bench, Figure, Samples, Section, interleave
 from benchmarks.secret_finding import false_findings, recall
-from satchel.base.redaction import redact
+from satchel.redaction import redact
 
 _KB = 1_000
 _LINEAR = 12.0
@@ -125,7 +125,7 @@ def _code(length: int) -> str:
 
 
 def _load_samples() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("secret_samples", ROOT / "tests" / "base" / "secret_samples.py")
+    spec = importlib.util.spec_from_file_location("secret_samples", ROOT / "tests" / "redaction" / "secret_samples.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.harness import ROOT, Bench, Figure
 from benchmarks.secret_generator import planted
-from satchel.base.redaction import redact
+from satchel.redaction import redact
 
 _LEFT_OUT = {"site-packages", "dist-packages"}
 _TELLING = 10

@@ -71,9 +71,9 @@ satchel write discovery "The gateway caches sessions for 300 s" --file src/auth.
 satchel write scratchpad '{{"iteration": 1, "done": false, "next_step": "persist the key"}}'
 satchel show e1
 satchel decide session_ttl 300 --why "matches the gateway"
-satchel constraint add "Passwords are never logged" --priority critical
-satchel learn error TokenExpired "signature has expired" --lang python
-satchel learn outcome x1 --solution "The gateway's clock is 30 s ahead: allow leeway=60"
+satchel rule add "Passwords are never logged" --priority critical
+satchel error report TokenExpired "signature has expired" --lang python
+satchel error outcome x1 --solution "The gateway's clock is 30 s ahead: allow leeway=60"
 satchel file claim src/auth.py --why "token refresh"
 satchel file release src/auth.py
 satchel message send "src/auth.py is yours" --to reviewer

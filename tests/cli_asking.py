@@ -42,7 +42,7 @@ def _shown(option: click.Parameter) -> str:
 
 
 def _as_option(parameter: Parameter) -> click.Parameter:
-    return as_command._click_parameter(as_command._click_name(parameter), parameter)
+    return as_command._click_parameter(as_command._click_name(parameter), parameter, parameter.required)
 
 
 def option_of(parameter: Parameter) -> str:

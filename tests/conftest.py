@@ -18,6 +18,7 @@ import httpcore2
 import hypothesis
 import pytest
 
+import examples
 import postgres_cluster
 from satchel import Satchel, open_satchel
 from satchel.base.clock import Clock
@@ -114,9 +115,7 @@ class ManualClock:
         return self.now
 
 
-# how long an example takes says nothing on a busy machine
-hypothesis.settings.register_profile("without-deadline", deadline=None)
-hypothesis.settings.load_profile("without-deadline")
+hypothesis.settings.load_profile(examples.FEW)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -76,8 +76,8 @@ with open_satchel(cwd={str(tmp_path)!r}, environ={{}}) as satchel:
 RARE = {
     *("json", "mmap", "platformdirs", "tomllib", "zoneinfo", "heapq"),
     *("satchel.store.backups", "satchel.store.tracked_files", "satchel.store.unfinished", "satchel.store.upkeep"),
-    *("satchel.base.redaction_assigned", "satchel.base.redaction_formats", "satchel.base.redaction_places"),
-    *("satchel.base.redaction_patterns", "satchel.base.project_paths", "satchel.base.shaping"),
+    *("satchel.redaction.assignments", "satchel.redaction.formats", "satchel.redaction.places"),
+    *("satchel.base.project_paths", "satchel.base.shaping"),
     *("satchel.keep.entries.structured", "satchel.keep.deliveries", "satchel.interfaces.to_json"),
 }
 

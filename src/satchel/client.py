@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from satchel.base.clock import Clock, system_clock
 from satchel.base.config import FILE_NAME as CONFIG_FILE_NAME
-from satchel.base.config import Config, load_config
-from satchel.base.errors import InvalidInput, Refused, Unavailable
+from satchel.base.config import load_config
+from satchel.base.config_keys import Config
+from satchel.base.errors import InvalidInput, Refused
 from satchel.base.folders import config_folder, state_folder
 from satchel.base.paths import StorePlace, locate_store, named_store
 from satchel.base.retention import Retention
@@ -403,7 +404,8 @@ def open_satchel(
         Refused: there is no project here, or something that lies here is not to be trusted, or an agent's program was
             given a database.
         InvalidInput: a name, path or URL is not acceptable.
-        Unavailable: the extra ``postgres`` is not installed, or the URL is that of another database.
+        MissingExtra: the extra ``postgres`` is not installed.
+        Unavailable: the URL is that of another database.
     """
     environ = os.environ if environ is None else environ
     known = KnownStores(state_folder())
@@ -525,9 +527,9 @@ def _database_engine(
     try:
         from satchel.store.postgres.engine import PostgresEngine
     except ImportError as error:
-        raise Unavailable(
-            f"a store in PostgreSQL needs more packages ({error})", 'Run pip install "satchel[postgres]"'
-        ) from None
+        from satchel.base.installation import missing_extra
+
+        raise missing_extra(f"a store in PostgreSQL needs the extra postgres ({error})", "postgres") from None
     return PostgresEngine(
         address,
         read_only=read_only,

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from consult.asking_git import at_home, git, write_all
+from examples import examples
 from satchel.base.git_config import read_config
 
 _SIGNS = (
@@ -92,7 +93,7 @@ def test_without_a_value_the_file_is_the_usual_one(repository: Path, home: Path,
     assert read_config(str(repository / ".git")).excludes_file == f"{home}/.config/git/ignore"
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(lines=st.lists(_LINE, max_size=4))
 def test_whatever_the_file_says_a_value_that_git_reads_is_ours(repository: Path, home: Path, lines: list[str]) -> None:
     (repository / ".git" / "config").write_bytes("\n".join(["[core]", *lines]).encode())

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from satchel.base.text import clean_content
 
 ZWNJ, ZWJ, VS15, VS16 = "\u200c", "\u200d", "\ufe0e", "\ufe0f"
@@ -93,7 +94,7 @@ PIECES = st.one_of(
 SHAPING = f"{ZWNJ}{ZWJ}"
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.lists(PIECES, max_size=20).map("".join))
 def test_cleaning_removes_all_that_hides_and_once_is_enough(text: str) -> None:
     cleaned = clean_content(text).text
@@ -107,7 +108,7 @@ def test_cleaning_removes_all_that_hides_and_once_is_enough(text: str) -> None:
         assert not (first in SHAPING and second in SHAPING)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.text(st.characters(exclude_categories=("Cc", "Cf", "Cs", "Cn", "Mn")), max_size=30))
 def test_a_text_of_visible_characters_stays_as_it_is(text: str) -> None:
     visible = "".join(character for character in text if character not in "\u115f\u1160\u3164\uffa0")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from satchel.base import project_paths
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.project_paths import canonical_path, ignores_letter_case
@@ -120,7 +121,7 @@ def test_a_disk_that_takes_two_cases_for_one_is_known(root: Path, monkeypatch: p
     assert ignores_letter_case(str(root))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.lists(st.sampled_from(["a", "b", "c", "..", "."]), min_size=1, max_size=6), st.data())
 def test_the_place_is_inside_and_its_own_place(
     tmp_path_factory: pytest.TempPathFactory, parts: list[str], data: st.DataObject

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from satchel.base.errors import InvalidInput
 from satchel.base.retention import HOUR_MS, Retention
 
@@ -33,7 +34,7 @@ def test_weekends_of_the_zone_are_passed_over_where_that_is_wanted() -> None:
     assert Retention(skip_weekends=True).expires_at(FRIDAY_NOON, 24) == FRIDAY_NOON + 72 * HOUR_MS
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.sampled_from(ZONES), moments, few_hours)
 def test_what_began_on_a_weekday_began_when_its_end_says(zone: str, moment: int, hours: int) -> None:
     from zoneinfo import ZoneInfo
@@ -43,7 +44,7 @@ def test_what_began_on_a_weekday_began_when_its_end_says(zone: str, moment: int,
     assert retention.began_at(retention.expires_at(moment, hours), hours) == moment
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.sampled_from(ZONES), moments, few_hours, st.integers(-HOUR_MS * 24 * 40, HOUR_MS * 24 * 40))
 @example("UTC", FRIDAY_NOON, 12, 12 * HOUR_MS)
 @example("UTC", FRIDAY_NOON, 12, 12 * HOUR_MS - 1)

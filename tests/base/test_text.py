@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from satchel.base.errors import InvalidInput
 from satchel.base.project_paths import canonical_path
 from satchel.base.text import MAX_NAME_CHARS, check_name, clean_content, fold, quoted_line, said_once
@@ -34,7 +35,7 @@ def test_a_lone_surrogate_is_replaced_and_said() -> None:
     assert cleaned.notes == ("1 lone surrogate replaced by U+FFFD",)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(ANY_TEXT)
 def test_whatever_is_cleaned_can_be_stored_and_needs_no_cleaning_again(text: str) -> None:
     cleaned = clean_content(text).text
@@ -153,7 +154,7 @@ def test_without_a_root_only_relative_paths_are_accepted() -> None:
         canonical_path("/a/b", None)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(st.text("ab./", min_size=1, max_size=12))
 def test_a_canonical_path_never_leaves_the_root_and_stays_canonical(path: str) -> None:
     try:

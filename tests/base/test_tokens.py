@@ -83,11 +83,11 @@ def test_a_measured_text_carries_its_counter() -> None:
     assert token_counter().measure("hello world") == TokenCount(2, "o200k_base", True)
 
 
-def test_without_the_extra_an_estimate_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_an_estimate_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "splintr", None)
     counter = token_counter()
     assert (counter.name, counter.exact) == ("estimate", False)
-    assert "install satchel[tokens]" in str(counter.reason)
+    assert "splintr-rs cannot be imported" in str(counter.reason)
 
 
 def test_without_the_extra_the_count_is_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:

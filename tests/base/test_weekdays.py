@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from satchel.base.errors import InvalidInput
 from satchel.base.weekdays import after_weekdays, before_weekdays, check_zone
 
@@ -81,7 +82,7 @@ def test_the_zone_says_what_is_a_weekend() -> None:
     assert after_weekdays(friday_evening, HOUR, "Asia/Tokyo") == at("2026-11-23T01:00+09:00")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     zone=st.sampled_from(ZONES),
     quarters=st.integers(0, 26 * 365 * 96),

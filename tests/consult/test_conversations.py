@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from consult.answered_turns import KEY, digest, known, result, stored, take_turn
 from every_table import is_untouched
+from examples import examples
 from satchel import Satchel
 from satchel.base.errors import Conflict, InvalidInput, NotFound, SatchelError, StoreDamaged
 from satchel.consult.conversation_records import ConversationKey
@@ -364,7 +365,7 @@ _TURN = st.dictionaries(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(_TURN, max_size=5))
 def test_after_any_turns_the_state_is_what_they_said(
     conversations: Conversations, turns: list[dict[str, str | None]]

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from consult.asking_git import AS_SOMEBODY, at_home, git, write_all
+from examples import examples
 from satchel.consult.ignoring import Folders, Rules
 
 FILES = ("a", "b/a", "b/foo.c", "b/c/foo.o", "b/c/d/x y", "foo/a", "foo/b/a", "foo.c", ".x/foo.c", "x y/#a", "c/!a")
@@ -95,7 +96,7 @@ _LINES = st.one_of(
 _TEXTS = st.lists(st.tuples(st.sampled_from(["", "", "!"]), _LINES).map("".join), min_size=1, max_size=5).map("\n".join)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.dictionaries(st.sampled_from([".gitignore", "b/.gitignore", "b/c/.gitignore", "foo/.gitignore"]), _TEXTS))
 def test_whatever_the_rules_are_what_is_left_is_what_git_leaves(ignore_files: dict[str, str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -222,7 +223,7 @@ def in_capitals(text: str) -> str:
 _EVERYWHERE = ("home/.config/git/ignore", "here/.git/info/exclude", "here/.gitignore", "here/b/.gitignore")
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.dictionaries(st.sampled_from(_EVERYWHERE), _TEXTS), st.booleans())
 def test_rules_from_everywhere_together_leave_what_git_leaves(texts: dict[str, str], any_case: bool) -> None:
     with tempfile.TemporaryDirectory() as folder, at_home(Path(folder).resolve() / "home") as home:

@@ -70,7 +70,7 @@ def test_a_turn_whose_prompt_is_damaged_is_named_with_what_to_do(
     status, detail = check(satchel, "conversations")
     assert status == "failed"
     assert detail.startswith("turn 2 of 'review' with gpt cannot be read (2 in all); ")
-    assert "satchel conversations --reset" in detail
+    assert "satchel consult --reset" in detail
     assert "satchel restore" in detail
 
 

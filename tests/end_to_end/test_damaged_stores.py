@@ -30,7 +30,7 @@ _COMMANDS = (
     ["brief", "--agent", "b"],
     ["write", "discovery", "written to a damaged store"],
     ["backup"],
-    ["rebuild"],
+    ["doctor", "--rebuild"],
 )
 _SITUATIONS = ("a copy", "listed", "listed, no backup", "a stranger's")
 """Where a store comes from: a copy of a listed one, one that is listed and has a verified backup or none, a clone."""

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from satchel import open_satchel
 from satchel.interfaces.cli import run
 
@@ -29,7 +30,7 @@ COMMANDS = (
     ("read",),
     ("search", "secret"),
     ("brief", "what", "now"),
-    ("constraint", "list"),
+    ("rule", "list"),
     ("decide", "key", "1", "--agent", "me"),
     ("file", "claim", "src/a.py", "--agent", "me"),
     ("stats",),
@@ -37,8 +38,8 @@ COMMANDS = (
     ("doctor",),
     ("backup", "--list"),
     ("backup",),
-    ("rebuild",),
-    ("compact",),
+    ("doctor", "--rebuild"),
+    ("clear", "--compact"),
     ("restore", "--yes"),
     ("init",),
     ("init", "--new"),
@@ -233,7 +234,7 @@ def test_what_is_planted_is_refused_with_the_reason(
         assert why in text
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(planted=SCENES, commands=st.lists(st.sampled_from(COMMANDS), min_size=3, max_size=6))
 def test_nothing_planted_in_a_clone_reaches_outside_it(
     hostile_stores: tuple[Path, Path], planted: list[tuple[str, str]], commands: list[tuple[str, ...]]

@@ -6,7 +6,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.find.about import LEAST, Met, about
-from satchel.find.search import Scope
+from satchel.find.scopes import Scope
 from satchel.keep import projects
 from satchel.keep.entries import NewEntry
 

@@ -7,10 +7,10 @@ import pytest
 from satchel import InvalidInput, Satchel
 from satchel.find import documents
 from satchel.find.documents import Document
-from satchel.find.index import index_of
-from satchel.find.kind import Kind
+from satchel.find.index import index_of, scoped_index
+from satchel.find.kind import SUPERSEDED, Kind
 from satchel.find.query import parse
-from satchel.find.search import Scope
+from satchel.find.scopes import Scope
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction, set_of
 
@@ -29,7 +29,7 @@ def document(item: int, text: str, run: int = 1) -> Document:
 def found(engine: Engine, word: str, project: int = 1, run: int | None = 1) -> list[int]:
     """Return the numbers of the entries that the index finds by a word, without any other filter."""
     with engine.read() as transaction:
-        scoped = index_of(transaction).within(Scope(project, run_id=run, kinds=(Kind.ENTRY,)))
+        scoped = scoped_index(transaction, Scope(project, run_id=run, kinds=(Kind.ENTRY,)))
         held = scoped.holding(parse(word).terms, 100)
         rows = transaction.all(f"SELECT item_id FROM documents WHERE id IN {set_of(held)} ORDER BY item_id")
     return [row[0] for row in rows]
@@ -70,9 +70,9 @@ def test_indexing_a_living_number_again_replaces_its_text(engine: Engine) -> Non
 def test_a_change_of_status_leaves_the_text_found(engine: Engine) -> None:
     with engine.write() as transaction:
         documents.add(transaction, document(7, "alpha"), counts=True)
-        documents.set_status(transaction, Kind.ENTRY, [(7, 9)], documents.SUPERSEDED)
+        documents.set_status(transaction, Kind.ENTRY, [(7, 9)], SUPERSEDED)
     with engine.read() as transaction:
-        assert transaction.one("SELECT status, seq FROM documents") == (documents.SUPERSEDED, 9)
+        assert transaction.one("SELECT status, seq FROM documents") == (SUPERSEDED, 9)
     assert found(engine, "alpha") == [7]
 
 

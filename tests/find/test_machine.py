@@ -15,7 +15,7 @@ from satchel import NewEntry, NotFound, Satchel, open_satchel
 from satchel.base.errors import Unreachable
 from satchel.find import documents
 from satchel.find.documents import Document
-from satchel.find.kind import Kind
+from satchel.find.kind import SUPERSEDED, Kind
 from satchel.store.transaction import Transaction
 from state_machines import short_and_long
 
@@ -117,7 +117,7 @@ class Index(RuleBasedStateMachine):
         document = Document(Kind.ENTRY, 900 + number, 1, 1, 1, f"never kept {self.new_word()}", 0)
         documents.add(transaction, document, counts=True)
         documents.remove(transaction, Kind.ENTRY, range(number))
-        documents.set_status(transaction, Kind.ENTRY, [(number, 1), (number + 1, 1)], documents.SUPERSEDED)
+        documents.set_status(transaction, Kind.ENTRY, [(number, 1), (number + 1, 1)], SUPERSEDED)
         transaction.run("UPDATE context SET content = 'never kept' WHERE id = :id", {"id": number})
 
     @rule(number=PLACES)

@@ -14,12 +14,12 @@ import postgres_cluster
 from satchel import Satchel, open_satchel
 from satchel.base.records import replace
 from satchel.find import documents, index_postgres
+from satchel.find.conditions import Term
 from satchel.find.documents import Document
-from satchel.find.exact import Term
-from satchel.find.index import index_of
+from satchel.find.index import index_of, scoped_index
 from satchel.find.index_postgres import joined, stems
 from satchel.find.kind import Kind
-from satchel.find.search import Scope
+from satchel.find.scopes import Scope
 from satchel.find.words import parts_text
 from satchel.store.postgres import packing
 from satchel.store.transaction import Transaction
@@ -112,13 +112,13 @@ def check(transaction: Transaction, living: dict[int, Document], chance: random.
             for counts in [held(one.text, term)]
             if counts[1] or (counts[2] and not term.in_text)
         }
-        within = index.within(scope)
+        within = scoped_index(transaction, scope)
         most = chance.choice((3, 1_000))
         assert within.counts([term], most) == [min(len(expected), most)], (term, scope)
         newest = sorted(expected, reverse=True)[:most]
-        assert index.within(scope).holding([term], most) == newest
+        assert scoped_index(transaction, scope).holding([term], most) == newest
         for condition, choosing in ((None, ()), (None, (term,)), (term, ())):
-            found = index.within(scope).matches([term], choosing, condition, most, newest=True)
+            found = scoped_index(transaction, scope).matches([term], choosing, condition, most, newest=True)
             assert {number: tuple(counts) for number, counts in found} == {
                 number: (*divmod(length, 256), own, 0 if term.in_text else parts)
                 for number in newest
@@ -192,7 +192,7 @@ def test_long_texts_are_packed_at_once(satchel: Satchel, monkeypatch: pytest.Mon
         for place in range(3):
             documents.add(transaction, replace(made(random.Random(place)), text="token " * 2_000), counts=True)
         assert transaction.all("SELECT cardinality(postings) FROM documents_packed") == [(2,)]
-        assert index_of(transaction).within(Scope(1)).counts([Term(("token",))], 9) == [3]
+        assert scoped_index(transaction, Scope(1)).counts([Term(("token",))], 9) == [3]
 
 
 def test_what_is_packed_leaves_nothing_of_a_removed_document(satchel: Satchel) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from satchel import NewEntry, Satchel
-from satchel.find import documents, search
+from satchel.find import documents, scopes, search
 from satchel.find.about import about as find_about
-from satchel.find.search import Scope
+from satchel.find.scopes import Scope
 from satchel.keep.index_checks import index_problems
 
 
@@ -40,7 +40,7 @@ def test_the_documents_of_another_project_change_no_score(open_in: Callable[...,
 def test_the_volume_of_another_project_changes_no_ranking(
     open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch, small: int
 ) -> None:
-    monkeypatch.setattr(search, "SMALL", small)
+    monkeypatch.setattr(scopes, "SMALL", small)
     monkeypatch.setattr(search, "CANDIDATES", 20)
     chance = random.Random(5)
     words = [f"w{chr(97 + number)}" for number in range(20)]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.find.conditions import Either
 from satchel.find.index_sqlite_scoped import expression
@@ -171,7 +172,7 @@ def test_the_words_of_a_text_are_counted_as_they_can_be_looked_for() -> None:
     assert word_counts("The cache, the Cache and 検索API") == {"cache": 2, "検索": 1, "api": 1}
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(ANY_TEXT)
 def test_nothing_but_quoted_words_reaches_the_index(connection: apsw.Connection, text: str) -> None:
     query = parse(text)
@@ -179,7 +180,7 @@ def test_nothing_but_quoted_words_reaches_the_index(connection: apsw.Connection,
     assert not query.terms or accepted(connection, query)
 
 
-@settings(deadline=None, max_examples=600)
+@settings(deadline=None, max_examples=examples(600))
 @given(ANY_TEXT | OPERATOR_TEXT)
 def test_any_text_with_operators_is_accepted_or_refused_with_a_place_in_it(
     connection: apsw.Connection, text: str

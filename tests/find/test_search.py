@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.find import documents, search
-from satchel.find.documents import SUPERSEDED, Document
-from satchel.find.kind import Kind
+from satchel.find import documents, scopes, search
+from satchel.find.documents import Document
+from satchel.find.kind import SUPERSEDED, Kind
 from satchel.find.query import parse
-from satchel.find.search import Scope
+from satchel.find.scopes import Scope
 from satchel.store.engine import Engine
 from satchel.store.sqlite_transaction import SqliteTransaction
 
@@ -89,7 +89,7 @@ def test_what_has_expired_is_found_by_no_search(
     kinds: tuple[Kind, ...],
     small: int,
 ) -> None:
-    monkeypatch.setattr(search, "SMALL", small)
+    monkeypatch.setattr(scopes, "SMALL", small)
     monkeypatch.setattr(search, "CANDIDATES", 50)
     times = {1: HALF_PAST - 1, 2: HALF_PAST, 3: HALF_PAST + 1, 4: None}
     add(engine, *(message(item, expires_at=time) for item, time in times.items()))
@@ -206,7 +206,7 @@ def test_a_run_that_nearly_everything_is_of_is_left_to_the_spine_only_in_a_large
     satchel.runs.start("r2")
     add(engine, *(entry(number) for number in range(1, 41)), entry(41, run=2))
     for small in (8_000, 10):
-        monkeypatch.setattr(search, "SMALL", small)
+        monkeypatch.setattr(scopes, "SMALL", small)
         assert found(engine, Scope(1, run_id=1)) == sorted(("e", number) for number in range(1, 41))
     assert found(engine, Scope(1, run_id=2)) == [("e", 41)]
     assert asked == [

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from satchel import Satchel
 from satchel.find.query import parse
 from satchel.find.snippets import Snipper, Snippet
@@ -136,7 +137,7 @@ def test_a_text_full_of_matches_is_cut_in_steps_in_proportion_to_its_length(cut:
     assert marked(snippet)[0] == "needle"
 
 
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.text(st.sampled_from("aB2_ .\n漢字かé\u0308🎒-"), max_size=200), st.sampled_from(["a", "aB", "漢字", "b a_b 字"])
 )

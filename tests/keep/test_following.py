@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import ManualClock
+from examples import examples
 from satchel import InvalidInput, Satchel
 from satchel.base.clock import DAY_MS
 from satchel.keep import following, projects
@@ -136,7 +137,7 @@ _WRITES: tuple[Callable[[Satchel, int], object], ...] = (
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.one_of(

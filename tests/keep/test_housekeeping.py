@@ -233,5 +233,5 @@ def test_a_damaged_index_is_to_be_made_anew_not_restored_from_a_backup(satchel: 
         transaction.run("UPDATE documents_fts_data SET block = zeroblob(40) WHERE id > 100")
     checks = {check.name: check for check in satchel.housekeeping.doctor()}
     assert checks["file"].status == "failed"
-    assert "satchel rebuild" in checks["file"].detail
+    assert "satchel doctor --rebuild" in checks["file"].detail
     assert "restore" not in checks["file"].detail

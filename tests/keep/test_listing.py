@@ -12,7 +12,7 @@ from satchel import Satchel
 from satchel.base import paging
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.base.paging import KeptPage
-from satchel.find import search
+from satchel.find import scopes, search
 from satchel.keep import listing
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.constraints import queries as constraints
@@ -78,7 +78,7 @@ def kept(request: pytest.FixtureRequest) -> Iterator[Satchel]:
 def test_a_filter_acts_before_the_ranking_cuts_its_candidates(
     kept: Satchel, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "SMALL", 4)
+    monkeypatch.setattr(scopes, "SMALL", 4)
     monkeypatch.setattr(search, "CANDIDATES", 4)
     narrowed = {"error_type": "OldError", "status": "all"} if kind == "errors" else {BY_AUTHOR[kind]: "old"}
     page = LISTS[kind](kept)(query="needle common", **narrowed)

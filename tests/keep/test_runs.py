@@ -78,7 +78,7 @@ def test_the_run_main_never_ends(satchel: Satchel, run_id: str | None, is_used: 
     if is_used:
         satchel.entries.write("discovery", "x")
     satchel.runs.start("r1")
-    with pytest.raises(Conflict, match=r"'main' never ends.*Name the run to end.*`satchel prune`"):
+    with pytest.raises(Conflict, match=r"'main' never ends.*Name the run to end.*`satchel clear --notes`"):
         satchel.runs.end(run_id)
     assert {run.status for run in satchel.runs.list()} == {"active"}
 

@@ -13,13 +13,13 @@ from faults.damage import overwrite_leaves
 from faults.processes import Child
 from faults.rows import INSERT, add, names, row
 from satchel.base.errors import ReadOnly, StoreDamaged, StoreNewer
-from satchel.store import backups, migrations, upkeep
-from satchel.store.schema import MIGRATIONS, Migration
+from satchel.store import backups, migrations, schema, upkeep
+from satchel.store.schema import BASE_VERSION, MIGRATIONS, SCHEMA_VERSION, Migration
 from satchel.store.sqlite import SqliteEngine
 
 OpenEngine = Callable[..., SqliteEngine]
 
-_LATEST = len(MIGRATIONS)
+_LATEST = SCHEMA_VERSION
 _MORE_ROOM = Migration("more room", ("CREATE TABLE attic (a)", "INSERT INTO attic VALUES (1)"), min_writer=_LATEST + 1)
 _HISTORY = "SELECT version, name FROM migrations ORDER BY version"
 _BROKEN = Migration("broken", ("CREATE TABLE attic (a)", "INSERT INTO no_such_table VALUES (1)"))
@@ -28,8 +28,8 @@ _BROKEN = Migration("broken", ("CREATE TABLE attic (a)", "INSERT INTO no_such_ta
 def _know(monkeypatch: pytest.MonkeyPatch, *more: Migration) -> None:
     """Make the program one that knows more migrations."""
     known = (*MIGRATIONS, *more)
-    monkeypatch.setattr(migrations, "MIGRATIONS", known)
-    monkeypatch.setattr(migrations, "SCHEMA_VERSION", len(known))
+    monkeypatch.setattr(schema, "MIGRATIONS", known)
+    monkeypatch.setattr(migrations, "SCHEMA_VERSION", BASE_VERSION + len(known) - 1)
 
 
 def _records(file: Path) -> list[tuple[int, str]]:
@@ -39,7 +39,7 @@ def _records(file: Path) -> list[tuple[int, str]]:
 
 def _recorded(*more: str) -> list[tuple[int, str]]:
     """Return the records of a store of today, and after them those of more steps."""
-    return list(enumerate([*(migration.name for migration in MIGRATIONS), *more], 1))
+    return list(enumerate([*(migration.name for migration in MIGRATIONS), *more], BASE_VERSION))
 
 
 def _tables(file: Path) -> set[str]:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
 
 import apsw
 import pytest
 
 from satchel.client import Satchel
-from satchel.find import likeness
-from satchel.store import migrations
-from satchel.store.schema import MIGRATIONS
 from satchel.store.sqlite import SqliteEngine
-from satchel.store.sqlite_transaction import SqliteTransaction
 from satchel.store.transaction import Transaction
 
 OpenEngine = Callable[..., SqliteEngine]
@@ -26,48 +21,6 @@ TABLES = ("blobs", "conversation_files", "conversation_folders", "conversation_t
 def insert(transaction: Transaction, table: str, **values: object) -> int:
     """Insert a row below all rules, and return its number."""
     return transaction.add(table, values)
-
-
-@pytest.fixture
-def version_4(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make a store of version 4 with a decision."""
-    with monkeypatch.context() as older:
-        older.setattr(migrations, "MIGRATIONS", MIGRATIONS[:4])
-        older.setattr(migrations, "SCHEMA_VERSION", 4)
-        older.setattr(SqliteTransaction, "next_seq", lambda *_, **__: 1)  # projects counted no documents
-        older.setattr(likeness, "remember", lambda *_: None)
-        older.setattr(likeness, "candidates", lambda *_: [])
-        satchel = open_store()
-        satchel.decisions.set("ttl", 300, rationale="alpha")
-        satchel.close()
-
-
-def _brought_to(version: int, open_engine: OpenEngine, sql: str) -> list[tuple[Any, ...]]:
-    """Bring the store to a version, and return what a query finds in it then."""
-    with pytest.MonkeyPatch.context() as older:
-        older.setattr(migrations, "MIGRATIONS", MIGRATIONS[:version])
-        older.setattr(migrations, "SCHEMA_VERSION", version)
-        engine = open_engine()
-        with engine.write() as transaction:
-            found = transaction.all(sql)
-        engine.close()
-    return found
-
-
-@pytest.mark.usefixtures("version_4")
-def test_an_older_store_gets_them_and_nothing_else_changes(open_engine: OpenEngine, open_store: OpenStore) -> None:
-    schema = "SELECT name, COALESCE(sql, '') FROM sqlite_schema"
-    old, new = set(_brought_to(4, open_engine, schema)), set(_brought_to(5, open_engine, schema))
-    assert old <= new
-    assert {name for name, sql in new - old if sql.lstrip().startswith("CREATE TABLE")} == set(TABLES)
-    satchel = open_store()
-    assert [decision.value for decision in satchel.decisions.find(query="alpha")] == [300]
-
-
-@pytest.mark.usefixtures("version_4")
-def test_a_program_of_version_4_may_read_but_not_write_the_store(open_engine: OpenEngine) -> None:
-    ((reader, writer),) = _brought_to(6, open_engine, "SELECT min_reader, min_writer FROM store")
-    assert reader <= 4 < writer
 
 
 @pytest.fixture

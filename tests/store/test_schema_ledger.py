@@ -6,86 +6,10 @@ import apsw
 import pytest
 
 from satchel.base.vocabulary import CATEGORIES, LAYERS, TAGS
-from satchel.store import migrations
-from satchel.store.schema import MIGRATIONS
 from satchel.store.sqlite import SqliteEngine
 from store.ledger_rows import add, change, constraint, decision, insert, mark_read, message, named
-from store.opened import OpenEngine, OpenStore
 
 SEEDED = {"layers": LAYERS, "tags": TAGS, "categories": CATEGORIES}
-
-
-class TestAStoreOfVersion1:
-    """What happens to the projects that a store held before it had a ledger."""
-
-    @pytest.fixture
-    def version_1(self, open_engine: OpenEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Make a store of version 1 with an empty project, and one that an agent wrote two entries in."""
-        with monkeypatch.context() as older:
-            older.setattr(migrations, "MIGRATIONS", MIGRATIONS[:1])
-            older.setattr(migrations, "SCHEMA_VERSION", 1)
-            engine = open_engine()
-            with engine.write() as transaction:
-                add(transaction, "projects", name="empty", created_at=11)
-                project = add(transaction, "projects", name="p", created_at=22, seq=4)
-                agent = named(transaction, "agents", project, "Dev")
-                run = add(transaction, "runs", project_id=project, run_id="r1")
-                for seq, content in ((3, "alpha"), (4, "beta")):
-                    whose = {"seq": seq, "project_id": project, "run_id": run, "agent_id": agent, "created_at": seq}
-                    item = add(transaction, "context", type=1, content=content, **whose)
-                    document = insert(transaction, "documents", kind=1, item_id=item, type=1, **whose)
-                    insert(
-                        transaction,
-                        "documents_fts",
-                        rowid=document,
-                        text=content,
-                        parts="",
-                        scope=f"p{project} r{run} k1 k1t1",
-                    )
-            engine.close()
-
-    @pytest.mark.usefixtures("version_1")
-    @pytest.mark.parametrize("table", SEEDED)
-    def test_every_project_gets_the_names_that_a_new_one_begins_with(self, open_engine: OpenEngine, table: str) -> None:
-        with open_engine().read() as transaction:
-            rows = transaction.all(f"SELECT project_id, name, folded, seq, created_at FROM {table} ORDER BY id")
-            uids = transaction.all(f"SELECT uid FROM {table}")
-        assert rows == [
-            (project, name, name, 0, created) for project, created in ((1, 11), (2, 22)) for name in SEEDED[table]
-        ]
-        assert len({uid for (uid,) in uids}) == len(rows)
-        assert {len(uid) for (uid,) in uids} == {16}
-
-    @pytest.mark.usefixtures("version_1")
-    def test_no_project_gets_a_scope(self, open_engine: OpenEngine) -> None:
-        with open_engine().read() as transaction:
-            assert transaction.all("SELECT name FROM scopes") == []
-
-    @pytest.mark.usefixtures("version_1")
-    def test_what_it_held_is_read_searched_and_gone_on_with(self, open_store: OpenStore) -> None:
-        satchel = open_store()
-        assert [entry.content for entry in satchel.entries.read(run_id="r1", order="asc")] == ["alpha", "beta"]
-        assert [entry.content for entry in satchel.entries.read(run_id="r1", query="beta")] == ["beta"]
-        assert [(agent.name, agent.has_acted) for agent in satchel.agents.list()] == [("Dev", True)]
-        assert satchel.entries.write("discovery", "gamma", run_id="r1", agent="dev").seq == 5
-        assert satchel.finding.search("alpha beta gamma").total == 3
-
-    @pytest.mark.usefixtures("version_1")
-    def test_its_names_are_the_same_as_those_of_a_new_project_afterwards(self, open_store: OpenStore) -> None:
-        satchel = open_store()
-        satchel.housekeeping.initialise()
-        with satchel.workplace.engine.write() as transaction:
-            add(transaction, "projects", name="raw")
-        with satchel.workplace.engine.read() as transaction:
-            counts = transaction.all("SELECT project_id, count(*) FROM layers GROUP BY project_id ORDER BY project_id")
-        assert counts == [(1, 5), (2, 5)]
-
-    @pytest.mark.usefixtures("version_1")
-    def test_it_can_only_be_read_and_written_by_programs_that_know_the_ledger(self, open_engine: OpenEngine) -> None:
-        with open_engine().read() as transaction:
-            row = transaction.one("SELECT min_reader, min_writer FROM store")
-        assert row is not None
-        assert min(row) >= 2
 
 
 @pytest.mark.parametrize(

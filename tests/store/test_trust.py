@@ -8,14 +8,19 @@ import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 import pytest
 
 from satchel import Satchel
-from satchel.base.errors import InvalidInput, NotFound, Refused, StoreMissing
+from satchel.base.errors import InvalidInput, NotFound, Refused, StoreMissing, Untrusted
 from satchel.base.folders import state_folder
 from satchel.store.known_stores import KnownStore, KnownStores
+from satchel.store.trust import Trust
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
 
 STRANGER = 65_534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
@@ -94,6 +99,29 @@ def test_a_store_that_was_not_made_here_is_refused(open_in: Open, project: Path,
     with pytest.raises(Refused, match=r"neither made nor trusted by you.*satchel trust"):
         _use(open_in, project, act)
     assert sorted(path.name for path in file.parent.iterdir()) == before
+
+
+def test_a_store_that_is_not_listed_is_refused_before_it_is_opened(
+    open_in: Open, project: Path, clock: ManualClock
+) -> None:
+    file = strange(open_in, project)
+    trust = Trust(file, KnownStores(state_folder()), clock)
+    trust.check_files()
+    status = file.stat()
+    with pytest.raises(Untrusted, match="neither made nor trusted by you"):
+        trust.check_known((status.st_dev, status.st_ino))
+
+
+def test_a_backup_of_a_store_that_lives_becomes_a_store_of_its_own_elsewhere(
+    open_in: Open, project: Path, tmp_path: Path
+) -> None:
+    make(open_in, project)
+    backup = open_in(project).housekeeping.backup().file
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / ".git").mkdir(parents=True)
+    open_in(elsewhere).housekeeping.restore(backup)
+    assert len({store.uid for store in listed()}) == 2
+    assert read(open_in, project) == ["kept"]
 
 
 def test_a_store_that_the_user_trusts_is_used(open_in: Open, project: Path) -> None:

@@ -10,12 +10,10 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from satchel.base.config_files import flat, read_file
-from satchel.base.config_keys import KEYS, VARIABLE_PREFIX, Key, Value
-from satchel.base.errors import InvalidInput, Refused, nearest, unknown_name
-from satchel.base.records import dataclass
+from satchel.base.config_keys import KEYS, VARIABLE_PREFIX, Config, Key, Setting, Value
+from satchel.base.errors import InvalidInput, Refused, nearest
 from satchel.base.text import check_name
 
 FILE_NAME = "config.toml"
@@ -40,101 +38,6 @@ _DATABASES = "databases"
 """Tables for ``satchel serve``, which reads them itself."""
 
 _SHOWN_CHARS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A key's value in force, and where it came from.
-
-    Attributes:
-        key: the row of :data:`KEYS`.
-        value: a valid value of the key, or None where it is not set.
-        source: ``argument``, ``environment SATCHEL_...``, ``your config.toml``, ``config.toml`` or ``default``.
-    """
-
-    key: Key
-    value: Value
-    source: str
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)  # 35 fields: comparing and showing them took 1 ms to make
-class Config:
-    """The configuration in force: a typed attribute for each row of :data:`KEYS`, and how it came about.
-
-    Attributes:
-        settings: every key's value with its source, in the table's order.
-        warnings: what was wrong in the sources, one sentence each.
-    """
-
-    store_durability: str
-    store_lock_wait_ms: int
-    store_backups_keep: int
-    context_max_per_loop: int | None
-    context_max_content_kib: int
-    layers_open: bool
-    claims_minutes: int
-    retention_messages_hours: int
-    retention_unread_messages_hours: int
-    retention_file_changes_hours: int
-    retention_conversations_days: int
-    retention_skip_weekends: bool
-    retention_zone: str
-    brief_budget: int
-    brief_token_factor: float
-    brief_deadline_ms: int
-    brief_share_attempts: int | None
-    brief_share_reviews: int | None
-    brief_share_packages: int | None
-    brief_share_rules: int | None
-    brief_share_errors: int | None
-    brief_share_messages: int | None
-    brief_share_entries: int | None
-    hooks_start: int
-    hooks_resume: int
-    hooks_compaction: int
-    hooks_subagent: int
-    hooks_prompt: int
-    hooks_edit: int
-    hooks_error: int
-    hooks_messages: int
-    hooks_stop: int
-    hooks_claims: str
-    hooks_end: bool
-    hooks_deadline_ms: int
-    share_accept: bool
-    share_branch: str | None
-    guard_claims: str
-    consult_stable_inline_list: bool
-    consult_base_url: str | None
-    consult_window_tokens: int | None
-    consult_output_tokens: int | None
-    consult_idle_seconds: int
-    consult_total_seconds: int
-    consult_blob_mib: int
-    tokens_encoding: str
-    trust_folders: tuple[str, ...]
-    server_url: str | None
-    server_token_file: str | None
-    server_insecure: bool
-    person_name: str | None
-    project_name: str | None
-    settings: tuple[Setting, ...]
-    warnings: tuple[str, ...]
-
-    def setting(self, name: str) -> Setting:
-        """Return a key's value with its source.
-
-        Args:
-            name: the key, as in ``store.durability``.
-
-        Raises:
-            InvalidInput: there is no such key.
-        """
-        for setting in self.settings:
-            if setting.key.name == name:
-                return setting
-        raise unknown_name("configuration key", name, (key.name for key in KEYS))
-
 
 _Given = tuple[object, str]
 """A value that a source gives to a key, and the source."""
@@ -189,8 +92,7 @@ def load_config(
         setting, problems = _resolve(key, [from_arguments, from_environ, from_user, from_project])
         settings.append(setting)
         warnings += problems
-    values: dict[str, Any] = {setting.key.attribute: setting.value for setting in settings}
-    return Config(**values, settings=tuple(settings), warnings=tuple(warnings))
+    return Config(settings, warnings)
 
 
 def _from_files(

@@ -1,11 +1,12 @@
-"""The table of configuration keys: what can be configured, with types, bounds, defaults and help."""
+"""The configuration keys: each is declared once, as a typed attribute of :class:`Config`."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import Any, Literal, Self
 
+from satchel.base.errors import unknown_name
 from satchel.base.records import dataclass
-from satchel.base.vocabulary import SECTIONS
 
 VARIABLE_PREFIX = "SATCHEL_"
 """What the environment variables of the keys begin with."""
@@ -24,7 +25,7 @@ class Key:
 
     Attributes:
         name: table and key, as in ``store.durability``.
-        type: the type of its values.
+        type: the type of its values; a list is a tuple.
         default: the value without any source; None where it is simply not set.
         help: what it does, in one or more sentences.
         minimum: least number allowed.
@@ -61,7 +62,7 @@ class Key:
 
     @property
     def read_from(self) -> str:
-        """Where it may be set, in words, from the strongest to the weakest."""
+        """The sources that may set it, in words, the strongest first."""
         project = {
             "yes": ", the project's file",
             "lower": ", the project's file where that lowers it",
@@ -97,324 +98,265 @@ class Key:
         return number + least + ("" if self.maximum is None else f" to {self.maximum}")
 
 
-KEYS: tuple[Key, ...] = (
-    Key(
-        "store.durability",
-        str,
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A key's value in force, and where it came from.
+
+    Attributes:
+        source: ``argument``, ``environment SATCHEL_...``, ``your config.toml``, ``config.toml`` or ``default``.
+    """
+
+    key: Key
+    value: Value
+    source: str
+
+
+def _key(default: Value, help: str, **more: Any) -> Any:  # noqa: A002 -- as in Key
+    # the annotation of the attribute says the type, its name the key: see KEYS
+    return {"default": default, "help": help, **more}
+
+
+def _share(section: str) -> Any:
+    text = f"Weight of the section {section} in a briefing's budget. Not set: as the role of the agent has it."
+    return _key(None, text, minimum=0, maximum=100, example=10, project="yes")
+
+
+def _tokens(default: int, when: str) -> Any:
+    text = f"Tokens at most that a client's hook puts in {when}; 0 puts in nothing."
+    return _key(default, text, minimum=0, maximum=1_600, project="lower")
+
+
+class Config:
+    """The configuration in force.
+
+    The annotated attributes declare the keys, in the order in which they are shown: ``store_durability`` is
+    ``store.durability``. An instance has their values.
+
+    Attributes:
+        settings: every key's value with its source.
+        warnings: the faults of the sources, one sentence each.
+    """
+
+    store_durability: str = _key(
         "full",
         "What a power failure may cost: nothing that was acknowledged (full), or the last moments (relaxed).",
         choices=("full", "relaxed"),
-    ),
-    Key(
-        "store.lock_wait_ms",
-        int,
-        10_000,
-        "Milliseconds that a write waits for its turn while other processes write.",
-        minimum=0,
-        maximum=600_000,
-    ),
-    Key(
-        "store.backups_keep",
-        int,
-        10,
-        "How many automatic backups are kept; the oldest goes first.",
-        minimum=0,
-        maximum=1_000,
-    ),
-    Key(
-        "context.max_per_loop",
-        int,
+    )
+    store_lock_wait_ms: int = _key(
+        10_000, "Milliseconds that a write waits for its turn while other processes write.", minimum=0, maximum=600_000
+    )
+    store_backups_keep: int = _key(
+        10, "How many automatic backups are kept; the oldest goes first.", minimum=0, maximum=1_000
+    )
+    context_max_per_loop: int | None = _key(
         None,
         "How many entries are kept per run, type and loop, the newest first. Not set: all.",
         minimum=1,
         maximum=1_000_000,
         example=200,
-    ),
-    Key(
-        "context.max_content_kib",
-        int,
-        256,
-        "Largest content that is accepted, in KiB of UTF-8.",
-        minimum=1,
-        maximum=10_240,
-        project="lower",
-    ),
-    Key(
-        "layers.open",
-        bool,
+    )
+    context_max_content_kib: int = _key(
+        256, "Largest content that is accepted, in KiB of UTF-8.", minimum=1, maximum=10_240, project="lower"
+    )
+    layers_open: bool = _key(
         False,
         "Whether a new layer may be named; otherwise only the five that every project has, and those named before.",
         project="yes",
-    ),
-    Key(
-        "claims.minutes",
-        int,
+    )
+    claims_minutes: int = _key(
         30,
         "Minutes that a claim on files holds where the call names no time.",
         minimum=1,
         maximum=10_080,
         project="yes",
-    ),
-    Key(
-        "retention.messages_hours",
-        int,
-        24,
-        "Hours that a message is kept for those who have read it.",
-        minimum=1,
-        maximum=87_600,
-    ),
-    Key(
-        "retention.unread_messages_hours",
-        int,
-        168,
-        "Hours that a message is kept for those who have not.",
-        minimum=1,
-        maximum=87_600,
-    ),
-    Key(
-        "retention.file_changes_hours",
-        int,
-        168,
-        "Hours that a file change is kept.",
-        minimum=1,
-        maximum=87_600,
-    ),
-    Key(
-        "retention.conversations_days",
-        int,
-        90,
-        "Days that a conversation with another model is kept after its last turn.",
-        minimum=1,
-        maximum=3_650,
-    ),
-    Key(
-        "retention.skip_weekends",
-        bool,
-        False,
-        "Whether Saturdays and Sundays do not count.",
-    ),
-    Key(
-        "retention.zone",
-        str,
-        "UTC",
-        "The time zone whose weekends are meant, by its IANA name.",
-        is_zone=True,
-    ),
-    Key(
-        "brief.budget",
-        int,
-        4_000,
-        "Tokens of a briefing that is asked for without a budget.",
-        minimum=0,
-        maximum=1_000_000,
-        project="lower",
-    ),
-    Key(
-        "brief.token_factor",
-        float,
+    )
+    retention_messages_hours: int = _key(
+        24, "Hours that a message is kept for those who have read it.", minimum=1, maximum=87_600
+    )
+    retention_unread_messages_hours: int = _key(
+        168, "Hours that a message is kept for those who have not.", minimum=1, maximum=87_600
+    )
+    retention_file_changes_hours: int = _key(168, "Hours that a file change is kept.", minimum=1, maximum=87_600)
+    retention_conversations_days: int = _key(
+        90, "Days that a conversation with another model is kept after its last turn.", minimum=1, maximum=3_650
+    )
+    retention_skip_weekends: bool = _key(False, "Whether Saturdays and Sundays do not count.")
+    retention_zone: str = _key("UTC", "The time zone whose weekends are meant, by its IANA name.", is_zone=True)
+    brief_budget: int = _key(
+        4_000, "Tokens of a briefing that is asked for without a budget.", minimum=0, maximum=1_000_000, project="lower"
+    )
+    brief_token_factor: float = _key(
         1.0,
         "Tokens of your model for each one that is counted here: 1.2 where its texts cost a fifth more.",
         minimum=1,
         maximum=10,
         project="yes",
-    ),
-    Key(
-        "brief.deadline_ms",
-        int,
+    )
+    brief_deadline_ms: int = _key(
         500,
         "Milliseconds of processor time after which a briefing makes do with what it has.",
         minimum=1,
         maximum=60_000,
         project="lower",
-    ),
-    *(
-        Key(
-            f"brief.share_{section}",
-            int,
-            None,
-            f"Weight of the section {section} in a briefing's budget. Not set: as the role of the agent has it.",
-            minimum=0,
-            maximum=100,
-            example=10,
-            project="yes",
-        )
-        for section in SECTIONS
-    ),
-    *(
-        Key(
-            f"hooks.{moment}",
-            int,
-            budget,
-            f"Tokens at most that a client's hook puts in {when}; 0 puts in nothing.",
-            minimum=0,
-            maximum=1_600,
-            project="lower",
-        )
-        for moment, budget, when in (
-            ("start", 600, "when a session starts, or its window was cleared"),
-            ("resume", 300, "when a session is resumed: what changed since"),
-            ("compaction", 900, "after its window was compacted"),
-            ("subagent", 400, "when a subagent starts"),
-            ("prompt", 250, "at a prompt: what is kept of what it is about, only where that is well met"),
-            ("edit", 150, "before an edit: notes that cite its file, once a file"),
-            ("error", 150, "after a command failed: a known fix, or the most similar error"),
-            ("messages", 80, "after edits and commands: unread messages, at most once a minute"),
-            ("stop", 40, "when an agent stops that changed files and kept nothing, once a session"),
-        )
-    ),
-    Key(
-        "hooks.claims",
-        str,
+    )
+    brief_share_attempts: int | None = _share("attempts")
+    brief_share_reviews: int | None = _share("reviews")
+    brief_share_packages: int | None = _share("packages")
+    brief_share_rules: int | None = _share("rules")
+    brief_share_errors: int | None = _share("errors")
+    brief_share_messages: int | None = _share("messages")
+    brief_share_entries: int | None = _share("entries")
+    hooks_start: int = _tokens(600, "when a session starts, or its window was cleared")
+    hooks_resume: int = _tokens(300, "when a session is resumed: what changed since")
+    hooks_compaction: int = _tokens(900, "after its window was compacted")
+    hooks_subagent: int = _tokens(400, "when a subagent starts")
+    hooks_prompt: int = _tokens(250, "at a prompt: what is kept of what it is about, only where that is well met")
+    hooks_edit: int = _tokens(150, "before an edit: notes that cite its file, once a file")
+    hooks_error: int = _tokens(150, "after a command failed: a known fix, or the most similar error")
+    hooks_messages: int = _tokens(80, "after edits and commands: unread messages, at most once a minute")
+    hooks_claims: str = _key(
         "deny",
         "What a hook does before an edit of a file that another session has claimed explicitly: deny stops it; ask "
-        "asks the user in Claude Code while it accepts edits, and stops it elsewhere; warn lets it through with a "
-        "line; off leaves claims alone and makes none.",
+        "asks the user in Claude Code while it accepts edits, and stops it elsewhere; warn lets it through "
+        "with a line; off leaves claims alone and makes none.",
         choices=("deny", "ask", "warn", "off"),
-    ),
-    Key(
-        "hooks.end",
-        bool,
-        True,
-        "Whether the end of a session, told by a hook, is recorded and its automatic claims are released.",
-    ),
-    Key(
-        "hooks.deadline_ms",
-        int,
-        400,
-        "Milliseconds by the clock after which a hook ends with what it has; of processor time it takes 3 of 8.",
+    )
+    hooks_end: bool = _key(
+        True, "Whether the end of a session, told by a hook, is recorded and its automatic claims are released."
+    )
+    hooks_visible: bool = _key(
+        True, "Whether a client that can show a line at the start of a session tells you what the agent was given."
+    )
+    hooks_deadline_ms: int | None = _key(
+        None,
+        "Milliseconds by the clock after which a hook ends with what it has. Not set: 3000 at a start or a prompt, "
+        "1500 at an edit or a command.",
         minimum=50,
         maximum=60_000,
-    ),
-    Key(
-        "share.accept",
-        bool,
+        example=5_000,
+    )
+    share_accept: bool = _key(
         False,
         "Whether what the default branch of the repository says in its shared text is taken without asking you; "
-        "otherwise it waits for satchel shared --accept.",
-    ),
-    Key(
-        "share.branch",
-        str,
+        "otherwise it waits for satchel proposals --accept.",
+    )
+    share_branch: str | None = _key(
         None,
         "The branch that shared text is taken from. Not set: the default branch of origin, else main or master.",
         example="trunk",
-    ),
-    Key(
-        "guard.claims",
-        str,
+    )
+    guard_claims: str = _key(
         "warn",
         "What the guard does before a commit of files that another session has claimed explicitly: warn lets it "
         "through with a line for each; deny stops it where the session that commits is known; off leaves claims alone.",
         choices=("deny", "warn", "off"),
         project="stricter",
-    ),
-    Key(
-        "consult.stable_inline_list",
-        bool,
-        True,
-        "Whether a file is sent to an assistant once; otherwise every turn sends all files of its prompt again.",
-    ),
-    Key(
-        "consult.base_url",
-        str,
+    )
+    consult_stable_inline_list: bool = _key(
+        True, "Whether a file is sent to an assistant once; otherwise every turn sends all files of its prompt again."
+    )
+    consult_base_url: str | None = _key(
         None,
         "Address of an endpoint that speaks OpenAI's chat completions, for models named compatible: or ollama:.",
         example="http://127.0.0.1:11434/v1",
-    ),
-    Key(
-        "consult.window_tokens",
-        int,
+    )
+    consult_window_tokens: int | None = _key(
         None,
         "Tokens that the assistant's window holds, input and output together. Not set: as its model is known.",
         minimum=1_024,
         maximum=100_000_000,
         example=128_000,
-    ),
-    Key(
-        "consult.output_tokens",
-        int,
+    )
+    consult_output_tokens: int | None = _key(
         None,
         "The most tokens of an answer. Not set: as the model is known, at most a fourth of the window.",
         minimum=1,
         maximum=10_000_000,
         example=16_000,
-    ),
-    Key(
-        "consult.idle_seconds",
-        int,
+    )
+    consult_idle_seconds: int = _key(
         300,
         "Seconds that an assistant may send nothing at all, as a model that thinks may, before a call is given up.",
         minimum=1,
         maximum=3_000,
-    ),
-    Key(
-        "consult.total_seconds",
-        int,
+    )
+    consult_total_seconds: int = _key(
         1_800,
         "Seconds that a call to an assistant may take in all, whatever it sends meanwhile.",
         minimum=1,
         maximum=86_400,
-    ),
-    Key(
-        "consult.blob_mib",
-        int,
+    )
+    consult_blob_mib: int = _key(
         64,
         "MiB of compressed contents that all conversations of a project may keep to make diffs from. 0 keeps none: a "
         "changed file goes whole.",
         minimum=0,
         maximum=65_536,
-    ),
-    Key(
-        "tokens.encoding",
-        str,
+    )
+    tokens_encoding: str = _key(
         "o200k_base",
         "The vocabulary in which tokens are counted, where the tokens extra is installed.",
         choices=("o200k_base", "cl100k_base"),
         project="yes",
-    ),
-    Key(
-        "trust.folders",
-        tuple,
+    )
+    trust_folders: tuple[str, ...] = _key(
         (),
         "Folders whose stores are trusted, with all below them, whatever their owners and modes: mounts without "
         "modes, containers.",
         example=("/mnt/c/work",),
-    ),
-    Key(
-        "server.url",
-        str,
+    )
+    server_url: str | None = _key(
         None,
         "Address of the server that keeps what is kept here, instead of a store on this machine. local: the store on "
         "this machine, whatever stands elsewhere.",
         example="https://satchel.example.org",
         named_variable="SATCHEL_URL",
-    ),
-    Key(
-        "server.token_file",
-        str,
+    )
+    server_token_file: str | None = _key(
         None,
         "File that holds the token for the address beside it, and that nobody else can read. Not set: SATCHEL_TOKEN.",
         example="/home/me/.config/satchel/tokens/satchel.example.org",
-    ),
-    Key(
-        "server.insecure",
-        bool,
-        False,
-        "Whether token and contents may go to another machine without encryption, over http.",
-    ),
-    Key(
-        "person.name",
-        str,
+    )
+    server_insecure: bool = _key(
+        False, "Whether token and contents may go to another machine without encryption, over http."
+    )
+    person_name: str | None = _key(
         None,
         "Your name, as others see what you write. Not set: user.name of your git configuration, else your login name.",
         example="ann",
-    ),
-    Key(
-        "project.name",
-        str,
-        None,
-        "What the project is called. Not set: as its folder.",
-        example="my-project",
-    ),
+    )
+    project_name: str | None = _key(None, "What the project is called. Not set: as its folder.", example="my-project")
+
+    def __init__(self, settings: Iterable[Setting], warnings: Iterable[str] = ()) -> None:
+        self.settings = tuple(settings)
+        self.warnings = tuple(warnings)
+        for one in self.settings:
+            setattr(self, one.key.attribute, one.value)
+
+    def with_changes(self, **changes: Any) -> Self:
+        """Return a copy in which some attributes have other values."""
+        made = object.__new__(type(self))
+        vars(made).update(vars(self), **changes)
+        return made
+
+    def setting(self, name: str) -> Setting:
+        """Return a key's value with its source.
+
+        Raises:
+            InvalidInput: no such key exists.
+        """
+        for setting in self.settings:
+            if setting.key.name == name:
+                return setting
+        raise unknown_name("configuration key", name, (key.name for key in KEYS))
+
+
+_TYPES: dict[str, ValueType] = {"str": str, "int": int, "float": float, "bool": bool, "tuple": tuple}
+KEYS: tuple[Key, ...] = tuple(
+    Key(name.replace("_", ".", 1), _TYPES[kind.split("[")[0].split(" |")[0]], **vars(Config)[name])
+    for name, kind in Config.__annotations__.items()
 )
 """Every key, in the order in which it is shown."""
+
+for _one in KEYS:
+    delattr(Config, _one.attribute)  # else a key without a setting would have its declaration as its value

@@ -45,6 +45,7 @@ ERROR_KINDS: dict[str, ErrorKind] = {
         ErrorKind("store_missing", 17, 410, "the store's file is gone or empty, though there was a store"),
         ErrorKind("io_error", 18, 500, "the disk, the file system or the operating system reported an error"),
         ErrorKind("unreachable", 19, 502, "the server cannot be reached, or its answer was lost"),
+        ErrorKind("store_older", 20, 409, "the store was last opened before Satchel 0.2.0"),
         ErrorKind("interrupted", 130, 499, "the caller cancelled the request"),
     )
 }
@@ -153,6 +154,12 @@ class StoreNewer(SatchelError):
     code = "store_newer"
 
 
+class StoreOlder(SatchelError):
+    """The store, or a backup, is of a Satchel before 0.2.0, which this one cannot migrate; it was left untouched."""
+
+    code = "store_older"
+
+
 class StoreFull(SatchelError):
     """The disk is full; the transaction was rolled back."""
 
@@ -211,6 +218,10 @@ class Unavailable(SatchelError):
     """An optional part is not installed or not built yet."""
 
     code = "unavailable"
+
+
+class MissingExtra(Unavailable):
+    """A package of an extra is not installed; the remedy is the command that adds it to this copy of Satchel."""
 
 
 class AssistantFailed(SatchelError):

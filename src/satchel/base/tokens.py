@@ -102,7 +102,7 @@ def token_counter(encoding: str | None = None) -> TokenCounter:
     try:
         import splintr
     except ImportError as error:
-        return estimating(f"splintr-rs cannot be imported ({error}); install satchel[tokens] for exact counts")
+        return estimating(f"splintr-rs cannot be imported ({error})")
     try:
         encode = splintr.Tokenizer.from_pretrained(name).encode_ordinary
         for text, *known in _SELF_CHECK:

@@ -9,9 +9,9 @@ import zlib
 from collections.abc import Mapping
 
 from satchel.base.records import dataclass
-from satchel.base.redaction import finds_secret
 from satchel.consult.digests import digest_of_text
 from satchel.keep.past_conversations import remove_contents
+from satchel.redaction import finds_secret
 from satchel.store.transaction import Transaction
 
 MAX_BYTES = 64 * 1024 * 1024

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 
 from satchel.base.errors import NotFound, SatchelError, nearest
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
-from satchel.base.redaction import redact
 from satchel.base.text import check_name
 from satchel.consult import blobs, conversation_tables, leases
 from satchel.consult.conversation_records import (
@@ -32,6 +31,7 @@ from satchel.consult.records import ConversationState, PastTurn
 from satchel.keep import expiry, names, past_conversations, projects
 from satchel.keep.projects import Project, Workplace
 from satchel.keep.texts import storable
+from satchel.redaction import redact
 from satchel.store.transaction import Row, Transaction
 
 _COLUMNS = f"""

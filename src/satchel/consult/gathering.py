@@ -19,12 +19,12 @@ from itertools import islice
 from satchel.base.contained import is_inside, why_unreadable
 from satchel.base.errors import InvalidInput, NotFound, Refused, TooLarge, nearest
 from satchel.base.records import dataclass
-from satchel.base.secret_names import is_secret_folder, is_secret_name
 from satchel.base.text import shortened
 from satchel.consult.cancelling import IsCancelled, never, raise_if_cancelled
 from satchel.consult.ignoring import Chain, Folders, chain_in, is_ignored
 from satchel.consult.plain_names import UNSAYABLE, plain_names
 from satchel.consult.records import FoundFile, Gathering, HeldBack, found_file
+from satchel.redaction.filenames import is_secret_folder, is_secret_name
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _STRIDE = 500

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from satchel.base.secret_names import is_secret_folder, is_secret_name
 from satchel.consult.ignoring import Rules
+from satchel.redaction.filenames import is_secret_folder, is_secret_name
 
 UNSAYABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """What a name that stands in a prompt may not hold: control characters, ends of lines and what is no text."""

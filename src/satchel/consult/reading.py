@@ -6,10 +6,10 @@ import os
 import stat
 
 from satchel.base.contained import open_inside, why_unreadable
-from satchel.base.redaction import first_secret
 from satchel.consult.digests import digest_of
 from satchel.consult.gathering import DEFAULT_LIMITS, too_large
 from satchel.consult.records import Content, FoundFile, HeldBack, Stat
+from satchel.redaction import first_secret
 
 _ATTEMPTS = 3
 _LOOKED_AT = 8_192

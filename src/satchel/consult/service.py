@@ -7,8 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from satchel.base.config import Config
-from satchel.base.errors import Conflict, Interrupted, NotFound, Refused, SatchelError, nearest
+from satchel.base.config_keys import Config
+from satchel.base.errors import (
+    Conflict,
+    Interrupted,
+    MissingExtra,
+    NotFound,
+    Refused,
+    SatchelError,
+    Unavailable,
+    nearest,
+)
 from satchel.base.paging import MAX_LIMIT
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter, token_counter
@@ -236,6 +245,10 @@ class Consulting:
             starts_over = False
             try:
                 reply = model.ask(ask)
+            except MissingExtra as error:
+                if not self._workplace.is_confined:
+                    raise
+                raise Unavailable(error.problem, "Ask who runs this server to add the extra") from None
             except ThreadLost:
                 starts_over = True
                 state = forgotten(thread.state)

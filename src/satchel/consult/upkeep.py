@@ -30,7 +30,7 @@ def check_turns(engine: Engine) -> Check:
         return Check(
             "conversations",
             "failed",
-            f"{found[0]} ({len(found)} in all); `satchel conversations --reset` forgets such a conversation, "
+            f"{found[0]} ({len(found)} in all); `satchel consult --reset` forgets such a conversation, "
             "`satchel restore` goes back to a backup",
         )
     return Check("conversations", "ok", f"every turn can be read, {total} in all")

@@ -8,12 +8,12 @@ from itertools import pairwise
 
 from satchel.base.records import dataclass
 from satchel.find import search
-from satchel.find.exact import Term
-from satchel.find.index import Index, index_of
+from satchel.find.conditions import Term
+from satchel.find.index import Index, index_of, scoped_index
 from satchel.find.kind import Kind
 from satchel.find.query import Query, word_counts
+from satchel.find.scopes import Scope, population_of
 from satchel.find.scoring import K1
-from satchel.find.search import Scope
 from satchel.find.words import WORD
 from satchel.store.transaction import Transaction, set_of
 
@@ -50,6 +50,8 @@ _COMMON = 20
 
 In 100,000 records of few different words a prompt took 185 ms of the processor, with it 60.
 """
+
+_LIKE_TERMS, _LIKE_CANDIDATES, _LIKE_COMMON = 12, 60, 2_000
 
 _EVERYDAY = """
 able above accept according across actual add ago ahead allow almost alone along already alright always answer anybody
@@ -130,7 +132,7 @@ def about(transaction: Transaction, text: str, scope: Scope, most: int) -> list[
         text: of a long one words are looked for from its begin and its end.
         most: how many at most.
     """
-    population = max(_FEW, search.population_of(transaction, scope))
+    population = max(_FEW, population_of(transaction, scope))
     words = _words(transaction, text, scope, population)
     known = [stem for stem, word in words.items() if word.is_looked_for]
     if sum(not words[stem].is_everyday for stem in known) < LEAST_WORDS:
@@ -165,6 +167,25 @@ def about(transaction: Transaction, text: str, scope: Scope, most: int) -> list[
     return _items(transaction, [one for one in found[:most] if one[0] >= best])
 
 
+def query_like(transaction: Transaction, project_id: int, text: str) -> Query:
+    """Return the query of a text's most telling words: often in it, rare elsewhere, yet not in it alone.
+
+    Args:
+        project_id: where the words are counted.
+        text: that of an item in the index.
+
+    Returns:
+        The query; without terms when no other item holds any of the words.
+    """
+    counts = word_counts(text)
+    common = [word for word, _ in counts.most_common(_LIKE_CANDIDATES)]
+    here = scoped_index(transaction, Scope(project_id))
+    found = here.counts([Term((word,)) for word in common], _LIKE_COMMON)
+    rarity = {word: number for word, number in zip(common, found, strict=True) if number > 1}
+    telling = sorted(rarity, key=lambda word: (rarity[word] >= _LIKE_COMMON, -counts[word] / (1 + rarity[word]), word))
+    return Query(tuple(Term((word,)) for word in telling[:_LIKE_TERMS]))
+
+
 def _items(transaction: Transaction, found: Sequence[tuple[float, int, list[_Word]]]) -> list[Met]:
     if not found:
         return []
@@ -191,7 +212,7 @@ def _words(transaction: Transaction, text: str, scope: Scope, population: int) -
         by_stem.setdefault(_stem(index, word), word)
     most = max(_FEW, population // _COMMON)
     terms = [Term((word,)) for word in by_stem.values()]
-    counts = index.within(Scope(scope.project_id), population).counts(terms, most + 1)
+    counts = scoped_index(transaction, Scope(scope.project_id), population).counts(terms, most + 1)
     found: dict[str, _Word] = {}
     for (stem, word), count in zip(by_stem.items(), counts, strict=True):
         weight = math.log(max(1.0, (population + 1) / (count + 0.5)))

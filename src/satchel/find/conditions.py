@@ -1,9 +1,25 @@
-"""Conditions on the words of a document, as a tree: what a search with operators asks for."""
+"""Terms that a search looks for, and conditions on them as a tree, as a query with operators makes it."""
 
 from __future__ import annotations
 
 from satchel.base.records import dataclass
-from satchel.find.exact import Term
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One thing to look for.
+
+    Attributes:
+        words: the words of a phrase, or a single one; letters and digits only.
+        weight: how much a match counts, 1 for a word of the query.
+        prefix: whether a word that begins so matches too.
+        in_text: whether only the text is looked at, not the parts of identifiers.
+    """
+
+    words: tuple[str, ...]
+    weight: float = 1.0
+    prefix: bool = False
+    in_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,8 @@ from typing import Any
 
 from satchel.base.records import dataclass
 from satchel.find.index import index_of
-from satchel.find.kind import Kind
+from satchel.find.kind import LIVE, SUPERSEDED, Kind
 from satchel.store.transaction import Transaction, set_of
-
-LIVE = 1
-SUPERSEDED = 2
-"""What holds no more, and is found only when asked for. Any other number but 1, as of drafts (3), ranks below."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from satchel.base.records import dataclass, replace
+from satchel.find.conditions import Term
 from satchel.find.index import ScopedIndex
 from satchel.find.words import STOP_WORDS, WORD, identifier_parts, unspaced_runs
 from satchel.store.transaction import Transaction
@@ -35,23 +36,6 @@ _LEADING = re.compile(r"^(?:\.{3,}|[:+\\])+")
 _TRAILING = "-./:\\@$~"
 _VERSION = re.compile(r"[vV]?(\d+(?:\.\d+)+(?:[-+.]?[^\W_]+)*)")
 _WITH_LINE = re.compile(r"(?P<path>.*[^\W\d_].*?)(?::\d+){1,2}")
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One thing to look for.
-
-    Attributes:
-        words: the words of a phrase, or a single one; letters and digits only.
-        weight: how much a match counts, 1 for a word of the query.
-        prefix: whether a word that begins so matches too.
-        in_text: whether only the text is looked at, not the parts of identifiers.
-    """
-
-    words: tuple[str, ...]
-    weight: float = 1.0
-    prefix: bool = False
-    in_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,10 @@ from satchel.find.index_sqlite import SqliteIndex
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from satchel.find.conditions import Condition
+    from satchel.find.conditions import Condition, Term
     from satchel.find.documents import Document
-    from satchel.find.exact import Term
+    from satchel.find.scopes import Scope
     from satchel.find.scoring import Matched
-    from satchel.find.search import Scope
     from satchel.store.transaction import Transaction
 
 
@@ -30,13 +29,6 @@ class Index(Protocol):
 
     def delete(self, number: int, project_id: int) -> None:
         """Take one text out of the index."""
-
-    def within(self, scope: Scope, population: int | None = None) -> ScopedIndex:
-        """Return the index of what a scope holds.
-
-        Args:
-            population: how many documents the scope has; None counts those of the run or project.
-        """
 
     def tokens(self, text: str) -> list[tuple[int, int, str]]:
         """Return the words of a text as the index keeps them, stemmed, each with its first and last byte in UTF-8."""
@@ -107,3 +99,19 @@ def index_of(transaction: Transaction) -> Index:
     from satchel.find.index_postgres import PostgresIndex
 
     return PostgresIndex(transaction)
+
+
+def scoped_index(transaction: Transaction, scope: Scope, population: int | None = None) -> ScopedIndex:
+    """Return the index of what a scope holds.
+
+    Args:
+        population: how many documents the scope has; None counts those of the run or project.
+    """
+    # imported here: who only writes leaves the search alone
+    if transaction.database == "sqlite":
+        from satchel.find.index_sqlite_scoped import ScopedSqliteIndex
+
+        return ScopedSqliteIndex(transaction, scope, population)
+    from satchel.find.index_postgres_scoped import ScopedPostgresIndex
+
+    return ScopedPostgresIndex(transaction, scope, population)

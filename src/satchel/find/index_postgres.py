@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from satchel.find.documents import Document
-    from satchel.find.index import ScopedIndex
     from satchel.find.kind import Kind
-    from satchel.find.search import Scope
     from satchel.store.transaction import Row, Transaction
 
 LONGEST = 256
@@ -230,12 +228,6 @@ class PostgresIndex:
         """Return what is kept of a document: its place, length, marks, words, parts, and how many of some postings."""
         values = {"project": project_id, "document": number, "size": len(counts)}
         return self._transaction.one(_KEPT, {**values, "terms": list(counts), "postings": _postings(number, counts)})
-
-    def within(self, scope: Scope, population: int | None = None) -> ScopedIndex:
-        """Return the index of what a scope holds."""
-        from satchel.find.index_postgres_scoped import ScopedPostgresIndex
-
-        return ScopedPostgresIndex(self._transaction, scope, population)
 
     def tokens(self, text: str) -> list[tuple[int, int, str]]:
         """Return the words of a text as the index keeps them, stemmed, each with its first and last byte in UTF-8."""

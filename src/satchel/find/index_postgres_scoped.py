@@ -7,14 +7,13 @@ from functools import cached_property
 from struct import Struct
 
 from satchel.base.records import dataclass, field, replace
-from satchel.find import search
-from satchel.find.conditions import Condition, Every, Without, terms_of
-from satchel.find.exact import Term
+from satchel.find import scopes
+from satchel.find.conditions import Condition, Every, Term, Without, terms_of
 from satchel.find.index_postgres import MOST_TYPES, kind_number
 from satchel.find.index_postgres_terms import Found, Sought, added, for_scoring, occurrences
 from satchel.find.kind import Kind
+from satchel.find.scopes import Scope
 from satchel.find.scoring import Matched
-from satchel.find.search import Scope
 from satchel.store.transaction import Row, Transaction
 
 _POSTING = Struct(">iI")
@@ -99,10 +98,10 @@ class ScopedPostgresIndex:
                     (SELECT max(id) FROM documents WHERE run_id = :run)
                 FROM projects WHERE id = :project
             """
-        most = search.SMALL + 1 if self._given is None else 0
+        most = scopes.SMALL + 1 if self._given is None else 0
         row = self._transaction.one(sql, {"project": self._scope.project_id, "run": run, "most": most})
         of_project, of_run, first, last = row or (0, None, 1, 0)
-        is_few = of_run is not None and of_run <= search.SMALL
+        is_few = of_run is not None and of_run <= scopes.SMALL
         return of_run if is_few else of_project, first or 1, last or 0
 
     @property
@@ -167,7 +166,7 @@ class ScopedPostgresIndex:
         chosen = [self._sought(term) for term in choosing] or sought
         looking = self._looking()
         if newest:
-            asked, values = search.filters(self._scope)
+            asked, values = scopes.filters(self._scope)
             looking = replace(looking, most=most, asked=asked, values=values)
         found = self._found(chosen, looking)
         documents = self._passing(set().union(*found.values()), most, newest=newest)
@@ -337,7 +336,7 @@ class ScopedPostgresIndex:
 
     def _passing(self, documents: set[int], most: int, *, newest: bool) -> list[int]:
         """Return which of some documents pass the filters of the scope, at most so many, the newest first."""
-        asked, values = search.filters(self._scope)
+        asked, values = scopes.filters(self._scope)
         passing = sorted(documents, reverse=newest)
         if asked and documents:
             rows = self._transaction.all(

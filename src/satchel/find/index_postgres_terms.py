@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from satchel.base.records import dataclass
-from satchel.find.exact import Term
+from satchel.find.conditions import Term
 from satchel.find.index_postgres import LONGEST, joined, mark, stems
 from satchel.find.scoring import Matched
 

@@ -17,8 +17,6 @@ from satchel.find.words import parts_text
 
 if TYPE_CHECKING:
     from satchel.find.documents import Document
-    from satchel.find.index import ScopedIndex
-    from satchel.find.search import Scope
     from satchel.store.sqlite_transaction import SqliteTransaction
     from satchel.store.transaction import Transaction
 
@@ -62,13 +60,6 @@ class SqliteIndex:
     def delete(self, number: int, project_id: int) -> None:  # noqa: ARG002 -- the number alone is enough
         """Take one text out of the index."""
         self._transaction.run("DELETE FROM documents_fts WHERE rowid = :id", {"id": number})
-
-    def within(self, scope: Scope, population: int | None = None) -> ScopedIndex:
-        """Return the index of what a scope holds."""
-        # who only writes leaves the search alone: its modules take 4 ms to load
-        from satchel.find.index_sqlite_scoped import ScopedSqliteIndex
-
-        return ScopedSqliteIndex(self._transaction, self._connection, scope, population)
 
     def tokens(self, text: str) -> list[tuple[int, int, str]]:
         """Return the words of a text as the index keeps them, stemmed, each with its first and last byte in UTF-8."""
@@ -164,4 +155,9 @@ class SqliteIndex:
 
     @property
     def _connection(self) -> apsw.Connection:
-        return cast("SqliteTransaction", self._transaction).connection
+        return connection_of(self._transaction)
+
+
+def connection_of(transaction: Transaction) -> apsw.Connection:
+    """Return the connection to SQLite that a transaction uses."""
+    return cast("SqliteTransaction", transaction).connection

@@ -10,13 +10,12 @@ from typing import Any
 import apsw
 
 from satchel.base.records import dataclass
-from satchel.find import search
-from satchel.find.conditions import Condition, Every, Without
-from satchel.find.exact import Term
-from satchel.find.index_sqlite import scope_tokens
+from satchel.find import scopes
+from satchel.find.conditions import Condition, Every, Term, Without
+from satchel.find.index_sqlite import connection_of, scope_tokens
 from satchel.find.kind import Kind
+from satchel.find.scopes import Scope
 from satchel.find.scoring import Matched
-from satchel.find.search import Scope
 from satchel.store.transaction import Transaction
 
 _READY: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
@@ -54,13 +53,11 @@ class Plan:
 class ScopedSqliteIndex:
     """The index of what a scope holds; see :class:`satchel.find.index.ScopedIndex`."""
 
-    def __init__(
-        self, transaction: Transaction, connection: apsw.Connection, scope: Scope, population: int | None
-    ) -> None:
+    def __init__(self, transaction: Transaction, scope: Scope, population: int | None) -> None:
         self._transaction = transaction
-        self._connection = connection
+        self._connection = connection_of(transaction)
         self._scope = scope
-        self.population = search.population_of(transaction, scope) if population is None else population
+        self.population = scopes.population_of(transaction, scope) if population is None else population
         self._plan = _planned(transaction, scope, self.population)
 
     def counts(self, terms: Sequence[Term], most: int) -> list[int]:
@@ -96,7 +93,7 @@ class ScopedSqliteIndex:
             self._connection.register_fts5_function("satchel_counts", _counts)
             _READY.add(self._connection)
         groups = self._plan.groups
-        asked, values = search.filters(self._scope, self._plan.asked)
+        asked, values = scopes.filters(self._scope, self._plan.asked)
         source, filtering = _filtered(asked)
         order = "DESC" if newest else "ASC"
         within = _within(groups)
@@ -209,7 +206,7 @@ def _planned(transaction: Transaction, scope: Scope, population: int) -> Plan:
     groups: list[tuple[str, ...]] = []
     asked: list[str] = []
     if run is not None:
-        if population > search.SMALL and store.is_nearly_everything(f"d.run_id = {run}"):
+        if population > scopes.SMALL and store.is_nearly_everything(f"d.run_id = {run}"):
             asked.append(f"d.run_id = {run}")
         else:
             groups.append((scope_tokens(None, run, None),))

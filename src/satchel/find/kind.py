@@ -1,10 +1,14 @@
-"""The kinds of things that can be found."""
+"""The kinds of items that can be found, and the statuses that their documents have."""
 
 from __future__ import annotations
 
 from enum import Enum
 
 from satchel.base.errors import InvalidInput
+
+LIVE = 1
+SUPERSEDED = 2
+"""Found only on request. Documents of any other status but 1, such as drafts (3), rank below the live ones."""
 
 
 class Kind(Enum):

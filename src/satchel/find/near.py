@@ -94,11 +94,12 @@ def by_search(
         return ()
     # who writes nothing that is looked for leaves the search alone: its modules take 4 ms to load
     from satchel.find import search
-    from satchel.find.exact import Term
+    from satchel.find.conditions import Term
     from satchel.find.query import Query, word_counts
+    from satchel.find.scopes import Scope
 
     terms = tuple(Term((word,)) for word in list(word_counts(text))[:_MAX_TERMS])
-    scope = search.Scope(project_id, kinds=(kind,), status="all")
+    scope = Scope(project_id, kinds=(kind,), status="all")
     hits = search.rank(transaction, Query(terms), scope, small=_SMALL, candidates=_CANDIDATES).hits[:_FIRST]
     if not hits:
         return ()

@@ -7,19 +7,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from satchel.base.errors import StoreDamaged
 from satchel.base.records import dataclass, field, replace
-from satchel.find import scoring
-from satchel.find.asking import ask
-from satchel.find.documents import LIVE, SUPERSEDED
-from satchel.find.exact import Term, Texts
-from satchel.find.index import ScopedIndex, index_of
-from satchel.find.kind import Kind
+from satchel.find import exact, scopes, scoring
+from satchel.find.conditions import Term
+from satchel.find.exact import Texts
+from satchel.find.index import ScopedIndex, scoped_index
+from satchel.find.kind import LIVE, SUPERSEDED
 from satchel.find.query import MAX_TERMS, Query
+from satchel.find.scopes import Scope
 from satchel.find.scoring import Surroundings
 from satchel.find.words import WORD
 from satchel.store.transaction import NO_LIMIT, Row, Transaction, set_of
-
-SMALL = 8_000
-"""A scope of so many documents is scored whole."""
 
 CANDIDATES = 2_000
 """In a larger one the rarest terms choose so many, the newest of them."""
@@ -39,35 +36,6 @@ Work grows with terms times documents: 64 common words in 8,000 documents took 0
 # recall@10 on LoCoMo is .750 with 60, .747 with 100 and .746 with 40
 _WITH_SURROUNDINGS = 60
 _SILENCE_MS = 30 * 60 * 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What to search. None or an empty tuple means that a filter was not given.
-
-    Attributes:
-        types: item types, each as its kind and its number within it.
-        agent_id, task_id, loop_id, file: only items of these.
-        since: only items from this time on, in milliseconds UTC.
-        status: live, superseded or all; drafts are live, and rank below the rest.
-        now: the time, in milliseconds: what has expired by then is not found.
-        condition: SQL over ``documents d`` that items must meet too; empty is none.
-        values: its parameters.
-    """
-
-    project_id: int
-    run_id: int | None = None
-    kinds: tuple[Kind, ...] = ()
-    types: tuple[tuple[Kind, int], ...] = ()
-    agent_id: int | None = None
-    task_id: str | None = None
-    loop_id: str | None = None
-    file: str | None = None
-    since: int | None = None
-    status: str = "live"
-    now: int = 0
-    condition: str = ""
-    values: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +59,7 @@ class Ranking:
 
     Attributes:
         hits: live items, then superseded ones.
-        is_complete: False when more match than were scored: the scope is larger than :data:`SMALL`, or the query long.
+        is_complete: False when more match than were scored: the scope is large, or the query long.
         terms: what was searched for, each with its idf.
         own: what each term scores in a document itself.
         evidence: the same with what stands around it, where that was looked at, and one more value at the end: the
@@ -157,7 +125,7 @@ def rank(
         near_best: whether what is far below the best is left out; who weighs results with more than their scores
             wants it too.
         texts: reads documents, to tell what holds a path or the like from what holds its words; None takes either.
-        small: up to how many documents a scope is scored whole; None is :data:`SMALL`. Of what holds the only term
+        small: up to how many documents a scope is scored whole; None is ``scopes.SMALL``. Of what holds the only term
             it is :data:`OF_ONE_TERM`.
         candidates: how many the rarest terms choose in a larger one; None is :data:`CANDIDATES`.
         population: how many documents the scope has, which tells how rare a word is; None counts those of the run or
@@ -169,13 +137,13 @@ def rank(
     """
     if not query.terms:
         return NOTHING
-    small = SMALL if small is None else small
+    small = scopes.SMALL if small is None else small
     candidates = CANDIDATES if candidates is None else candidates
-    index = index_of(transaction).within(scope, population)
+    index = scoped_index(transaction, scope, population)
     population = index.population
     is_long = len(query.terms) > MANY_TERMS and population > candidates
     is_small = population <= small and not is_long
-    asking = ask(transaction, query, index, texts)
+    asking = _resolve(transaction, query, index, texts)
     terms = asking.terms
     if not terms:
         return replace(NOTHING, said=asking.said)
@@ -271,13 +239,13 @@ def _held(scope: Scope) -> tuple[str, dict[str, object]]:
         asked.append("d.run_id = :run")
     if scope.status == "live":
         asked.append(f"d.status <> {SUPERSEDED}")
-    condition, values = filters(scope, asked)
+    condition, values = scopes.filters(scope, asked)
     return condition, {**values, "project": scope.project_id, "run": scope.run_id, "now": scope.now}
 
 
 def disagreement() -> StoreDamaged:
     """Return the error for a result that the index names and the documents or the tables do not have."""
-    return StoreDamaged("the search index names what is not kept", "`satchel rebuild` rebuilds it")
+    return StoreDamaged("the search index names what is not kept", "`satchel doctor --rebuild` rebuilds it")
 
 
 def _ordered(totals: Mapping[int, float], old: Mapping[int, int]) -> list[int]:
@@ -316,41 +284,6 @@ def _rarest(
     if len(choosing) == len(counted):
         return kept, ()
     return kept, tuple(terms[place] for place in sorted(choosing))
-
-
-def filters(scope: Scope, asked: Sequence[str] = ()) -> tuple[str, dict[str, object]]:
-    """Return the filters on the documents, not on the index, as SQL over ``documents d``; empty without any.
-
-    Args:
-        asked: more of them.
-    """
-    parts = [scope.condition] if scope.condition else []
-    values = dict(scope.values) if scope.condition else {}
-    named = (("agent_id", scope.agent_id), ("task_id", scope.task_id), ("loop_id", scope.loop_id), ("file", scope.file))
-    for column, value in named:
-        if value is not None:
-            parts.append(f"d.{column} = :{column}")
-            values[column] = value
-    if scope.since is not None:
-        parts.append("d.created_at >= :since")
-        values["since"] = scope.since
-    if scope.status == "superseded":
-        parts.append(f"d.status = {SUPERSEDED}")
-    parts += asked
-    return " AND ".join(parts), values
-
-
-def population_of(transaction: Transaction, scope: Scope) -> int:
-    """Return how many documents there are to choose from: those of a run where they are few, else the project's."""
-    if scope.run_id is not None:
-        row = transaction.one(
-            "SELECT count(*) FROM (SELECT 1 FROM documents WHERE run_id = :run LIMIT :most) AS counted",
-            {"run": scope.run_id, "most": SMALL + 1},
-        )
-        if row is not None and row[0] <= SMALL:
-            return int(row[0])
-    row = transaction.one("SELECT documents FROM projects WHERE id = :project", {"project": scope.project_id})
-    return int(row[0]) if row else 0
 
 
 def _put_back(transaction: Transaction, scope: Scope, found: Sequence[int]) -> tuple[dict[int, int], set[int]]:
@@ -401,7 +334,7 @@ def _surroundings(
     rows: dict[int, Row] = {row[0]: row for row in found}
     wanted = {number for row in found for number in row[5:] if number is not None} - rows.keys()
     if wanted:
-        condition, values = filters(scope)
+        condition, values = scopes.filters(scope)
         parts = [f"d.id IN {set_of(wanted)}"] + ([condition] if condition else [])
         if scope.kinds:
             # the plus keeps the planner from the index by kind, which would read the whole spine
@@ -427,3 +360,69 @@ def _place(row: Row, rows: dict[int, Row]) -> Surroundings:
             continue
         neighbours.append((distance, int(number)))
     return Surroundings(document, None if segment is None else (run, segment), tuple(neighbours))
+
+
+@dataclass(frozen=True, slots=True)
+class _Resolved:
+    """What is looked for, once it is known which names occur.
+
+    Attributes:
+        things: the terms that stand for one thing each: ways to write one name, or a single term.
+        whole: how many of the things, the first, are names that occur whole.
+        only: by terms, the documents in which they count; in any where a term is not there.
+        said: which names occur nowhere.
+    """
+
+    things: tuple[tuple[Term, ...], ...]
+    whole: int = 0
+    only: Mapping[Term, frozenset[int]] = field(default_factory=dict)
+    said: tuple[str, ...] = ()
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Every term, once."""
+        return tuple(dict.fromkeys(term for thing in self.things for term in thing))
+
+    def only_whole(self, matched: Sequence[scoring.Matched], terms: Sequence[Term]) -> list[scoring.Matched]:
+        """Leave out the counts of words in documents that do not hold the whole, and what then holds nothing."""
+        only = [(place, self.only[term]) for place, term in enumerate(terms) if term in self.only]
+        if not only:
+            return list(matched)
+        kept: list[scoring.Matched] = []
+        for document, counts in matched:
+            wrong = [place for place, documents in only if document not in documents]
+            if wrong:
+                changed = bytearray(counts)
+                for place in wrong:
+                    changed[2 * place + 2 : 2 * place + 4] = b"\0\0"
+                if any(changed[2:]):
+                    kept.append((document, bytes(changed)))
+            else:
+                kept.append((document, counts))
+        return kept
+
+    def places(self, terms: Sequence[Term]) -> list[list[int]]:
+        """Return for each thing the places of its terms."""
+        places = {term: place for place, term in enumerate(terms)}
+        return [[places[term] for term in thing if term in places] for thing in self.things]
+
+
+def _resolve(transaction: Transaction, query: Query, index: ScopedIndex, texts: Texts | None) -> _Resolved:
+    """Settle how the names in a query are looked for, by what occurs in the scope."""
+    if not query.names:
+        return _Resolved(tuple((term,) for term in query.terms))
+    whole: list[tuple[Term, ...]] = []
+    others: list[tuple[Term, ...]] = [(term,) for term in query.beside]
+    only: dict[Term, frozenset[int]] = {}
+    said: list[str] = []
+    for name in query.names:
+        chosen = exact.choose(transaction, name, index, texts)
+        stage = chosen.stage
+        if stage.apart:
+            others += [(term,) for term in stage.terms]
+        else:
+            whole += [stage.terms] if stage.terms else []
+        if chosen.only is not None:
+            only |= {term: only.get(term, frozenset()) | chosen.only for term in stage.terms}
+        said += [chosen.note] if chosen.note else []
+    return _Resolved((*whole, *others), len(whole), only, tuple(said))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from satchel.base.clock import iso, moment_text, year_of
-from satchel.base.config import Config
-from satchel.base.config_keys import Value
-from satchel.base.redaction import redact
+from satchel.base.config_keys import Config, Value
 from satchel.interfaces.text_parts import NONE, counted, json_line, quoted, value_text
 from satchel.interfaces.to_json import fields_of
 from satchel.keep.housekeeping import Cleared, Forgotten, ItemUse, LayerSummary, MemoryUse, Statistics
+from satchel.redaction import redact
 
 
 def summary_text(summary: LayerSummary) -> str:

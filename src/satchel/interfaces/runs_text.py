@@ -36,7 +36,7 @@ def ended_text(done: EndedRun) -> str:
     """Say how a run ended, and which strategies it suggests."""
     lines = [f"run {value_text(done.run.run_id)} is {done.run.status}"]
     if done.proposals:
-        lines.append("it suggests these strategies; save_strategy or `satchel learn strategy` saves one:")
+        lines.append("it suggests these strategies; save_strategy or `satchel strategy save` saves one:")
     for one in done.proposals:
         lines += [f"{one.topic} (from {', '.join(one.evidence)})", *content_lines(one.insight)]
     return "\n".join([*lines, *note_lines(done.notes)])

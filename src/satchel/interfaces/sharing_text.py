@@ -54,7 +54,7 @@ def synced_text(done: Synced) -> str:
         lines.append(f"{counted(len(done.ended), 'item')} no longer shared by others; nothing here was changed")
     if done.waiting:
         lines += [
-            f"{counted(len(done.waiting), 'text')} of others waiting: satchel shared --diff, then --accept or --reject",
+            f"{counted(len(done.waiting), 'text')} waiting: `satchel proposals --diff`, then --accept or --reject",
             *_items(done.waiting),
         ]
     lines.append(f"{done.in_step} in step")

@@ -11,9 +11,9 @@ from satchel.base.git_head import read_head, top_of
 from satchel.base.git_index import CLEAN, DIRTY, UNTRACKED, standing
 from satchel.base.machine import asked_of_caller, caller_elsewhere
 from satchel.base.records import NamedTuple, dataclass
-from satchel.base.secret_names import is_secret_path
 from satchel.base.text import quoted_line
 from satchel.find.kind import Kind
+from satchel.redaction.filenames import is_secret_path
 from satchel.store.transaction import Transaction, set_of
 
 _STANDINGS = {CLEAN: "committed", DIRTY: "dirty", UNTRACKED: "untracked"}

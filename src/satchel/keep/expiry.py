@@ -86,7 +86,15 @@ def sweep(transaction: Transaction, project_id: int, now: int, *, most: int = MO
     return len(expired) + len(claims) + old + past_conversations.sweep(transaction, project_id, now)
 
 
-def end_claims(transaction: Transaction, numbers: Sequence[int], kind: int, now: int, *, by: str | None = None) -> None:
+def end_claims(
+    transaction: Transaction,
+    numbers: Sequence[int],
+    kind: int,
+    now: int,
+    *,
+    by: str | None = None,
+    with_session: bool = False,
+) -> None:
     """Remove claims, and record why.
 
     Args:
@@ -94,14 +102,17 @@ def end_claims(transaction: Transaction, numbers: Sequence[int], kind: int, now:
         kind: an event: :data:`satchel.keep.events.EXPIRY` or :data:`~satchel.keep.events.RELEASE`.
         now: milliseconds UTC.
         by: the person who ends them; None is their holder, or the time.
+        with_session: whether their session ends too: the events say until when they held, for when it goes on.
     """
     if not numbers:
         return
     rows = transaction.all(
-        "SELECT project_id, session_id, agent_id, path, worktree FROM file_claims "
+        "SELECT project_id, session_id, agent_id, path, worktree, expires_at, existed FROM file_claims "
         f"WHERE id IN {set_of(numbers)} ORDER BY id"
     )
-    for project, session, agent, path, worktree in rows:
+    for project, session, agent, path, worktree, until, existed in rows:
         details = {"path": path} | ({"worktree": worktree} if worktree else {}) | ({"by": by} if by else {})
+        if with_session:
+            details |= {"until": until, "existed": existed}
         events.record(transaction, project, kind, now, session=session, agent=agent, details=details)
     transaction.many("DELETE FROM file_claims WHERE id = :id", [{"id": number} for number in numbers])

@@ -13,9 +13,9 @@ from satchel.base.vocabulary import LIVENESS
 from satchel.find import rebuild as rebuilding
 from satchel.find import search
 from satchel.find.kind import Kind
-from satchel.find.like import query_like
 from satchel.find.query import SYNTAXES, Query, parse
-from satchel.find.search import Ranking, Scope
+from satchel.find.scopes import Scope
+from satchel.find.search import Ranking
 from satchel.find.snippets import Snipper, Snippet
 from satchel.keep import citations, indexing, names, projects, runs
 from satchel.keep.citations import Citation
@@ -330,6 +330,8 @@ def _check_types(kinds: Sequence[Kind], types: Sequence[str] | None) -> tuple[tu
 
 def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -> tuple[tuple[Kind, int], Query]:
     """Return an item and the query that its text is."""
+    from satchel.find.about import query_like
+
     kind, item = read_ref(ref)
     row = transaction.one(
         """

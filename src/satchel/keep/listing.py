@@ -153,7 +153,7 @@ class View:
         conditions: further ones over the kind's own table.
         seen: conditions that an item meets, or that it was seen again with, as SQL for the numbers of such items.
         unsearchable: those of them all that the search documents cannot tell.
-        scope: what they can, as arguments of :class:`satchel.find.search.Scope`.
+        scope: what they can, as arguments of :class:`satchel.find.scopes.Scope`.
         values: the parameters of all conditions.
         notes: what the reader should know.
         numbers: of the names that filters compare, by filter.

@@ -210,6 +210,7 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
     # a list without a search leaves it alone: the modules behind it take 4 ms to load
     from satchel.find import search
     from satchel.find.query import parse
+    from satchel.find.scopes import Scope
 
     query = parse(text)
     if not query.terms:
@@ -225,7 +226,7 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
     ranking = search.rank(
         transaction,
         query,
-        search.Scope(view.project_id, condition=condition, values=view.values, **scope),
+        Scope(view.project_id, condition=condition, values=view.values, **scope),
         sink=None if listing.sink is None else listing.sink(view),
         texts=partial(_texts_of, listing),
     )

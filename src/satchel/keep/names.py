@@ -6,13 +6,13 @@ import os
 from collections.abc import Sequence
 from functools import lru_cache
 
-from satchel.base.errors import InvalidInput, Refused, nearest, unknown_name
+from satchel.base.errors import InvalidInput, nearest, unknown_name
 from satchel.base.records import dataclass
-from satchel.base.redaction import finds_secret
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import HUMAN, LAYERS
 from satchel.keep import projects
 from satchel.keep.projects import Service, Workplace
+from satchel.redaction import finds_secret
 from satchel.store.transaction import Row, Transaction
 
 _MAX_AUTHORS = 10
@@ -166,7 +166,7 @@ def _check_speaker(workplace: Workplace, agent: str) -> str:
     """Return a name in which something is said, checked."""
     name, caller = check_identifier(agent, "agent"), workplace.caller
     if caller is not None and is_persons(name) and not caller.is_person:
-        raise Refused(
+        raise caller.refuse_agent(
             f"an agent does not speak as a person, and {name!r} is one",
             f"Leave agent out, or give a name that neither is {HUMAN} nor begins with {HUMAN}:",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from satchel.find import documents
-from satchel.find.kind import Kind
+from satchel.find.kind import LIVE, SUPERSEDED, Kind
 from satchel.store.transaction import Transaction
 
 
@@ -30,7 +30,7 @@ def mark(
         "WHERE project_id = :project AND id = :id",
         [{"by": by, "seq": seq, "now": now, "project": project_id, "id": number} for number, seq in changes],
     )
-    documents.set_status(transaction, kind, changes, documents.LIVE if by is None else documents.SUPERSEDED)
+    documents.set_status(transaction, kind, changes, LIVE if by is None else SUPERSEDED)
 
 
 def retract(transaction: Transaction, project_id: int, kind: Kind, number: int) -> None:

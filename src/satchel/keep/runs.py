@@ -144,7 +144,7 @@ class Runs(Service):
                 raise Conflict(
                     f"the run {MAIN_RUN!r} never ends",
                     "Name the run to end: `satchel run list --status active` shows them. "
-                    "To remove old notes of a run use `satchel prune`",
+                    "To remove old notes of a run use `satchel clear --notes`",
                 )
             if choice.status != "active":
                 raise Conflict(f"run {choice.run_id!r} is {choice.status} already", "Nothing was changed")

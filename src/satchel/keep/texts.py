@@ -9,8 +9,8 @@ from typing import NoReturn
 
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.base.records import dataclass
-from satchel.base.redaction import finds_secret, redact
 from satchel.base.text import clean_content
+from satchel.redaction import finds_secret, redact
 
 _OPENS_PRIVATE = "<private>"
 _PRIVATE_LEFT_OUT = "what stood in <private> was left out"

@@ -15,7 +15,7 @@ from satchel.base.errors import AnswerLost, Busy, Interrupted, InvalidInput, Sat
 from satchel.base.machine import ROOT
 from satchel.base.records import dataclass
 from satchel.base.wire import packed, unpacked
-from satchel.keep.sessions.caller import VARIABLE, Caller
+from satchel.keep.sessions.caller import COMMAND, VARIABLE, Caller
 from satchel.keep.sessions.clients import CLIENTS
 from satchel.remote.connection import Connection, Lost, Reply, Untaken
 from satchel.remote.foresight import Foresight
@@ -26,9 +26,9 @@ SERVED = frozenset(
     {
         *("brief", "entries.load_state", "notices.line", "moments.make", "sessions.end", "files.check_commit"),
         "sessions.record_hooks",
-        *("working.before_edit", "working.after_edit", "working.prompt", "working.look", "working.stop"),
+        *("working.before_edit", "working.after_edit", "working.prompt", "working.look"),
         *("working.command_failed", "working.command_succeeded", "working.command_ended", "working.plan_approved"),
-        *("dry_working.before_edit", "dry_working.after_edit", "dry_working.stop", "dry_working.plan_approved"),
+        *("dry_working.before_edit", "dry_working.after_edit", "dry_working.plan_approved"),
         *("dry_working.command_ended", "dry_working.last_error"),
     }
 )
@@ -231,6 +231,7 @@ class Calls:
         return {
             "kind": caller.kind,
             "environ": {name: value for name in _VARIABLES if (value := caller.environ.get(name))},
+            "programs": list(caller.programs) if caller.kind == COMMAND else [],
             "client": None if caller.client is None else caller.client.name,
             "version": caller.version,
             "host_id": caller.host_id,

@@ -1,6 +1,6 @@
-"""The statements of migrations on PostgreSQL: where it has other words than SQLite, they are replaced.
+"""The translation of the schema and its migrations for PostgreSQL.
 
-Migrations are written in SQLite's words: a store file keeps them, and each opening compares it with them.
+They are written for SQLite, which keeps their text in the store: each opening compares it with them.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from satchel.base.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a database words what migrations say.
+    """The translation for one database.
 
     Attributes:
         name: of the database.
-        words: text that stands in migrations, and what takes its place; replaced in this order.
-        without: text by which the statements are known that have no meaning there.
+        words: text in statements, and its replacement; replaced in this order.
+        without: text of the statements that have no meaning there.
     """
 
     name: str
@@ -38,7 +38,6 @@ POSTGRESQL: Final = Dialect(
         (" TEXT", ' TEXT COLLATE "C"'),
         (" BLOB", " BYTEA"),
         (") WITHOUT ROWID", ")"),
-        ("randomblob(16)", "uuid_send(gen_random_uuid())"),
         (" window BIGINT", ' "window" BIGINT'),
         ("helped - not_helped,", "(helped - not_helped),"),
         ("group_concat(name, ', ')", "string_agg(name, ', ')"),
@@ -46,21 +45,13 @@ POSTGRESQL: Final = Dialect(
         ("m.from_agent_id IS NOT a.id", "m.from_agent_id IS DISTINCT FROM a.id"),
         ("COALESCE(d.value_text, d.value_number)", "COALESCE(d.value_text, d.value_number::text)"),
     ),
-    # the full-text index of SQLite; and events of before there were stores on PostgreSQL
-    without=("documents_fts", "json_extract(details", "sqlite_sequence"),
+    # SQLite's full-text index
+    without=("documents_fts",),
 )
 
 
 def rendered(statement: str, dialect: Dialect) -> str | None:
-    """Return a statement of a migration in the words of a database.
-
-    Args:
-        statement: as it stands in the migration.
-        dialect: of the database.
-
-    Returns:
-        The statement, or None where it has no meaning there.
-    """
+    """Return a statement of a migration as a database understands it, or None if it has no meaning there."""
     if any(text in statement for text in dialect.without):
         return None
     for word, own in dialect.words:

@@ -21,9 +21,10 @@ from satchel.base.errors import (
     StoreForeign,
     StoreFull,
     StoreNewer,
+    StoreOlder,
     system_error,
 )
-from satchel.store.schema import BEING_FILLED, SCHEMA_VERSION
+from satchel.store.schema import BASE_VERSION, BEING_FILLED, SCHEMA_VERSION
 
 _READ_FAILED = frozenset({errno.EIO, errno.ENXIO, errno.ERANGE})
 """For these SQLite reports a failed read as damage (``unixRead`` in os_unix.c, ``abort_due_to_error`` in vdbe.c)."""
@@ -55,6 +56,16 @@ def newer(location: str, needed: int, action: str) -> StoreNewer:
         f"{location} can only be {action} by a Satchel that knows schema version {needed}; "
         f"this one ({__version__}) knows {SCHEMA_VERSION}",
         "Upgrade Satchel; the store was left untouched",
+    )
+
+
+def older(location: str, version: int) -> StoreOlder:
+    """Return the error for a store, or a backup, of before version 27."""
+    return StoreOlder(
+        f"{location} was last opened before Satchel 0.2.0: it has schema version {version}, and this Satchel "
+        f"({__version__}) migrates stores from version {BASE_VERSION} on",
+        "Install Satchel 0.2.0, open it once with that (`satchel doctor`; a backup: `satchel restore FILE`), then "
+        "come back to this version; nothing was changed",
     )
 
 

@@ -11,9 +11,9 @@ from satchel import __version__
 from satchel.base.clock import Clock
 from satchel.base.errors import ReadOnly, StoreDamaged
 from satchel.store import opening
-from satchel.store.failures import RESTORE, newer
+from satchel.store.failures import RESTORE, newer, older
 from satchel.store.opening import Access
-from satchel.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, STORE_TABLES
+from satchel.store.schema import APPLICATION_ID, BASE_VERSION, SCHEMA_VERSION, Migration, steps
 from satchel.store.trust import Trust, uid_in
 from satchel.store.turnstile import Turnstile
 
@@ -43,7 +43,7 @@ def bring_up_to_date(
         A connection for reading, which the check had to open anyway.
 
     Raises:
-        StoreNewer: the store needs a newer program.
+        StoreNewer, StoreOlder: the store needs a newer program, or one of 0.2.0 first.
         StoreForeign: it is a database of another application.
         ReadOnly: it needs migrating and cannot be written.
     """
@@ -97,10 +97,11 @@ def check_writable(connection: apsw.Connection, file: Path) -> None:
 
 
 def check_readable(connection: apsw.Connection, file: Path) -> bytes | None:
-    """Refuse to serve a store that needs a newer program, or is none; return its uid, None for an empty database.
+    """Refuse to serve a store of another version, or none; return its uid, None for an empty database.
 
     Raises:
-        StoreNewer, StoreForeign: it needs a newer program; it belongs to another.
+        StoreNewer, StoreOlder: it needs a newer program, or one of 0.2.0 first.
+        StoreForeign: it belongs to another application.
         StoreDamaged: it does not say which store it is.
     """
     if not opening.check_ours(connection, file):
@@ -137,8 +138,8 @@ def finish_copy(connection: apsw.Connection, file: Path, now: int, trust: Trust 
 
 def _apply_all(connection: apsw.Connection, version: int, now: int) -> None:
     connection.execute("BEGIN")
-    for step in range(version, SCHEMA_VERSION):
-        _apply(connection, step, now)
+    for number, step in steps(version, SCHEMA_VERSION):
+        _apply(connection, number, step, now)
     connection.execute("COMMIT")
 
 
@@ -150,6 +151,8 @@ def _uid_and_version(connection: apsw.Connection, file: Path) -> tuple[bytes, in
         raise StoreDamaged(f"{file} is damaged: it does not say which store it is", RESTORE)
     if needed > SCHEMA_VERSION:
         raise newer(str(file), needed, "read")
+    if version < BASE_VERSION:
+        raise older(str(file), version)
     return uid, version
 
 
@@ -168,8 +171,8 @@ def _apply_missing(
 
                 check_writable(connection, file)
                 backups.back_up_before(access, f"v{version}-to-v{following}", clock(), backups_keep, trust)
-            for step in range(version, following):
-                _apply(connection, step, clock(), None if trust is None else trust.new_uid)
+            for number, step in steps(version, following):
+                _apply(connection, number, step, clock(), None if trust is None else trust.new_uid)
             if not version and trust is not None:
                 # before the commit: a store that was made and not listed would be refused as a stranger's
                 trust.list_new(connection.execute("SELECT uid FROM store").get, opening.identity_of(file))
@@ -181,21 +184,18 @@ def _apply_missing(
             return
 
 
-def _apply(connection: apsw.Connection, version: int, now: int, uid: bytes | None = None) -> None:
-    migration = MIGRATIONS[version]
-    if version == 0:
-        connection.pragma("application_id", APPLICATION_ID)
-        for statement in STORE_TABLES:
-            connection.execute(statement)
-        connection.execute(
-            "INSERT INTO store (id, uid, min_reader, min_writer, created_at) VALUES (1, ?, 1, 1, ?)",
-            (uid or os.urandom(16), now),
-        )
+def _apply(connection: apsw.Connection, number: int, migration: Migration, now: int, uid: bytes | None = None) -> None:
     for statement in migration.statements:
         connection.execute(statement)
+    if number == BASE_VERSION:
+        connection.pragma("application_id", APPLICATION_ID)
+        connection.execute(
+            "INSERT INTO store (id, uid, min_reader, min_writer, created_at) VALUES (1, ?, ?, ?, ?)",
+            (uid or os.urandom(16), migration.min_reader, migration.min_writer, now),
+        )
     connection.execute(
         "INSERT INTO migrations (version, name, program, applied_at) VALUES (?, ?, ?, ?)",
-        (version + 1, migration.name, __version__, now),
+        (number, migration.name, __version__, now),
     )
     connection.execute(
         "UPDATE store SET min_reader = max(min_reader, ?), min_writer = max(min_writer, ?)",

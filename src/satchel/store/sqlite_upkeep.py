@@ -203,10 +203,10 @@ class SqliteUpkeep:
                 "wal",
                 "warning",
                 f"{lost} commits lie behind the readable end of the WAL and are lost, unless a failing disk had "
-                "refused them; `satchel compact` empties it",
+                "refused them; `satchel clear --compact` empties it",
             )
         if size > _WAL_WARNING_BYTES:
-            problem = f"it has grown to {size / 1e6:,.0f} MB: a reader may hold it; `satchel compact` empties it"
+            problem = f"it is {size / 1e6:,.0f} MB: a reader may hold it; `satchel clear --compact` empties it"
             return Finding("wal", "warning", problem)
         return Finding("wal", "ok", "it is readable to its end")
 

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from briefing_parts import NOW
+from examples import examples
 from satchel import Satchel, open_satchel
 from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.briefing.shares import ROLES
@@ -111,7 +112,7 @@ requests = st.fixed_dictionaries(
 windows = st.sampled_from([None, 0.3, *(zone.begins for zone in ZONES)])
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(which=st.integers(0, 2), asked=requests, budget=budgets, window_used=windows)
 def test_the_budget_holds_and_nothing_critical_is_dropped_silently(
     stores: Sequence[Satchel], which: int, asked: dict[str, Any], budget: int, window_used: float | None
@@ -138,7 +139,7 @@ def _sum(briefing: Any, what: str) -> int:
     return sum(getattr(left, what) for left in briefing.left_out)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(which=st.integers(0, 2), asked=requests, budget=budgets, window_used=windows)
 def test_the_same_question_gets_the_same_answer(
     stores: Sequence[Satchel], which: int, asked: dict[str, Any], budget: int, window_used: float | None
@@ -180,7 +181,7 @@ def test_what_is_counted_is_what_each_list_counts(stores: Sequence[Satchel], run
     }
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(asked=requests, window_used=st.sampled_from([0.6, 0.75, 0.85]))
 def test_no_line_shows_more_of_a_text_than_the_zone_allows(
     stores: Sequence[Satchel], asked: dict[str, Any], window_used: float
@@ -215,7 +216,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(steps, min_size=3, max_size=14))
 def test_nothing_is_repeated_to_a_receiver_until_it_changes_and_nothing_is_kept_from_another(
     some: list[tuple[str, Any]],

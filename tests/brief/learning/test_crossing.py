@@ -12,6 +12,7 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from satchel import open_satchel
 
 MINUTE = 60_000
@@ -53,7 +54,7 @@ places = st.builds(
 steps = st.builds(Step, places, st.integers(0, 6), st.sampled_from([1, 1, 1, 60, DAYS - 30, DAYS + 1]))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(steps, min_size=1, max_size=12), places)
 def test_nothing_crosses_agents_but_in_a_shared_loop_and_task(history: list[Step], asking: Place) -> None:
     now = 1_795_000_000_000

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from satchel import Satchel
 from satchel.base.records import replace
 from satchel.brief.room.collisions import RECENT_MS
@@ -73,7 +74,7 @@ FILES = ("a.py", "src/a.py", "src/b.py", "src/deep/c.py")
 edits = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(FILES)), max_size=8)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(done=edits, folder=st.sampled_from([None, "src/**", "src/deep/**", "**"]))
 def test_every_pair_that_overlaps_is_shown_once(
     open_in: Callable[..., Satchel],

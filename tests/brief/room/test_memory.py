@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from satchel import InvalidInput, Satchel
 from satchel.base.clock import DAY_MS
 from satchel.brief.briefing.collecting import Deadline
@@ -82,7 +83,7 @@ def test_what_hooks_and_briefings_put_in_is_counted_by_moment_and_agent(session:
     session.begin(CLEAR)
     satchel.entries.write("discovery", "the parser keeps comments of unknown keys", agent="ann", file="src/parser.py")
     (project / "src" / "parser.py").touch()
-    said = satchel.working.after_edit(str(project), [("src/parser.py", "modified")], tells_late=True)
+    said = satchel.working.after_edit(str(project), [("src/parser.py", "modified")])
     assert "comments" in said.text
     satchel.working.record(said)
     spending = satchel.room.memory().spending
@@ -104,7 +105,7 @@ Deliveries = st.lists(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(Deliveries)
 def test_the_sum_over_days_is_that_of_what_was_recorded(
     satchel: Satchel, clock: ManualClock, some: list[tuple[int, str, int, int]]

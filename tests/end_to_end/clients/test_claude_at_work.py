@@ -31,7 +31,7 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Seen:
         (workplace.project / name).write_text("LIMIT = 1\n")
     workplace.run(["satchel", "file", "claim", "held.py", "--why", "release freeze"])
     workplace.run(["satchel", "write", "discovery", NOTE, "--file", "open.py"])
-    workplace.run(["satchel", "learn", "error", "ModuleNotFoundError", 'No module named "yaml"', "--solution", FIX])
+    workplace.run(["satchel", "error", "report", "ModuleNotFoundError", 'No module named "yaml"', "--solution", FIX])
     workplace.run(["satchel", "message", "send", TEXT])
     script = tuple(
         Call(call.tool, {k: v.replace("{project}", str(workplace.project)) for k, v in call.arguments.items()})

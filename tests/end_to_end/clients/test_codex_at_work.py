@@ -35,7 +35,7 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Seen:
         (workplace.project / name).write_text("LIMIT = 1\n")
     workplace.run(["satchel", "file", "claim", "held.py", "--why", "release freeze"])
     workplace.run(["satchel", "write", "discovery", NOTE, "--file", "open.py"])
-    workplace.run(["satchel", "learn", "error", "ModuleNotFoundError", 'No module named "yaml"', "--solution", FIX])
+    workplace.run(["satchel", "error", "report", "ModuleNotFoundError", 'No module named "yaml"', "--solution", FIX])
     workplace.run(["satchel", "message", "send", TEXT])
     return let_work(CODEX, workplace, SCRIPT, "--sandbox", "danger-full-access")
 

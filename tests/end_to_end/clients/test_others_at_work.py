@@ -151,9 +151,9 @@ class Work:
             for command in (
                 ["file", "claim", "held.py", "--why", "release freeze"],
                 ["write", "discovery", NOTE, "--file", "open.py"],
-                ["learn", "error", "ModuleNotFoundError", 'No module named "yaml"', "--solution", FIX],
+                ["error", "report", "ModuleNotFoundError", 'No module named "yaml"', "--solution", FIX],
                 ["message", "send", TEXT],
-                ["constraint", "add", RULE, "--category", "security", "--priority", "critical", "--agent", "planner"],
+                ["rule", "add", RULE, "--category", "security", "--priority", "critical", "--agent", "planner"],
             ):
                 workplace.run(["satchel", *command])
             environment = {

@@ -81,7 +81,7 @@ class Day:
 def keep_rule(workplace: Workplace) -> None:
     """Keep a rule that every briefing holds, and give hooks time: a machine at its limit is not what is judged."""
     workplace.environment["SATCHEL_HOOKS_DEADLINE_MS"] = "20000"
-    rule = ["constraint", "add", RULE, "--category", "security", "--priority", "critical", "--agent", "planner"]
+    rule = ["rule", "add", RULE, "--category", "security", "--priority", "critical", "--agent", "planner"]
     workplace.run(["satchel", *rule])
 
 

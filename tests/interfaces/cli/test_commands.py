@@ -37,13 +37,11 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "brief": (("sessions",), "e1 Sessions live in src/auth.py", {"text", "tokens", "budget", "items", "left_out"}),
     "decide": (("size", "10", "--agent", "planner"), "d2 size = 10 (revision 1)", {"decisions", "id", "value"}),
     "decisions": (("ttl",), "d1   ttl   300", {"decisions", "total", "next_offset", "seq", "notes"}),
-    "constraint add": (("Be quick",), "added c2 (architecture, medium)", {"id", "text", "category", "active"}),
-    "constraint list": ((), "Be kind", {"constraints", "total", "next_offset", "seq", "notes"}),
+    "rule add": (("Be quick",), "added c2 (architecture, medium)", {"id", "text", "category", "active"}),
+    "rule list": ((), "Be kind", {"constraints", "total", "next_offset", "seq", "notes"}),
     "retract": (("c1",), "retracted c1; lists and searches leave it out", {"id", "kind", "done", "text"}),
     "confirm": (("c1", "--agent", "mia"), "c1: 1 agent confirmed it: mia", {"id", "kind", "by", "text"}),
     "pin": (("e1",), "e1 is pinned by human", {"ref", "kind", "text", "by", "pinned_at", "already"}),
-    "unpin": (("e1",), "e1 was not pinned", {"ref", "kind", "text", "already"}),
-    "pins": ((), "0 pinned", {"pins", "total", "next_offset"}),
     "message send": (("hi", "--agent", "planner"), "sent m2 to everyone (info, medium)", {"id", "from", "thread"}),
     "message list": (("--agent", "builder"), "pull first", {"agent", "unread", "messages", "total", "seq"}),
     "message read": (("m1", "--agent", "builder"), "1 marked read: m1", {"marked", "already", "unknown", "foreign"}),
@@ -53,15 +51,15 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "file claim": (("x.py", "--agent", "planner"), "claimed x.py until ", {"agent", "claims", "renewed"}),
     "file claims": ((), "docs/**   planner   exclusive", {"claims", "total", "next_offset"}),
     "file release": (("docs/", "--agent", "planner"), "released docs/**", {"agent", "released", "wished"}),
-    "learn error": (("KeyError", "'x'"), "x2 KeyError, new, kept 90 days", {"pattern", "is_new", "recorded", "notes"}),
-    "learn errors": ((), "y1 tentative 5/10", {"patterns", "total", "next_offset", "seq", "notes"}),
-    "learn outcome": (
+    "error report": (("KeyError", "'x'"), "x2 KeyError, new, kept 90 days", {"pattern", "is_new", "recorded", "notes"}),
+    "error list": ((), "y1 tentative 5/10", {"patterns", "total", "next_offset", "seq", "notes"}),
+    "error outcome": (
         ("y1",),
         "y1 for x1: tentative, confidence 5 of 10 (known from 7; each agent it helps adds 1)",
         {"id", "pattern", "confidence"},
     ),
-    "learn strategy": (("imports", "Look first"), "saved s2 imports by human", {"id", "topic", "insight", "helped"}),
-    "learn strategies": ((), "s1   retries   Wait longer", {"strategies", "total", "next_offset", "seq", "notes"}),
+    "strategy save": (("imports", "Look first"), "saved s2 imports by human", {"id", "topic", "insight", "helped"}),
+    "strategy list": ((), "s1   retries   Wait longer", {"strategies", "total", "next_offset", "seq", "notes"}),
     "package save": (
         ("More", "--content", "x"),
         "saved p2 research medium by human bytes:1",
@@ -75,26 +73,22 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
         "nothing was sent; ollama:tiny default turn 1 would send ",
         {"assistant", "conversation", "answer", "inline", "overflow", "held_back", "sent_tokens", "window_tokens"},
     ),
-    "conversations": ((), "review   gpt     1 ", {"conversations", "total", "next_offset", "assistants"}),
     "clear": (
         ("--messages-hours", "0", "--dry-run"),
         "nothing was removed; it would be 1 message, 0",
         {"messages", "done"},
     ),
-    "rebuild": ((), "9 items indexed", {"indexed"}),
     "stats": ((), "2 entries, 0 of them superseded", {"project", "entries", "size_bytes", "runs"}),
-    "prune": (("--keep", "1", "--dry-run"), "would remove nothing from run main", {"run_id", "removed", "done"}),
     "forget": (("e1", "--dry-run"), "not removed", {"ref", "kind", "text", "still_in", "done"}),
     "backup": ((), "/backup-", {"file", "size_bytes", "created_at"}),
     "trust": ((), "It holds 9 items of 1 project by 3 agents", {"store", "how", "items", "copy_of"}),
     "restore": (("copy.db", "--yes"), "restored ", {"source", "previous", "previous_was_damaged"}),
-    "compact": ((), " before, ", {"before", "after", "wal_emptied"}),
-    "pause": (("--off",), "hooks speak", {"paused"}),
+    "pause": (("--off",), "hooks are on", {"paused"}),
     "config": ((), "store.durability = full  (default)", {"file", "warnings", "settings"}),
 }
 ELSEWHERE = {
     *("doctor", "export", "hook", "import", "mcp", "move", "open", "serve", "setup", "top", "tour", "undo"),
-    *("guard check", "guard install", "guard remove", "guard run", "share", "shared", "sync", "unshare"),
+    *("guard check", "guard install", "guard remove", "guard run", "share", "proposals", "sync"),
     *("token list", "token new", "token revoke"),
 }
 """doctor answers with a list; mcp and serve run on; open needs a server, and undo what can be undone; the others have
@@ -121,12 +115,12 @@ def store(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert cli("write", "discovery", "Sessions live in src/auth.py", "--agent", "planner")[0] == 0
     assert cli("write", "error", "pytest cannot find tests", "--agent", "builder")[0] == 0
     assert cli("decide", "ttl", "300")[0] == 0
-    assert cli("constraint", "add", "Be kind")[0] == 0
+    assert cli("rule", "add", "Be kind")[0] == 0
     assert cli("message", "send", "pull first", "--to", "builder", "--agent", "planner")[0] == 0
     assert cli("file", "record", "src/a.py", "modified")[0] == 0
     assert cli("file", "claim", "docs/", "--agent", "planner")[0] == 0
-    assert cli("learn", "error", "TypeError", "x is undefined", "--solution", "import it")[0] == 0
-    assert cli("learn", "strategy", "retries", "Wait longer")[0] == 0
+    assert cli("error", "report", "TypeError", "x is undefined", "--solution", "import it")[0] == 0
+    assert cli("strategy", "save", "retries", "Wait longer")[0] == 0
     assert cli("package", "save", "Sessions", "--content", "They live in src")[0] == 0
     with open_satchel(cwd=folder, environ={}) as satchel:
         take_turn(satchel.consulting.conversations)
@@ -162,6 +156,29 @@ def test_a_command_prints_json(cli: Cli, name: str) -> None:
 def test_a_command_prints_no_colour_where_nobody_sees_it(cli: Cli, name: str) -> None:
     _, out, err = cli(*name.split(), *CASES[name][0])
     assert "\x1b" not in out + err
+
+
+def commands_in(help_text: str) -> list[str]:
+    lines = help_text.partition("--help  Show this message")[2].splitlines()[1:]
+    return [line.split()[0] for line in lines if line.startswith("  ")]
+
+
+def test_help_shows_fifteen_commands_with_setup_first(cli: Cli) -> None:
+    shown = commands_in(cli("--help")[1])
+    assert shown[0] == "setup"
+    assert len(shown) == len(COMMANDS.keys() & {*shown}) == 15
+
+
+@pytest.mark.parametrize("words", [("--help", "--all"), ("--all",), ("help", "--all")])
+def test_help_for_all_shows_every_command(cli: Cli, words: tuple[str, ...]) -> None:
+    status, out, _ = cli(*words)
+    assert (status, commands_in(out)) == (0, list(COMMANDS))
+    assert len(COMMANDS) <= 45
+
+
+@pytest.mark.parametrize("name", ["write", "rule", "rule add"])
+def test_help_and_a_command_is_the_help_of_it(cli: Cli, name: str) -> None:
+    assert cli("help", *name.split()) == cli(*name.split(), "--help")
 
 
 @pytest.mark.parametrize("name", [*all_commands(), *GROUPS, ""])

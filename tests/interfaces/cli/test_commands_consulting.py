@@ -1,4 +1,4 @@
-"""``satchel consult`` and ``satchel conversations``; the other model says back what it is sent."""
+"""``satchel consult`` and ``satchel consult --list``; the other model says back what it is sent."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ pytestmark = pytest.mark.slow
 
 MODEL = "compatible:tiny"
 CONSULT = ("consult", MODEL, "Why?")
+LIST = ("consult", "--list")
 PROGRAM = (sys.executable, "-c", "from satchel.interfaces.cli import main; main()")
 COMMON = {"--db", "--project", "--json", "--detail"}
 """Tested for all commands at once; what ``--json`` prints is tested with the commands."""
@@ -80,22 +81,22 @@ OPTIONS: list[tuple[tuple[str, ...], str, tuple[str, ...], Look, object]] = [
     (CONSULT, "--keep", ("--keep", "discovery"), of("kept"), "e2"),
     (CONSULT, "--decide", ("--decide", "why"), of("kept"), "d1"),
     (
-        ("conversations",),
+        LIST,
         "--conversation",
         ("--conversation", "review"),
         sessions,
         [f"review {MODEL}", "review openai:gpt-6"],
     ),
-    (("conversations",), "--model", ("--model", "openai:gpt-6"), sessions, ["review openai:gpt-6"]),
-    (("conversations",), "--reset", ("--reset", "other"), of("conversation"), "other"),
-    (("conversations", "--reset", "other"), "--yes", ("--yes",), of("done"), True),
-    (("conversations",), "--limit", ("--limit", "1"), sessions, [f"other {MODEL}"]),
-    (("conversations",), "--offset", ("--offset", "2"), sessions, ["review openai:gpt-6"]),
+    (LIST, "MODEL", ("openai:gpt-6",), sessions, ["review openai:gpt-6"]),
+    (("consult",), "--reset", ("--reset", "other"), of("conversation"), "other"),
+    (("consult", "--reset", "other"), "--yes", ("--yes",), of("done"), True),
+    (LIST, "--limit", ("--limit", "1"), sessions, [f"other {MODEL}"]),
+    (LIST, "--offset", ("--offset", "2"), sessions, ["review openai:gpt-6"]),
 ]
 
 ALONE = {
     *(("consult", name) for name in ("MODEL", "QUESTION", "--run", "--agent")),
-    ("conversations", "--dry-run"),
+    ("consult", "--list"),
 }
 """Those with a test of their own."""
 
@@ -138,7 +139,7 @@ def known_things(provider: Parrot, folder: Path) -> None:
 
 def test_every_option_has_a_test() -> None:
     tested = {(command[0], option) for command, option, _, _, _ in OPTIONS} | ALONE
-    every = {(name, option) for name, option in options_of(("consult", "conversations")) if option not in COMMON}
+    every = {(name, option) for name, option in options_of(("consult",)) if option not in COMMON}
     assert every == tested
 
 
@@ -292,12 +293,12 @@ def test_an_answer_that_cannot_be_kept_is_printed_all_the_same(cli: Cli, monkeyp
         ((*CONSULT, "--file", ""), "'' is no path"),
         (("consult", MODEL, " "), "the question is empty"),
         (("consult", "gpt-6", "Why?"), "OPENAI_API_KEY"),
-        (("conversations", "--reset", "nobody"), "there is no conversation 'nobody'"),
+        (("consult", "--reset", "nobody"), "there is no conversation 'nobody'"),
         (
-            ("conversations", "--reset", "a", "--conversation", "a"),
-            "--conversation is for a list; --reset does something else",
+            ("consult", "--reset", "a", "--conversation", "a"),
+            "--conversation cannot be combined with --reset",
         ),
-        (("conversations", "--yes"), "--yes is for --reset"),
+        (("consult", MODEL, "--yes"), "--yes needs --reset"),
     ],
 )
 def test_a_faulty_command_is_refused(cli: Cli, provider: Parrot, arguments: tuple[str, ...], told: str) -> None:
@@ -312,7 +313,7 @@ def test_a_refusal_of_the_provider_has_its_own_status(cli: Cli, provider: Parrot
     status, out, err = cli(*CONSULT)
     assert (status, out) == (14, "")
     assert "error [assistant_failed]" in err
-    assert asked(cli, ("conversations",))["total"] == 0
+    assert asked(cli, LIST)["total"] == 0
 
 
 def test_an_answer_that_breaks_off_leaves_the_error_a_line_of_its_own(cli: Cli, provider: Parrot) -> None:
@@ -345,12 +346,12 @@ def test_an_answer_that_nobody_reads_to_its_end_is_recorded_and_kept(cli: Cli, p
     )
     os.close(write)
     assert (done.returncode, done.stderr.splitlines()[1:]) == (0, ["kept as decision d1 k"])
-    assert [one["turns"] for one in asked(cli, ("conversations",))["conversations"]] == [1]
+    assert [one["turns"] for one in asked(cli, LIST)["conversations"]] == [1]
 
 
 @pytest.mark.usefixtures("known_things")
 def test_a_list_says_what_each_holds_and_who_can_be_asked(cli: Cli) -> None:
-    status, out, err = cli("conversations")
+    status, out, err = cli("consult", "--list")
     assert status == 0
     assert "other    compatible:tiny" in out
     assert "3 of 3 conversations\nassistants: openai (OPENAI_API_KEY is not set), " in err
@@ -358,7 +359,7 @@ def test_a_list_says_what_each_holds_and_who_can_be_asked(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("known_things")
 def test_one_conversation_is_listed_with_its_files(cli: Cli) -> None:
-    out = cli("conversations", "--conversation", "other")[1]
+    out = cli("consult", "--list", "--conversation", "other")[1]
     assert "big.py        overflow" in out
     assert "did not fit beside the files that go first" in out
     assert [line.split()[-1] for line in out.splitlines() if "gone.py" in line] == ["removed"]
@@ -366,20 +367,20 @@ def test_one_conversation_is_listed_with_its_files(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("known_things")
 def test_a_reset_asks_first(cli: Cli) -> None:
-    _, out, err = cli("conversations", "--reset", "other", stdin=b"n\n")
+    _, out, err = cli("consult", "--reset", "other", stdin=b"n\n")
     assert "[y/N]" in err
     assert out.startswith("nothing was forgotten; would forget other with compatible:tiny: 1 turn, 3 files")
-    assert cli("conversations", "--reset", "other", stdin=b"y\n")[1].startswith("forgot other")
-    assert asked(cli, ("conversations",))["total"] == 2
+    assert cli("consult", "--reset", "other", stdin=b"y\n")[1].startswith("forgot other")
+    assert asked(cli, LIST)["total"] == 2
 
 
 @pytest.mark.usefixtures("known_things")
 def test_a_reset_for_machines_only_previews(cli: Cli) -> None:
-    assert asked(cli, ("conversations", "--reset", "review", "--model", "gpt-6"))["done"] is False
-    assert asked(cli, ("conversations",))["total"] == 3
+    assert asked(cli, ("consult", "--reset", "review", "gpt-6"))["done"] is False
+    assert asked(cli, LIST)["total"] == 3
 
 
 @pytest.mark.usefixtures("known_things")
 def test_a_preview_of_a_reset_forgets_nothing(cli: Cli) -> None:
-    assert asked(cli, ("conversations", "--reset", "other", "--yes", "--dry-run"))["done"] is False
-    assert asked(cli, ("conversations",))["total"] == 3
+    assert asked(cli, ("consult", "--reset", "other", "--yes", "--dry-run"))["done"] is False
+    assert asked(cli, LIST)["total"] == 3

@@ -11,7 +11,7 @@ import pytest
 Cli = Callable[..., tuple[int, str, str]]
 
 DESTRUCTIVE = {
-    "prune": ("prune", "--keep", "1"),
+    "notes": ("clear", "--notes", "--keep", "1"),
     "forget": ("forget", "e1"),
     "restore": ("restore", "copy.db"),
 }
@@ -46,7 +46,7 @@ def test_no_answer_leaves_everything(cli: Cli, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "left"),
-    [("prune", ["three"]), ("forget", ["two", "three"]), ("restore", ["one", "two"])],
+    [("notes", ["three"]), ("forget", ["two", "three"]), ("restore", ["one", "two"])],
 )
 @pytest.mark.parametrize("how", ["asked", "--yes", "--yes --json"])
 def test_yes_does_it(cli: Cli, name: str, left: list[str], how: str) -> None:
@@ -55,7 +55,7 @@ def test_yes_does_it(cli: Cli, name: str, left: list[str], how: str) -> None:
     assert contents(cli) == left
 
 
-@pytest.mark.parametrize("name", ["prune", "forget"])
+@pytest.mark.parametrize("name", ["notes", "forget"])
 def test_json_alone_only_previews(cli: Cli, name: str) -> None:
     status, out, err = cli(*DESTRUCTIVE[name], "--json")
     assert (status, err) == (0, "")

@@ -18,15 +18,14 @@ LISTS = {
     ("read",): "e1 discovery The token service answers late.",
     ("search", "token"): " ",
     ("decisions",): 'd1 decision token_ttl="5 minutes"',
-    ("constraint", "list"): "c1 medium architecture never log a token",
+    ("rule", "list"): "c1 medium architecture never log a token",
     ("message", "list", "--agent", "ann"): "m1 info to all the token moved",
     ("file", "list"): "f1 modified by ",
     ("file", "claims"): "docs/** exclusive",
     ("package", "list"): "p1 research why it failed",
-    ("learn", "errors"): "x1 error KeyError: no token; fix: give a default",
-    ("learn", "strategies"): "s1 strategy tokens: refresh them early",
+    ("error", "list"): "x1 error KeyError: no token; fix: give a default",
+    ("strategy", "list"): "s1 strategy tokens: refresh them early",
     ("run", "list"): "main active",
-    ("conversations",): "",
 }
 """Commands, and what the first title of each begins with."""
 

@@ -89,7 +89,7 @@ def test_a_key_press_ends_a_command_with_its_status(cli: Cli, monkeypatch: pytes
         (("write", "discovery", "x", "--file", "../x"), "names no file of the project"),
         (("write",), "Missing argument 'TYPE'"),
         (("forget", "z12"), "is no item's id"),
-        (("prune", "--keep", "0"), "keep 0 is out of range"),
+        (("clear", "--notes", "--keep", "0"), "keep 0 is out of range"),
         (("mcp", "--toolsets", "contxt"), "Did you mean 'context'?"),
         (("stats", "--db", "missing/x.db"), "does not exist"),
         (("stats", "--db", "."), "is a folder"),
@@ -139,7 +139,7 @@ def test_a_run_that_exists_is_a_conflict(cli: Cli) -> None:
 def test_a_foreign_file_is_refused_and_left_as_it_is(cli: Cli, folder: Path) -> None:
     file = folder / "notes.txt"
     file.write_text("hello " * 2_000)
-    for arguments in (("write", "discovery", "x"), ("read",), ("init",), ("compact",)):
+    for arguments in (("write", "discovery", "x"), ("read",), ("init",), ("clear", "--compact")):
         assert cli(*arguments, "--db", str(file))[0] == 10
     assert file.read_text() == "hello " * 2_000
     assert sorted(path.name for path in folder.iterdir()) == [".git", "notes.txt"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from consult.answered_turns import known, take_turn
 from satchel import Satchel, open_satchel
+from satchel.base.tokens import token_counter
 from satchel.consult.conversations import Conversations
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -116,7 +118,7 @@ def test_rebuild_counts_anew(cli: Cli, folder: Path) -> None:
     with opened(folder) as satchel, satchel.workplace.engine.write() as transaction:
         transaction.run("DELETE FROM decision_counts")
     assert cli("doctor")[0] == 9
-    assert cli("rebuild")[0] == 0
+    assert cli("doctor", "--rebuild")[0] == 0
     assert cli("doctor")[0] == 0
 
 
@@ -137,3 +139,16 @@ def test_clear_removes_conversations_of_an_age(cli: Cli) -> None:
         "removed 0 messages, 0 file changes, 1 conversation, "
     )
     assert json.loads(cli("stats", "--json")[1])["conversations"] == 0
+
+
+@pytest.mark.usefixtures("store")
+def test_doctor_names_the_command_that_makes_token_counts_exact(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "splintr", None)
+    token_counter.cache_clear()
+    try:
+        _, out, _ = cli("doctor")
+    finally:
+        token_counter.cache_clear()
+    line = next(line for line in out.splitlines() if "tokens: estimated" in line)
+    assert "for exact counts run `" in line
+    assert "[tokens]'`" in line

@@ -15,7 +15,7 @@ from satchel.base.errors import InvalidInput
 from satchel.interfaces.cli.common import given_or_read
 from satchel.keep.patterns.queries import SHOWN, STATES_FOUND
 
-KNOWN = ("learn error", "ModuleNotFoundError", "No module named 'requests'")
+KNOWN = ("error report", "ModuleNotFoundError", "No module named 'requests'")
 SECRET = "password=hunter2hunter2"
 
 
@@ -31,7 +31,7 @@ def solutions(answer: dict[str, Any]) -> list[str]:
 def known(cli: Cli) -> None:
     """An error with two solutions of which the newer, y2, stands first."""
     asked(cli, KNOWN, "--solution", "run pip install requests", "--agent", "planner")
-    asked(cli, ("learn outcome", "x1", "--solution", "activate the environment"), "--agent", "planner")
+    asked(cli, ("error outcome", "x1", "--solution", "activate the environment"), "--agent", "planner")
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def failed_then_passed(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("known")
 def test_a_known_error_shows_what_fixed_it(cli: Cli) -> None:
-    status, out, err = cli("learn", *KNOWN[0].split()[1:], *KNOWN[1:])
+    status, out, err = cli(*KNOWN[0].split(), *KNOWN[1:])
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].startswith("x1 ModuleNotFoundError, met 2 times since ")
@@ -79,7 +79,7 @@ def test_hints_rank_solutions_that_share_their_words(cli: Cli) -> None:
 
 @pytest.mark.parametrize("message", [(), ("-",)])
 def test_a_message_may_come_from_standard_input(cli: Cli, message: tuple[str, ...]) -> None:
-    status, out, _ = cli("learn", "error", "KeyError", *message, "--json", stdin=b"from a pipe\n")
+    status, out, _ = cli("error", "report", "KeyError", *message, "--json", stdin=b"from a pipe\n")
     assert (status, json.loads(out)["pattern"]["message"]) == (0, "from a pipe")
 
 
@@ -96,38 +96,38 @@ def test_a_text_that_nobody_gives_or_pipes_is_refused(monkeypatch: pytest.Monkey
 def test_secrets_are_redacted_and_that_is_said(cli: Cli, folder: Path) -> None:
     (folder / "log").write_text(SECRET)
     told = (
-        cli("learn", "error", "E", SECRET, "--stack-file", "log", "--solution", SECRET)[1]
-        + cli("learn", "strategy", "t", SECRET)[1]
+        cli("error", "report", "E", SECRET, "--stack-file", "log", "--solution", SECRET)[1]
+        + cli("strategy", "save", "t", SECRET)[1]
         + cli("package", "save", SECRET, "--content", SECRET)[1]
     )
     assert told.count("note: a secret was redacted") == 3
-    shown = "".join(cli(*command.split())[1] for command in ("learn errors", "learn strategies", "package list"))
+    shown = "".join(cli(*command.split())[1] for command in ("error list", "strategy list", "package list"))
     assert "hunter2" not in told + shown + cli("package", "show", "p1")[1]
 
 
 @pytest.mark.usefixtures("known")
 def test_outcomes_move_the_confidence(cli: Cli) -> None:
     told = "y1 for x1: tentative, confidence 6 of 10 (known from 7; each agent it helps adds 1), helped 1 time\n"
-    assert cli("learn", "outcome", "y1")[1] == told
-    said = cli("learn", "outcome", "y1", "--failed")[1]
+    assert cli("error", "outcome", "y1")[1] == told
+    said = cli("error", "outcome", "y1", "--failed")[1]
     assert (
         said == "y1 for x1: weak, confidence 4 of 10 (known from 7; each agent it helps adds 1), helped 1 time, "
         "failed 1 time\n"
     )
-    told = cli("learn", "outcome", "y1", "--helped", "--agent", "ben")[1]
+    told = cli("error", "outcome", "y1", "--helped", "--agent", "ben")[1]
     stands = "tentative, confidence 5 of 10 (known from 7; each agent it helps adds 1), helped 2 times, failed 1 time"
     assert told == f"y1 for x1: {stands}\n"
 
 
 def test_an_error_is_named_by_its_hash_too(cli: Cli) -> None:
     pattern = asked(cli, KNOWN)["pattern"]
-    assert asked(cli, ("learn outcome", pattern["hash"], "--solution", "pin it"))["pattern"] == "x1"
+    assert asked(cli, ("error outcome", pattern["hash"], "--solution", "pin it"))["pattern"] == "x1"
 
 
 @pytest.mark.usefixtures("known")
 def test_errors_are_a_table_with_a_row_for_each_solution(cli: Cli) -> None:
-    cli("learn", "error", "TS2307", "no such module", "--lang", "typescript")
-    _, out, err = cli("learn", "errors")
+    cli("error", "report", "TS2307", "no such module", "--lang", "typescript")
+    _, out, err = cli("error", "list")
     assert headings(out) == [
         *("id", "type", "error", "lang", "met", "last", "kept until"),
         *("solution", "state", "helped", "by", "fixed by"),
@@ -139,19 +139,19 @@ def test_errors_are_a_table_with_a_row_for_each_solution(cli: Cli) -> None:
 
 @pytest.mark.parametrize("state", STATES_FOUND)
 def test_every_state_can_be_asked_for(cli: Cli, state: str) -> None:
-    assert cli("learn", "errors", "--state", state)[0] == 0
+    assert cli("error", "list", "--state", state)[0] == 0
 
 
 @pytest.mark.parametrize("status", SHOWN)
 def test_every_status_can_be_asked_for(cli: Cli, status: str) -> None:
-    assert cli("learn", "errors", "--status", status)[0] == 0
+    assert cli("error", "list", "--status", status)[0] == 0
 
 
 def test_people_see_every_field_of_a_strategy(cli: Cli) -> None:
-    cli("learn", "strategy", "t", "i", "--lang", "go", "--framework", "gin", "--agent", "planner")
-    cli("learn", "outcome", "s1")
-    cli("learn", "outcome", "s1", "--failed")
-    assert headings(cli("learn", "strategies")[1]) == [
+    cli("strategy", "save", "t", "i", "--lang", "go", "--framework", "gin", "--agent", "planner")
+    cli("error", "outcome", "s1")
+    cli("error", "outcome", "s1", "--failed")
+    assert headings(cli("strategy", "list")[1]) == [
         *("id", "topic", "insight", "lang", "framework", "helped", "did not", "by", "last", "saved"),
     ]
 
@@ -168,29 +168,29 @@ def test_people_see_every_field_of_a_package(cli: Cli) -> None:
 
 def test_a_near_duplicate_of_a_strategy_is_pointed_out(cli: Cli) -> None:
     told = "refresh the token well before it expires"
-    cli("learn", "strategy", "tokens", told)
-    assert "note: s1 says nearly the same" in cli("learn", "strategy", "refreshing", told)[1]
+    cli("strategy", "save", "tokens", told)
+    assert "note: s1 says nearly the same" in cli("strategy", "save", "refreshing", told)[1]
 
 
 @pytest.mark.usefixtures("failed_then_passed")
 def test_what_a_run_taught_is_proposed_with_its_evidence_and_not_saved(cli: Cli) -> None:
-    status, out, err = cli("learn", "strategies", "--from-run", "r1")
+    status, out, err = cli("strategy", "list", "--from-run", "r1")
     assert (status, err) == (0, "1 proposed, none saved\n")
     assert "task T1, from e" in out.splitlines()[0]
     assert "refresh it's token early" in out
-    assert cli("learn", "strategies")[2].startswith("0 of 0 strategies")
+    assert cli("strategy", "list")[2].startswith("0 of 0 strategies")
 
 
 @pytest.mark.usefixtures("failed_then_passed")
 @pytest.mark.parametrize("options", [(), ("--db", ".satchel/satchel.db", "--project", "project")])
 def test_the_command_beside_a_proposal_saves_it(cli: Cli, options: tuple[str, ...]) -> None:
-    answer = asked(cli, ("learn strategies", "--from-run", "r1"), *options)
+    answer = asked(cli, ("strategy list", "--from-run", "r1"), *options)
     (proposal,) = answer["proposals"]
     assert (answer["run_id"], proposal["task_id"], bool(proposal["evidence"])) == ("r1", "T1", True)
     program, *arguments = shlex.split(proposal["command"])
     assert program == "satchel"
     assert cli(*arguments)[0] == 0
-    (saved,) = asked(cli, ("learn strategies",))["strategies"]
+    (saved,) = asked(cli, ("strategy list",))["strategies"]
     names = ("topic", "insight", "lang", "framework")
     assert {name: saved.get(name) for name in names} == {name: proposal.get(name) for name in names}
 
@@ -206,9 +206,9 @@ def test_the_command_beside_a_proposal_saves_it(cli: Cli, options: tuple[str, ..
     ],
 )
 def test_what_filters_a_list_is_refused_beside_a_run(cli: Cli, given: tuple[str, ...], told: str) -> None:
-    status, out, err = cli("learn", "strategies", "--from-run", "r1", *given)
+    status, out, err = cli("strategy", "list", "--from-run", "r1", *given)
     assert (status, out) == (2, "")
-    assert f"{told} is for a list" in err
+    assert f"{told} cannot be combined with --from-run" in err
 
 
 def test_a_text_may_come_from_standard_input(cli: Cli) -> None:
@@ -267,7 +267,7 @@ def test_a_rule_that_changes_nothing_says_so(cli: Cli) -> None:
     )
 
 
-@pytest.mark.parametrize("command", ["learn errors", "learn strategies"])
+@pytest.mark.parametrize("command", ["error list", "strategy list"])
 def test_an_empty_list_says_so_and_draws_nothing(cli: Cli, command: str) -> None:
     status, out, err = cli(*command.split())
     assert (status, out) == (0, "")
@@ -284,19 +284,19 @@ def test_without_a_run_there_are_no_packages(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("learn", "error"), "Missing argument 'TYPE'"),
-        (("learn", "error", " ", "x"), "error_type is empty"),
-        (("learn", "error", "E", " "), "message is empty"),
-        (("learn", "error", "E", "x", "--stack-file", "none.log"), "none.log"),
-        (("learn", "error", "E", "x", "--ttl-days", "0"), "ttl_days 0 is out of range"),
-        (("learn", "error", "E", "x", "--loop", "{{loop}}"), "unresolved placeholder"),
-        (("learn", "errors", "--state", "dead"), "'dead' is not one of 'active', 'confirmed'"),
-        (("learn", "errors", "--limit", "501"), "limit 501 is out of range"),
-        (("learn", "outcome", "z1"), "'z1' is no id of a solution, an error or a strategy. Give one such as y7, x4"),
-        (("learn", "outcome", "x1", "--solution", "s", "--failed"), "what did not help is no solution of an error"),
-        (("learn", "outcome", "y1", "--solution", "s"), "y1 is no error that a solution fixes"),
-        (("learn", "strategy", "t", " "), "insight is empty"),
-        (("learn", "strategies", "--order", "up"), "'up' is not one of 'desc', 'asc'"),
+        (("error", "report"), "Missing argument 'TYPE'"),
+        (("error", "report", " ", "x"), "error_type is empty"),
+        (("error", "report", "E", " "), "message is empty"),
+        (("error", "report", "E", "x", "--stack-file", "none.log"), "none.log"),
+        (("error", "report", "E", "x", "--ttl-days", "0"), "ttl_days 0 is out of range"),
+        (("error", "report", "E", "x", "--loop", "{{loop}}"), "unresolved placeholder"),
+        (("error", "list", "--state", "dead"), "'dead' is not one of 'active', 'confirmed'"),
+        (("error", "list", "--limit", "501"), "limit 501 is out of range"),
+        (("error", "outcome", "z1"), "'z1' is no id of a solution, an error or a strategy. Give one such as y7, x4"),
+        (("error", "outcome", "x1", "--solution", "s", "--failed"), "what did not help is no solution of an error"),
+        (("error", "outcome", "y1", "--solution", "s"), "y1 is no error that a solution fixes"),
+        (("strategy", "save", "t", " "), "insight is empty"),
+        (("strategy", "list", "--order", "up"), "'up' is not one of 'desc', 'asc'"),
         (("package", "save", "s"), "path"),
         (("package", "save", "s", "--path", "a", "--content", "x"), "path"),
         (("package", "save", "s", "--path", "../a"), "names no file of the project"),
@@ -326,17 +326,17 @@ def test_what_is_wrong_is_refused_in_one_line_and_nothing_is_written(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("learn", "outcome", "y9"),
-        ("learn", "outcome", "s9", "--failed"),
-        ("learn", "outcome", "x9", "--solution", "s"),
-        ("learn", "strategies", "--from-run", "r9"),
+        ("error", "outcome", "y9"),
+        ("error", "outcome", "s9", "--failed"),
+        ("error", "outcome", "x9", "--solution", "s"),
+        ("strategy", "list", "--from-run", "r9"),
         ("package", "priority", "p9", "low"),
         ("package", "save", "s", "--content", "x", "--supersedes", "p9"),
         ("package", "list", "--run", "r9"),
     ],
 )
 def test_what_is_not_there_is_not_found(cli: Cli, arguments: tuple[str, ...]) -> None:
-    cli("learn", "error", "E", "x")
+    cli("error", "report", "E", "x")
     status, out, err = cli(*arguments)
     assert (status, out) == (3, "")
     assert err.startswith("error [not_found]: ")

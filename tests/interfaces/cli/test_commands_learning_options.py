@@ -12,11 +12,11 @@ import pytest
 from cli_asking import Cli, asked, options_of
 from satchel import open_satchel
 
-GROUPS = ("learn", "package")
+GROUPS = ("error", "strategy", "package")
 COMMON = {"--db", "--project", "--agent", "--json", "--detail"}
 """Tested for all commands at once; what ``--json`` prints is tested with the commands."""
 
-ERRORS, STRATEGIES, PACKAGES = ("learn errors",), ("learn strategies",), ("package list",)
+ERRORS, STRATEGIES, PACKAGES = ("error list",), ("strategy list",), ("package list",)
 
 FILTERS: list[tuple[tuple[str, ...], str, tuple[str, ...], list[str]]] = [
     # command, option, what is given for it, what is found, in order
@@ -55,8 +55,8 @@ FILTERS: list[tuple[tuple[str, ...], str, tuple[str, ...], list[str]]] = [
     (PACKAGES, "--run", ("--run", "r2"), ["p5"]),
 ]
 
-ERROR = ("learn error", "NewError", "boom")
-STRATEGY = ("learn strategy", "new topic", "new insight")
+ERROR = ("error report", "NewError", "boom")
+STRATEGY = ("strategy save", "new topic", "new insight")
 SAVE = ("package save", "new", "--content", "x")
 TOO_LARGE = "p1 has 10 bytes, more than the 2 that are read"
 
@@ -65,8 +65,8 @@ WRITES: list[tuple[tuple[str, ...], str, tuple[str, ...], tuple[str | int, ...],
     (ERROR, "--lang", ("--lang", "Python"), ("pattern", "lang"), "python"),
     (ERROR, "--solution", ("--solution", "mend it"), ("recorded", "text"), "mend it"),
     (ERROR, "--ttl-days", ("--ttl-days", "7"), ("pattern", "ttl_days"), 7),
-    (("learn outcome", "y1"), "--helped", ("--failed",), ("confidence",), 3),
-    (("learn outcome", "x2"), "--solution", ("--solution", "mend it"), ("text",), "mend it"),
+    (("error outcome", "y1"), "--helped", ("--failed",), ("confidence",), 3),
+    (("error outcome", "x2"), "--solution", ("--solution", "mend it"), ("text",), "mend it"),
     (STRATEGY, "--lang", ("--lang", "go"), ("lang",), "go"),
     (STRATEGY, "--framework", ("--framework", "gin"), ("framework",), "gin"),
     (("package save", "new"), "--path", ("--path", "docs/a.md"), ("path",), "docs/a.md"),
@@ -81,19 +81,19 @@ WRITES: list[tuple[tuple[str, ...], str, tuple[str, ...], tuple[str | int, ...],
 ]
 
 ALONE = {
-    ("learn error", "TYPE"),
-    ("learn error", "MESSAGE"),
-    ("learn error", "--stack-file"),
-    ("learn error", "--hint"),
-    ("learn error", "--loop"),
-    ("learn error", "--task"),
-    ("learn error", "--run"),
-    ("learn outcome", "ID"),
-    ("learn strategy", "TOPIC"),
-    ("learn strategy", "INSIGHT"),
-    ("learn strategies", "--from-run"),
-    ("learn strategies", "--status"),
-    ("learn strategy", "--supersedes"),
+    ("error report", "TYPE"),
+    ("error report", "MESSAGE"),
+    ("error report", "--stack-file"),
+    ("error report", "--hint"),
+    ("error report", "--loop"),
+    ("error report", "--task"),
+    ("error report", "--run"),
+    ("error outcome", "ID"),
+    ("strategy save", "TOPIC"),
+    ("strategy save", "INSIGHT"),
+    ("strategy list", "--from-run"),
+    ("strategy list", "--status"),
+    ("strategy save", "--supersedes"),
     ("package save", "SUMMARY"),
     ("package save", "--supersedes"),
     ("package save", "--run"),
@@ -105,7 +105,7 @@ ALONE = {
 AGENTS: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     # command, where its answer says who acted
     ((*ERROR, "--solution", "mend it"), ("recorded", "agent")),
-    (("learn outcome", "x2", "--solution", "mend it"), ("agent",)),
+    (("error outcome", "x2", "--solution", "mend it"), ("agent",)),
     (STRATEGY, ("agent",)),
     (SAVE, ("agent",)),
 ]
@@ -113,7 +113,7 @@ AGENTS: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
 READS = [ERRORS, STRATEGIES, PACKAGES]
 CHANGES = [
     ERROR,
-    ("learn outcome", "y1"),
+    ("error outcome", "y1"),
     STRATEGY,
     SAVE,
     ("package priority", "p1", "critical"),
@@ -220,11 +220,11 @@ def test_an_option_of_a_write_counts(
 
 
 def test_what_a_command_names_is_what_it_works_on(cli: Cli) -> None:
-    pattern = asked(cli, ("learn error", "KeyError", "two words"))["pattern"]
+    pattern = asked(cli, ("error report", "KeyError", "two words"))["pattern"]
     assert (pattern["error_type"], pattern["message"]) == ("KeyError", "two words")
-    strategy = asked(cli, ("learn strategy", "Token Refresh", "do it early"))
+    strategy = asked(cli, ("strategy save", "Token Refresh", "do it early"))
     assert (strategy["topic"], strategy["insight"]) == ("token-refresh", "do it early")
-    assert asked(cli, ("learn outcome", "s1"))["id"] == "s1"
+    assert asked(cli, ("error outcome", "s1"))["id"] == "s1"
     assert asked(cli, ("package save", "first", "--content", "x"))["summary"] == "first"
     asked(cli, ("package save", "second", "--content", "y"))
     assert found(asked(cli, ("package show", "p2", "p1"))) == ["p2", "p1"]
@@ -238,7 +238,7 @@ def test_a_package_takes_the_place_of_another(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-@pytest.mark.parametrize("command", [SAVE, (*ERROR, "--loop", "L1")], ids=["package save", "learn error"])
+@pytest.mark.parametrize("command", [SAVE, (*ERROR, "--loop", "L1")], ids=["package save", "error report"])
 def test_the_run_counts(cli: Cli, command: tuple[str, ...]) -> None:
     cli("run", "start", "r3")
     assert asked(cli, command, "--run", "r4") == {}
@@ -278,7 +278,7 @@ def test_every_command_that_acts_as_somebody_is_tested() -> None:
 @pytest.mark.parametrize("place", [("--project", "other"), ("--db", "other.db")], ids=["project", "db"])
 @pytest.mark.parametrize("command", READS, ids=[command[0] for command in READS])
 def test_a_list_is_of_the_place_that_is_named(cli: Cli, command: tuple[str, ...], place: tuple[str, ...]) -> None:
-    cli("learn", "strategy", "theirs", "x", *place)
+    cli("strategy", "save", "theirs", "x", *place)
     expected = ["s1" if "--db" in place else "s4"] if command == STRATEGIES else []
     assert found(asked(cli, command, *place)) == expected
 

@@ -106,11 +106,11 @@ def test_clear_empties_one_field_and_leaves_the_others(cli: Cli, field: str, cle
         (("decide", "key", "1", "--tag", ""), "tags"),
         (("decisions", "--min", "lots"), "'lots' is not a number"),
         (("decisions", "--limit", "501"), "limit 501 is out of range"),
-        (("decisions", "--key", "ttl", "--status", "draft"), "--status is for a list"),
-        (("decisions", "--key", "ttl", "sessions"), "WORDS is for a list"),
+        (("decisions", "--key", "ttl", "--status", "draft"), "--status cannot be combined with --key"),
+        (("decisions", "--key", "ttl", "sessions"), "WORDS cannot be combined with --key"),
         (("decisions", "--since", "soon"), "since 'soon' is not a time"),
-        (("constraint", "add", " "), "text is empty"),
-        (("constraint", "add", "x", "--priority", "urgent"), "'urgent' is not one of 'low', 'medium'"),
+        (("rule", "add", " "), "text is empty"),
+        (("rule", "add", "x", "--priority", "urgent"), "'urgent' is not one of 'low', 'medium'"),
         (("confirm", "d1"), "d1 is a decision, which is not confirmed"),
         (("message", "send", "x", "--agent", "a", "--payload", "{"), "--payload is no JSON"),
         (("message", "send", "x", "--agent", "a", "--reply-to", "x1"), "'x1'"),
@@ -285,9 +285,9 @@ def test_who_shares_a_path_is_named(cli: Cli) -> None:
 
 
 def test_a_constraint_that_ended_says_so_with_its_reason(cli: Cli) -> None:
-    cli("constraint", "add", "Be\nkind")
+    cli("rule", "add", "Be\nkind")
     cli("retract", "c1", "--reason", "tired")
-    row = cli("constraint", "list", "--status", "inactive")[1].splitlines()[2]
+    row = cli("rule", "list", "--status", "inactive")[1].splitlines()[2]
     assert row.split()[-2:] == ["human", "tired"]
 
 
@@ -316,7 +316,7 @@ def test_any_json_goes_with_a_message(cli: Cli, payload: str) -> None:
 
 
 def test_an_unknown_addressee_is_said_and_the_message_kept(cli: Cli) -> None:
-    cli("constraint", "add", "x", "--agent", "builder")
+    cli("rule", "add", "x", "--agent", "builder")
     status, out, err = cli("message", "send", "hi", "--to", "bulder", "--agent", "planner")
     assert (status, out[:17]) == (0, "sent m1 to bulder")
     assert "builder" in err

@@ -80,7 +80,7 @@ def test_where_nothing_is_old_it_asks_nothing(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("ledger")
 def test_the_rest_of_the_ledger_stays(cli: Cli) -> None:
-    lists = ("decisions", "constraint list --status all", "file claims")
+    lists = ("decisions", "rule list --status all", "file claims")
     before = [cli(*command.split(), "--json")[1] for command in lists]
     cli(*CLEAR, "--yes")
     assert [json.loads(cli(*command.split(), "--json")[1]) | {"seq": 0} for command in lists] == [

@@ -137,12 +137,12 @@ def test_the_history_of_a_decision(cli: Cli, satchel: Satchel) -> None:
 
 def test_a_constraint(cli: Cli, satchel: Satchel) -> None:
     kind = ("--category", "security", "--priority", "high", "--layer", "data", "--tag", "a", "--tag", "b")
-    added = asked(cli, "constraint", "add", f"never log {SECRET}", *kind, "--agent", "planner")
+    added = asked(cli, "rule", "add", f"never log {SECRET}", *kind, "--agent", "planner")
     assert added["notes"]
     asked(cli, "retract", "c1", "--reason", "old", "--agent", "builder")
     (record,) = satchel.constraints.find(status="all", query="log")
     assert expected(record).keys() - set_fields(expected(record)).keys() == {"notes"}
-    assert asked(cli, "constraint", "list", "log", "--status", "all")["constraints"] == [set_fields(expected(record))]
+    assert asked(cli, "rule", "list", "log", "--status", "all")["constraints"] == [set_fields(expected(record))]
 
 
 def test_a_message(cli: Cli, satchel: Satchel) -> None:
@@ -238,7 +238,7 @@ def test_what_clearing_removed(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("ledger")
-@pytest.mark.parametrize("command", ["decisions", "constraint list", "message list --agent builder", "file list"])
+@pytest.mark.parametrize("command", ["decisions", "rule list", "message list --agent builder", "file list"])
 def test_a_page_says_what_is_left_and_where_changes_go_on(cli: Cli, command: str) -> None:
     page = asked(cli, *command.split(), "--limit", "1")
     assert (page["next_offset"], page["total"] > 1) == (1, True)

@@ -15,7 +15,7 @@ import pytest
 from cli_asking import Cli, asked, options_of
 from tool_asking import options_in_cases
 
-GROUPS = ("decide", "decisions", "constraint", "message", "file", "clear")
+GROUPS = ("decide", "decisions", "rule", "message", "file", "clear")
 COMMON = {"--db", "--project", "--json", "--detail"}
 """Tested for all commands at once; what ``--json`` prints is tested with the commands."""
 
@@ -24,7 +24,7 @@ INBOX = ("message list", "--agent", "builder")
 FILTERS: list[tuple[tuple[str, ...], str, tuple[str, ...], list[str]]] = [
     # command, option, what is given for it, what is found, in order
     (("decisions",), "WORDS", ("zebra",), ["d2"]),
-    (("constraint list",), "WORDS", ("zebra",), ["c1"]),
+    (("rule list",), "WORDS", ("zebra",), ["c1"]),
     (INBOX, "WORDS", ("zebra",), ["m1"]),
     (("message list",), "--agent", ("--agent", "builder"), ["m4", "m2", "m1"]),
     (INBOX, "--unread", ("--unread",), ["m4"]),
@@ -60,13 +60,16 @@ WRITES: list[tuple[tuple[str, ...], str, tuple[str, ...], Mapping[str, object]]]
     (("clear", "--messages-hours", "0", "--yes"), "--dry-run", ("--dry-run",), {"done": False}),
 ]
 
-ALONE = {("decisions", "--key"), ("message list", "--wait"), ("file claim", "--shared")}
+ALONE = {
+    *(("decisions", "--key"), ("message list", "--wait"), ("file claim", "--shared")),
+    *(("clear", option) for option in ("--notes", "--compact", "--keep", "--run")),
+}
 """Those with a test of their own, here or in test_commands_ledger.py."""
 
-READS = [("decisions",), ("constraint list",), INBOX, ("file list",), ("file claims",)]
+READS = [("decisions",), ("rule list",), INBOX, ("file list",), ("file claims",)]
 CHANGES = [
     ("decide", "alpha", "11"),
-    ("constraint add", "new rule"),
+    ("rule add", "new rule"),
     ("message send", "hi", "--agent", "planner"),
     ("message read", "m4", "--agent", "builder"),
     ("file record", "new.py", "created"),

@@ -18,7 +18,7 @@ Cli = Callable[..., tuple[int, str, str]]
 Terminal = Callable[..., str]
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
-LISTS = ["decisions", "constraint list", "message list --agent builder", "file list", "file claims"]
+LISTS = ["decisions", "rule list", "message list --agent builder", "file list", "file claims"]
 
 
 class Screen(io.StringIO):
@@ -156,7 +156,7 @@ def test_what_differs_for_one_is_a_column_for_all(cli: Cli) -> None:
     [
         ("decisions", "id, key, value, status, layer, tags, scopes, version, by, set, why"),
         (
-            "constraint list --status all",
+            "rule list --status all",
             "id, priority, category, rule, layer, tags, by, added, status, ended, ended by, reason",
         ),
         ("message list --agent builder", "id, read, priority, type, from, to, sent, message, payload, answers, thread"),
@@ -194,7 +194,7 @@ def test_the_notice_stands_behind_the_answer_on_stderr(cli: Cli) -> None:
     cli("message", "send", "stop", "--to", "builder", "--priority", "critical", "--agent", "planner")
     for arguments in (
         ("decide", "key", "1", "--agent", "builder"),
-        ("constraint", "add", "x", "--agent", "builder"),
+        ("rule", "add", "x", "--agent", "builder"),
         ("file", "record", "a.py", "created", "--agent", "builder"),
         ("file", "claim", "a.py", "--agent", "builder"),
     ):
@@ -213,9 +213,9 @@ def test_a_recorded_change_says_who_has_claimed_the_file(cli: Cli) -> None:
 def test_a_notice_is_given_where_the_environment_names_the_agent(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     cli("message", "send", "stop", "--priority", "critical", "--agent", "planner")
     cli("file", "claims", "--author", "builder")
-    cli("constraint", "add", "x", "--agent", "builder")
+    cli("rule", "add", "x", "--agent", "builder")
     monkeypatch.setenv("SATCHEL_AGENT", "builder")
-    for command in ("decisions", "constraint list", "file list"):
+    for command in ("decisions", "rule list", "file list"):
         assert "notice: 1 unread message for builder from planner, 1 critical" in cli(*command.split())[2]
 
 

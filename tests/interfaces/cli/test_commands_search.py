@@ -1,4 +1,4 @@
-"""``satchel search`` and ``satchel rebuild``, for people and for machines."""
+"""``satchel search`` and ``satchel doctor --rebuild``, for people and for machines."""
 
 from __future__ import annotations
 
@@ -163,8 +163,8 @@ def test_a_search_without_a_word_says_so(cli: Cli) -> None:
 
 
 def test_a_rebuild_says_how_much_it_indexed(cli: Cli) -> None:
-    assert cli("rebuild") == (0, "6 items indexed\n", "")
-    status, out, err = cli("rebuild", "--json")
+    assert cli("doctor", "--rebuild") == (0, "6 items indexed\n", "")
+    status, out, err = cli("doctor", "--rebuild", "--json")
     assert (status, json.loads(out), err) == (0, {"indexed": 6}, "")
 
 
@@ -173,9 +173,9 @@ def test_a_rebuild_mends_what_doctor_complains_of(cli: Cli) -> None:
         transaction.run("DELETE FROM documents WHERE id > 2")
     status, out, _ = cli("doctor")
     assert status != 0
-    assert "`satchel rebuild` rebuilds it" in out
+    assert "`satchel doctor --rebuild` rebuilds it" in out
     status, _, err = cli("search", "cookies")
-    assert (status, err.count("satchel rebuild")) == (9, 1)
-    assert cli("rebuild")[0] == 0
+    assert (status, err.count("satchel doctor --rebuild")) == (9, 1)
+    assert cli("doctor", "--rebuild")[0] == 0
     assert cli("doctor")[0] == 0
     assert refs(cli, "cookies") == {"e5", "e6"}

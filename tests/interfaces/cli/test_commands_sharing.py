@@ -26,7 +26,7 @@ def test_share_says_what_was_written(cli: Cli, folder: Path) -> None:
 def test_what_was_not_shared_is_said_with_the_others(cli: Cli) -> None:
     """The exit status tells that something was left out."""
     cli("decide", "db", "SQLite")
-    cli("learn", "error", "ValueError", "bad thing")
+    cli("error", "report", "ValueError", "bad thing")
     status, out, _ = cli("share", "d1", "x1")
     assert status == 15
     assert "not shared: x1: nobody has solved this error yet" in out
@@ -88,13 +88,13 @@ def test_shared_shows_accepts_and_rejects(cli: Cli, folder: Path) -> None:
     cli("share", "d1")
     file = _file(folder)
     file.write_text(file.read_text().replace("SQLite", "DuckDB"))
-    assert cli("shared")[1].startswith("1 waiting, 1 shared\n  d1 decision db by human")
-    assert "\n-SQLite\n+DuckDB" in cli("shared", "--diff", "d1")[1]
-    assert cli("shared", "--accept", "d9")[0] == 3
-    assert cli("shared", "--accept")[0] == 2
-    assert cli("shared", "--accept", "d1")[1].startswith("accepted 1 text\n")
+    assert cli("proposals")[1].startswith("1 waiting, 1 shared\n  d1 decision db by human")
+    assert "\n-SQLite\n+DuckDB" in cli("proposals", "--diff", "d1")[1]
+    assert cli("proposals", "--accept", "d9")[0] == 3
+    assert cli("proposals", "--accept")[0] == 2
+    assert cli("proposals", "--accept", "d1")[1].startswith("accepted 1 text\n")
     assert "DuckDB" in cli("show", "d1")[1]
-    assert cli("shared", "--reject", "--all")[1] == "rejected 0 texts\n"
+    assert cli("proposals", "--reject", "--all")[1] == "rejected 0 texts\n"
 
 
 def test_json_has_what_waits(cli: Cli, folder: Path) -> None:
@@ -112,7 +112,7 @@ def test_unshare_and_a_way_to_resolve_that_there_is_not(cli: Cli, folder: Path) 
     """The file stays and says so."""
     cli("decide", "db", "SQLite")
     cli("share", "d1")
-    assert cli("unshare", "d1")[1].startswith("1 item no longer shared\n")
+    assert cli("share", "--remove", "d1")[1].startswith("1 item no longer shared\n")
     assert "unshared: true" in _file(folder).read_text()
-    assert cli("unshare", "d1")[0] == 3
+    assert cli("share", "--remove", "d1")[0] == 3
     assert cli("sync", "--resolve", "mine")[0] == 2

@@ -29,8 +29,8 @@ def test_a_store_moves_into_a_database_is_looked_after_there_and_moves_back(
     assert "schema=of_commands can be used" in said
     assert cli("decisions", "--db", url)[1] == cli("decisions")[1]
     assert cli("doctor", "--db", url)[0] == 0
-    assert "items indexed" in cli("rebuild", "--db", url)[1]
-    status, said, warned = cli("compact", "--db", url)
+    assert "items indexed" in cli("doctor", "--rebuild", "--db", url)[1]
+    status, said, warned = cli("clear", "--compact", "--db", url)
     assert (status, "write-ahead log" in warned) == (0, True)
     status, said, warned = cli("forget", "d1", "--yes", "--db", url)
     assert (status, "write-ahead log" in warned) == (0, True)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from repositories import git, make_repository
 from satchel.base.errors import Conflict, NotFound, Refused
 from satchel.interfaces.guard import block, installing
@@ -61,7 +62,7 @@ def test_installing_twice_changes_nothing(site: HookSite) -> None:
     assert installing.plan_installing(site, LINES).edits == ()
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(
     st.sampled_from([b"", b"#!/bin/sh\n", b"#!/bin/sh", b"#!/usr/bin/env python3\n", b"\x7fELF\0", b"\xff\xfe"]),
     st.binary(max_size=200),

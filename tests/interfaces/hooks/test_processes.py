@@ -55,6 +55,11 @@ def sessions(project: Path) -> tuple[Any, ...]:
         return satchel.sessions.team(all=True).sessions
 
 
+def claimed(project: Path) -> list[str]:
+    with open_satchel(cwd=project) as satchel:
+        return [claim.path for claim in satchel.files.claims()]
+
+
 def test_a_session_begins_briefed_and_ends(real: Path) -> None:
     assert RULE in context(end(start(real, "SessionStart", source="startup")))
     assert end(start(real, "SessionStart", source="startup")) is None
@@ -82,14 +87,30 @@ def test_a_store_that_another_process_keeps_locked_is_briefed_from(real: Path, o
         assert RULE in context(end(start(real, "SessionStart", source="startup")))
 
 
-def test_an_event_that_never_ends_is_given_up(real: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_event_is_answered_while_its_pipe_stays_open(real: Path) -> None:
+    process = subprocess.Popen([*_HOOK, "SessionStart"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=real)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps({"session_id": "s1", "cwd": str(real), "source": "startup"}).encode())
+    process.stdin.flush()
+    assert RULE in context(json.loads(process.stdout.read()))
+    assert process.wait(timeout=110) == 0
+    process.stdin.close()
+    process.stdout.close()
+
+
+@pytest.mark.parametrize("begin", [b"", b'{"session_id": "s1", "prompt'])
+def test_an_event_that_never_ends_is_given_up(real: Path, monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
     monkeypatch.setenv("SATCHEL_HOOKS_DEADLINE_MS", "50")
     process = subprocess.Popen([*_HOOK, "SessionStart"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=real)
+    assert process.stdin is not None
+    process.stdin.write(begin)
+    process.stdin.flush()
     assert process.wait(timeout=110) == 0
     assert process.stdout is not None
     assert process.stdout.read() == b""
     process.stdout.close()
-    process.stdin.close()  # type: ignore[union-attr]
+    process.stdin.close()
     (fault,) = state.faults(0)
     assert (fault.problem, fault.folder) == ("it took longer than 50 ms and was ended", str(real))
 
@@ -163,6 +184,32 @@ def test_what_a_client_that_was_killed_has_claimed_is_taken_over(real: Path, mon
     with open_satchel(cwd=real) as satchel:
         (claim,) = satchel.files.claims().items
     assert claim.agent.startswith("codex-")
+
+
+def test_in_an_app_server_only_the_named_conversation_ends_and_its_next_event_revives_it(
+    real: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SATCHEL_HOOKS_DEADLINE_MS", "60000")
+    patch = {
+        "tool_name": "apply_patch",
+        "tool_input": {"command": "*** Begin Patch\n*** Add File: a.py\n*** End Patch"},
+    }
+    server = RealClient("codex", real)
+    try:
+        server.hear("SessionStart", session_id="t1", source="startup")
+        server.hear("PreToolUse", session_id="t1", tool_use_id="1", **patch)
+        server.hear("SessionStart", session_id="t2", source="startup")
+        server.hear("SessionEnd", session_id="never started", reason="other")
+        server.hear("SessionEnd", session_id="t2", reason="other")
+        assert sorted(one.ended_at is None for one in sessions(real)) == [False, True]
+        assert claimed(real) == ["a.py"]
+        server.hear("SessionEnd", session_id="t1", reason="other")
+        assert claimed(real) == []
+        server.hear("PostToolUse", session_id="t1", tool_use_id="2", tool_name="Bash", tool_input={"command": "ls"})
+        assert sorted(one.ended_at is None for one in sessions(real)) == [False, True]
+        assert claimed(real) == ["a.py"]
+    finally:
+        server.kill()
 
 
 def test_nothing_stays_behind(real: Path) -> None:

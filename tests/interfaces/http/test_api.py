@@ -108,9 +108,9 @@ def test_what_removes_something_only_says_so_unless_told_otherwise(api: Served) 
     run = post(api, "start_run", run_id="r9")["run_id"]
     for n in range(3):
         post(api, "write_context", type="discovery", content=f"note {n} of that run", run_id=run)
-    post(api, "prune", run_id=run, keep=1)
+    post(api, "entries_prune", run_id=run, keep=1)
     assert get(api, "read_context", run_id=run)["total"] == 3
-    post(api, "prune", run_id=run, keep=1, dry_run=False)
+    post(api, "entries_prune", run_id=run, keep=1, dry_run=False)
     assert get(api, "read_context", run_id=run)["total"] == 1
 
 

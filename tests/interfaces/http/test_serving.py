@@ -94,7 +94,21 @@ def test_without_the_extra_it_says_how_to_install_it(tmp_path: Path) -> None:
     program = "import sys; sys.modules['uvicorn'] = None; from satchel.interfaces.cli import main; main(['serve'])"
     ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 13
-    assert "pip install 'satchel[serve]'" in ended.stderr
+    assert "[serve]" in ended.stderr
+    assert "'satchel[serve]'" not in ended.stderr  # it is on no index
+
+
+@pytest.mark.slow
+def test_a_package_that_is_not_installed_keeps_nothing_else_from_being_loaded(tmp_path: Path) -> None:
+    program = """
+import sys
+sys.modules["psycopg"] = None
+from satchel.interfaces.http.preloading import preload
+preload()
+print("satchel.brief.briefing.service" in sys.modules, "satchel.interfaces.operations.briefing" in sys.modules)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == ["True", "True"]
 
 
 @pytest.mark.slow

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from conftest import ManualClock
 from satchel.base.clock import DAY_MS, system_clock
 from satchel.base.errors import Conflict, InvalidInput, IoError, NotFound, Refused
-from satchel.base.redaction import redact
 from satchel.interfaces.http.access import Access
 from satchel.interfaces.http.tokens import ACTIVE, EXPIRED, REVOKED, Tokens
+from satchel.redaction import redact
 
 STORE = Path("/p/.satchel/satchel.db")
 

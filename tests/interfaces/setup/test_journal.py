@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from satchel.base.errors import Conflict, InvalidInput, Refused
 from satchel.interfaces.setup.config_files import read, write
 from satchel.interfaces.setup.journal import Journal
@@ -106,7 +107,7 @@ def test_a_damaged_journal_is_refused(file: Path, content: str, tmp_path: Path) 
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=examples(50))
 @given(
     st.binary(max_size=60),
     st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=9), min_size=1, max_size=4),

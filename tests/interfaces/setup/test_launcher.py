@@ -71,7 +71,7 @@ def test_relative_folders_of_the_path_are_passed_over(tmp_path: Path, monkeypatc
 )
 def test_an_environment_in_a_cache_is_refused_with_the_command_that_installs(tmp_path: Path, folder: str) -> None:
     installed(tmp_path / folder)
-    with pytest.raises(Refused, match="uv tool install satchel"):
+    with pytest.raises(Refused, match=r"`uv tool install /.*` or `pipx install /"):
         found(tmp_path / folder, HOME=str(tmp_path))
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from satchel import NewEntry, Satchel, open_satchel
 
 NOTES = {
@@ -180,7 +181,7 @@ SYNTAX = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=examples(250))
 @given(ANY_TEXT | SYNTAX.map("".join))
 def test_any_text_can_be_searched_for(shared: Satchel, query: str) -> None:
     if query.strip():
@@ -188,7 +189,7 @@ def test_any_text_can_be_searched_for(shared: Satchel, query: str) -> None:
         assert page.total == len(page)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(ANY_TEXT)
 def test_any_text_can_be_written_and_is_read_back_as_it_was_kept(shared: Satchel, text: str) -> None:
     written = shared.entries.write("error", f"x {text}")
@@ -203,7 +204,7 @@ LETTERS = st.characters(
 ) | st.characters(min_codepoint=0x4E00, max_codepoint=0x9F00)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(st.text(LETTERS, min_size=1, max_size=30))
 def test_a_note_is_found_by_its_own_text(shared: Satchel, text: str) -> None:
     if not any(character.isalnum() for character in text):

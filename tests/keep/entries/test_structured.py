@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from satchel import InvalidInput, Satchel
 from satchel.keep.entries.records import STRUCTURED_TYPES
 from satchel.keep.entries.structured import parse_object, searchable_text
@@ -173,7 +174,7 @@ JSON_VALUES = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(st.dictionaries(st.text("abcXY _", min_size=1, max_size=4), JSON_VALUES, max_size=4))
 def test_what_was_accepted_is_accepted_again_unchanged(extra: dict[str, object]) -> None:
     try:

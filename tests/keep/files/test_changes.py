@@ -190,5 +190,5 @@ def test_a_search_that_finds_what_is_not_kept_is_reported_as_damage(satchel: Sat
     kept = satchel.files.record("a.py", "modified", description="note")
     with satchel.workplace.engine.write() as transaction:
         transaction.run("DELETE FROM file_changes WHERE id = :id", {"id": kept.id})
-    with pytest.raises(StoreDamaged, match="satchel rebuild"):
+    with pytest.raises(StoreDamaged, match="satchel doctor --rebuild"):
         satchel.files.changes(query="note")

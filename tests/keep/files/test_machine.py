@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from examples import examples
 from satchel import Conflict, Satchel, open_satchel
 from satchel.keep.files.claims import claims_of_others
 from satchel.keep.sessions.records import Actor
@@ -54,7 +55,7 @@ def shared_satchel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel
         yield satchel
 
 
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=examples(300), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(stored=st.lists(PATHS, min_size=1, max_size=12, unique=True), wanted=st.lists(PATHS, min_size=1, max_size=4))
 def test_the_store_finds_exactly_the_claims_that_overlap(
     shared_satchel: Satchel, stored: list[str], wanted: list[str]
@@ -66,7 +67,7 @@ def test_the_store_finds_exactly_the_claims_that_overlap(
     assert sorted(found) == sorted(path for path in stored if any(overlaps(path, one) for one in wanted))
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files=st.lists(FILES, min_size=1, max_size=8, unique=True), wanted=PATHS)
 def test_the_changes_of_a_folder_are_those_of_the_files_in_it(
     shared_satchel: Satchel, files: list[str], wanted: str

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from satchel import NewEntry, Satchel
-from satchel.find import scoring, search
+from satchel.find import scopes, scoring, search
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def crowded(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> Satchel:
     satchel.entries.write_many(
         [NewEntry("discovery", f"common {'rare' if number % 40 == 0 else 'usual'}") for number in range(200)]
     )
-    monkeypatch.setattr(search, "SMALL", 50)
+    monkeypatch.setattr(scopes, "SMALL", 50)
     monkeypatch.setattr(search, "CANDIDATES", 20)
     return satchel
 

@@ -79,7 +79,7 @@ def test_counts_and_copies_that_disagree_are_found_and_made_anew(
     found = check(decided)
     assert found.status == "failed"
     assert problem in found.detail
-    assert "`satchel rebuild`" in found.detail
+    assert "`satchel doctor --rebuild`" in found.detail
     decided.housekeeping.recount()
     assert check(decided).status == "ok"
     if "UPDATE decisions " not in statements[0]:

@@ -63,7 +63,7 @@ def test_a_store_that_can_be_mended_is_not_set_aside(open_in: Open, project: Pat
     file = _make(open_in, project)
     with closing(apsw.Connection(str(file))) as connection:
         connection.execute("DELETE FROM documents_fts_docsize")
-    assert "satchel rebuild" in " ".join(_failed(open_in, project).values())
+    assert "satchel doctor --rebuild" in " ".join(_failed(open_in, project).values())
     with pytest.raises(Conflict):
         open_in(project).housekeeping.initialise(new=True)
 

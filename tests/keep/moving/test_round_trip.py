@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bazinga_databases import sample as bazinga_sample
+from examples import examples
 from keep.moving.stores import ACTIONS, HOUR, dump, export, fill, outcomes, take
 from satchel import Satchel
 from satchel.keep.sessions.caller import SERVER
@@ -66,7 +67,7 @@ def test_a_store_with_some_of_everything_comes_whole_and_once(
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(choices=st.lists(_STEP, max_size=80))
 def test_any_large_store_comes_whole_and_once(
     open_in: Open, clock: ManualClock, tmp_path: Path, choices: list[tuple[int, int, int]]

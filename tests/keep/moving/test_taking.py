@@ -108,6 +108,28 @@ def test_two_stores_that_changed_one_decision_agree_once_each_has_taken_the_othe
     assert values(satchel) == ["valkey", "sqlite", "redis"]
 
 
+def test_two_stores_that_changed_one_rule_at_the_same_moment_agree_too(satchel: Satchel, other: Satchel) -> None:
+    for store, text in ((satchel, "no floats for money"), (other, "no floats at all")):
+        take(store, [rule()], source="a third store")
+        take(store, [rule(text=text)], source="a third store")
+    mine, theirs = dump(satchel), dump(other)
+    assert mine != theirs
+    take(satchel, theirs)
+    take(other, mine)
+    assert only(satchel, "constraint") == only(other, "constraint")
+
+
+@pytest.mark.parametrize("other", [{"uid": OTHER_UID}, {"hash": "another-signature"}])
+def test_an_error_that_has_expired_here_comes_back_as_a_new_one(
+    satchel: Satchel, clock: ManualClock, other: Line
+) -> None:
+    satchel.patterns.report("KeyError", "'user_id'", solution="use .get", agent="ann")
+    line = only(satchel, "error_pattern")
+    clock.advance((line["ttl_days"] + 1) * 24 * HOUR)
+    assert outcomes(take(satchel, [{**line, "solutions": [], **other}])) == ["added"]
+    assert [pattern.solutions for pattern in satchel.patterns.find()] == [()]
+
+
 def test_an_old_copy_that_was_seen_before_changes_nothing(satchel: Satchel) -> None:
     first, second = decision(), decision(value="valkey", updated_at=later(1))
     take(satchel, [first])

@@ -348,5 +348,5 @@ def test_an_index_that_names_what_is_gone_is_damage(satchel: Satchel) -> None:
     saved = save(satchel, "gateway")
     with satchel.workplace.engine.write() as transaction:
         transaction.run("DELETE FROM context_packages WHERE id = :id", {"id": saved.id})
-    with pytest.raises(StoreDamaged, match="satchel rebuild"):
+    with pytest.raises(StoreDamaged, match="satchel doctor --rebuild"):
         satchel.packages.find(query="gateway")

@@ -114,7 +114,7 @@ def test_every_tool_takes_an_agent(serve: Open) -> None:
 def test_an_agent_chosen_for_a_server_is_that_of_its_commands_too(serve: Open, command: Open) -> None:
     server = serve(agent="builder")
     server.messages.send("Look at src/a.py", to="builder", agent="reviewer")
-    of_shell = command()
+    of_shell = command(environ={"CLAUDECODE": "1"})
     assert [one.message for one in of_shell.messages.inbox().messages] == ["Look at src/a.py"]
     assert author(of_shell) == "builder"
 

@@ -125,10 +125,18 @@ def test_a_server_finds_the_session_of_the_sandbox_by_the_id_of_its_first_call(
 def test_an_id_that_comes_with_a_later_call_is_added_to_the_session(serve: Open) -> None:
     satchel = serve("codex-mcp-client")
     first = write(satchel, "without")
-    for identity in ("t", "t", "u"):
+    hear(satchel, {"threadId": "t"})
+    assert write(satchel, "with t") == first
+    assert kept(satchel).host_ids == [(first, "t")]
+
+
+def test_each_conversation_that_one_server_serves_has_a_session_of_its_own(serve: Open) -> None:
+    satchel = serve("codex-mcp-client")
+    numbers = []
+    for identity in ("t", "u", "t"):
         hear(satchel, {"threadId": identity})
-        assert write(satchel, f"with {identity}") == first
-    assert kept(satchel).host_ids == [(first, "t"), (first, "u")]
+        numbers.append(write(satchel, f"{len(numbers)} with {identity}"))
+    assert numbers[0] == numbers[2] != numbers[1]
 
 
 @pytest.mark.parametrize(

@@ -102,3 +102,30 @@ def test_the_end_of_a_session_that_was_never_begun_makes_none(hook: Open) -> Non
     satchel = hook("a")
     assert not satchel.sessions.end()
     assert kept(satchel).sessions == []
+
+
+def test_the_end_of_an_unknown_conversation_ends_no_other_in_its_process(serve: Open, hook: Open) -> None:
+    server = serve(environ={ID: "a"})
+    entered(server)
+    assert not hook("unknown").sessions.end()
+    assert [one.ended_at for one in server.sessions.team().sessions] == [None]
+
+
+def test_an_end_that_names_no_conversation_ends_that_of_its_variable_alone(serve: Open, hook: Open) -> None:
+    server = serve("qwen-code")
+    uid = entered(server)
+    assert not hook(None, client="qwen").sessions.end()
+    assert hook(None, client="qwen", environ={"SATCHEL_SESSION": uid}).sessions.end()
+
+
+def test_an_unknown_conversation_of_a_client_with_several_joins_no_other(hook: Open) -> None:
+    first = entered(hook("a", client="codex", begins=True))
+    assert entered(hook("b", client="codex")) != first
+
+
+def test_the_call_of_a_server_revives_its_session_however_soon(serve: Open, hook: Open) -> None:
+    server = serve(environ={ID: "a"})
+    entered(server)
+    assert hook("a").sessions.end()
+    server.entries.write("discovery", "still here")
+    assert [one.ended_at for one in server.sessions.team().sessions] == [None]

@@ -407,7 +407,7 @@ def test_a_briefing_counts_what_waits_and_says_none_of_its_words(team: Team) -> 
     team.clones["ben"].constraints.add("be kind")
     team.clones["ben"].shared.read_news()
     text = team.clones["ben"].brief(budget=2_000).text
-    assert "1 shared text waits for a person to accept: satchel shared" in text
+    assert "1 shared text waits for a person to accept: satchel proposals" in text
     assert "wipe" not in text
     assert "delete" not in text
 

@@ -242,5 +242,5 @@ def test_an_index_that_names_what_is_gone_is_damage(satchel: Satchel) -> None:
     satchel.strategies.save("x", "gateway")
     with satchel.workplace.engine.write() as transaction:
         transaction.run("DELETE FROM strategies")
-    with pytest.raises(StoreDamaged, match="satchel rebuild"):
+    with pytest.raises(StoreDamaged, match="satchel doctor --rebuild"):
         satchel.strategies.find(query="gateway")

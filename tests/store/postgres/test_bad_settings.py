@@ -17,11 +17,12 @@ from satchel.base.errors import (
     StoreDamaged,
     StoreForeign,
     StoreNewer,
+    StoreOlder,
     Unreachable,
 )
 from satchel.store.postgres.address import parse
 from satchel.store.postgres.engine import PostgresEngine
-from satchel.store.schema import SCHEMA_VERSION
+from satchel.store.schema import BASE_VERSION, SCHEMA_VERSION
 from store.postgres.notes import write_note
 from store.postgres.places import Place
 
@@ -145,10 +146,13 @@ def test_a_store_of_a_newer_program_is_left_alone(own_place: Place) -> None:
     assert isinstance(_refusal(own_place.engine(), writes=False), StoreNewer)
 
 
-def test_a_store_of_an_older_program_is_not_migrated_by_who_only_reads(own_place: Place) -> None:
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_store_of_before_0_2_0_is_refused_with_the_way(own_place: Place, writes: bool) -> None:
     own_place.new_project()
-    own_place.do(f"DELETE FROM migrations WHERE version = {SCHEMA_VERSION}")
-    assert isinstance(_refusal(own_place.engine(read_only=True), writes=False), ReadOnly)
+    own_place.do(f"UPDATE migrations SET version = {BASE_VERSION - 1}")
+    refusal = _refusal(own_place.engine(), writes=writes)
+    assert isinstance(refusal, StoreOlder)
+    assert "Install Satchel 0.2.0" in str(refusal)
 
 
 def test_a_text_that_postgresql_cannot_keep_is_refused(place: Place) -> None:

@@ -14,6 +14,7 @@ import pytest
 import postgres_cluster
 from faults.rows import add, names
 from satchel.base.errors import ReadOnly, Refused
+from satchel.store import schema
 from satchel.store.postgres import migrations
 from satchel.store.postgres.address import parse
 from satchel.store.postgres.engine import PostgresEngine
@@ -145,14 +146,15 @@ def test_a_server_cannot_act_as_the_owner_or_as_a_role_that_is_not_there(teams: 
 
 
 def test_the_owner_migrates_the_tables_and_the_server_does_not(teams: Teams, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = SCHEMA_VERSION - 1
-    with monkeypatch.context() as patch:
-        patch.setattr(migrations, "SCHEMA_VERSION", before)
-        add(teams.engine(teams.admin, teams.mill, role=f"{teams.mill}_owner"), "of before")
+    before, later = SCHEMA_VERSION, SCHEMA_VERSION + 1
+    add(teams.engine(teams.admin, teams.mill, role=f"{teams.mill}_owner"), "of before")
+    attic = schema.Migration("an attic", ("CREATE TABLE attic (a INTEGER)",))
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, attic))
+    monkeypatch.setattr(migrations, "SCHEMA_VERSION", later)
     server, reader = f"{teams.mill}_server", f"{teams.mill}_reader"
-    with pytest.raises(Refused, match=f"from schema version {before} to {SCHEMA_VERSION} first, and the role may not"):
+    with pytest.raises(Refused, match=f"from schema version {before} to {later} first, and the role may not"):
         add(teams.engine(server, teams.mill), "of the server")
-    with pytest.raises(ReadOnly, match=f"has schema version {before} and must be brought to {SCHEMA_VERSION} first"):
+    with pytest.raises(ReadOnly, match=f"has schema version {before} and must be brought to {later} first"):
         names(teams.engine(reader, teams.mill, read_only=True))
     assert names(teams.engine(teams.admin, teams.mill, role=f"{teams.mill}_owner")) == ["of before"]
     for user in (server, reader):

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accepting import FIN
+from examples import examples
 from postgres_proxy import BEFORE, CutHere, Message, PostgresProxy
 from satchel.base.errors import Busy, Interrupted, NotKept
 from satchel.store.postgres import group
@@ -80,7 +81,7 @@ KINDS = ("writes", "fails", "fails after writing", "fails in the database", "fai
 _NAMES = itertools.count()
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(st.sampled_from(KINDS), min_size=1, max_size=7))
 def test_each_member_keeps_or_loses_its_own_and_sees_no_memory_of_what_was_lost(
     shared_place: Place, kinds: list[str]

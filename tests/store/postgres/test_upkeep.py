@@ -14,8 +14,10 @@ import pytest
 import postgres_cluster
 from satchel import Satchel, open_satchel
 from satchel.base.errors import Conflict, Interrupted, InvalidInput, NotFound, Refused, StoreNewer
-from satchel.store import backups, migrations
+from satchel.store import backups, migrations, schema
+from satchel.store.moving import rows
 from satchel.store.opening import Access
+from satchel.store.postgres import migrations as postgres_migrations
 from satchel.store.postgres.address import parse
 from satchel.store.postgres.engine import PostgresEngine
 from satchel.store.sqlite import SqliteEngine
@@ -143,13 +145,15 @@ def test_a_backup_of_an_older_version_is_brought_up_to_date_and_itself_left_as_i
     tmp_path: Path, own_place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = tmp_path / "old.db"
-    with monkeypatch.context() as patch, closing(SqliteEngine(Access(old))) as engine:
-        patch.setattr(migrations, "SCHEMA_VERSION", 20)
-        with engine.write() as transaction:
-            transaction.run("INSERT INTO projects (uid, name, created_at) VALUES (x'01', 'p', 0)")
+    attic = schema.Migration("an index", ("CREATE INDEX attic ON runs (title)",))
+    with closing(SqliteEngine(Access(old))) as engine, engine.write() as transaction:
+        transaction.run("INSERT INTO projects (uid, name, created_at) VALUES (x'01', 'p', 0)")
     with closing(apsw.Connection(str(old))) as connection:
         connection.pragma("journal_mode", "delete")
     before = old.read_bytes()
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, attic))
+    for one in (migrations, postgres_migrations, rows):
+        monkeypatch.setattr(one, "SCHEMA_VERSION", schema.SCHEMA_VERSION + 1)
     own_place.engine().upkeep.restore(old, lambda *_: 0)
     assert own_place.ask("SELECT name FROM projects") == [("p",)]
     assert own_place.engine().upkeep.schema_problems() == []

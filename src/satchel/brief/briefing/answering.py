@@ -12,7 +12,7 @@ from satchel.brief.briefing.sources import Asked
 from satchel.find import search
 from satchel.find.kind import Kind
 from satchel.find.query import Query, parse
-from satchel.find.search import SMALL, Scope
+from satchel.find.scopes import SMALL, Scope
 from satchel.store.asking import answer
 from satchel.store.transaction import Transaction, set_of
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from functools import cached_property
 
-from satchel.base.config import Config
+from satchel.base.config_keys import Config
 from satchel.base.errors import Busy, InvalidInput, ReadOnly, StoreFull
 from satchel.base.paging import check_whole
 from satchel.base.records import dataclass, replace
-from satchel.base.redaction import redact
 from satchel.base.text import check_query, fold, shortened
 from satchel.base.tokens import TokenCounter, token_counter
 from satchel.base.vocabulary import PRIORITIES, SECTIONS
@@ -25,6 +24,7 @@ from satchel.keep.projects import Workplace, ensure
 from satchel.keep.runs import make_main
 from satchel.keep.sessions.actors import acting, be_seen
 from satchel.keep.sessions.caller import REMOTE, SERVER
+from satchel.redaction import redact
 
 MARGIN = 1.3
 """What an estimated count is multiplied by: the estimate's measured error at p95, see :mod:`satchel.base.tokens`."""

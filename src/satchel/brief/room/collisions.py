@@ -118,7 +118,7 @@ def _sessions(transaction: Transaction, holds: list[_Hold]) -> tuple[set[int], d
     if not numbers:
         return set(), {}
     found = joining.load(transaction, f"s.id IN {set_of(numbers)}", {})
-    ended = {one.state.id for one in found if one.ended_at is not None}
+    ended = {one.state.id for one in found if one.state.ended_at is not None}
     return ended, {one.state.id: one.state.uid.hex() for one in found}
 
 

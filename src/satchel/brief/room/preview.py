@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from satchel.base.config import Config
+from satchel.base.config_keys import Config
 from satchel.base.errors import InvalidInput
 from satchel.base.records import NamedTuple, replace
 from satchel.brief import moments

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from satchel.base.config import Config
+from satchel.base.config_keys import Config
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
 from satchel.base.text import check_name

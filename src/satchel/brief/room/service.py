@@ -95,7 +95,7 @@ class Room(Reading):
         if up_to is not None:
             check_whole("up_to", up_to, _MAX_SEQ)
         if work.caller is not None and not work.caller.is_person:
-            raise Refused("only a person says what a person has seen", "Leave it to the person")
+            raise work.caller.refuse_agent("only a person says what a person has seen", "Leave it to the person")
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.find(transaction, work) or projects.ensure(transaction, work, now)
@@ -306,8 +306,10 @@ class Room(Reading):
     def _refuse_others(self, problem: str, remedy: str) -> None:
         """Refuse what a person alone may do to who calls, where that is none."""
         caller = self._workplace.caller
-        if caller is None or not caller.is_person:
+        if caller is None:
             raise Refused(problem, remedy)
+        if not caller.is_person:
+            raise caller.refuse_agent(problem, remedy)
 
     def _person(self, person: str | None) -> str:
         default = self._workplace.agent

@@ -98,8 +98,8 @@ def find(
 def _ended_at(session: Found) -> int | None:
     from satchel.base import processes
 
-    if session.ended_at is not None:
-        return session.ended_at
+    if session.state.ended_at is not None:
+        return session.state.ended_at
     is_gone = session.process is not None and not processes.is_alive(session.process)
     return session.state.seen_at if is_gone else None
 

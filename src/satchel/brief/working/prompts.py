@@ -10,7 +10,8 @@ from satchel.brief.working import notes
 from satchel.brief.working.scene import Scene, Shown, fitting
 from satchel.find.about import LEAST, Met, about
 from satchel.find.kind import Kind
-from satchel.find.search import SUNK, Scope
+from satchel.find.scopes import Scope
+from satchel.find.search import SUNK
 from satchel.find.words import WORD
 from satchel.keep import deliveries
 from satchel.keep.projects import Workplace

@@ -66,6 +66,7 @@ class Said:
         window: the context window that they are recorded in.
         moment: when that is, one of :data:`satchel.keep.deliveries.MOMENTS`.
         why: why there is nothing, for people.
+        problem: what could not be done in time, for the record of faults; empty where all was done.
     """
 
     text: str = ""
@@ -75,15 +76,14 @@ class Said:
     window: Window | None = None
     moment: str = ""
     why: str = ""
+    problem: str = ""
 
 
 NOTHING = Said()
 
 
 def enter(transaction: Transaction, work: Workplace, agent_id: str | None) -> Scene | None:
-    """Enter the session of a hook, in a transaction that may write; None where the caller has none, or it is over.
-
-    What is heard after the end of a session, as of a hook that was slow, does not revive it: its start does.
+    """Enter the session of a hook, in a transaction that may write; None where the caller has none.
 
     Args:
         agent_id: what the client calls the subagent that works; None is the agent of the session itself.
@@ -95,9 +95,6 @@ def enter(transaction: Transaction, work: Workplace, agent_id: str | None) -> Sc
     project = projects.ensure(transaction, work, now)
     state = caller.ensure(transaction, work, project.id, now)
     if state is None:
-        return None
-    ended = transaction.one("SELECT ended_at FROM sessions WHERE id = :id", {"id": state.id})
-    if ended is None or ended[0] is not None:
         return None
     state, number, name = updates.name_unnamed(transaction, project.id, state, now)
     caller.remember(transaction, project.id, state)

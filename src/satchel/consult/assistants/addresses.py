@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from satchel.base.redaction import redact
+from satchel.redaction import redact
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)(?:[^/?#]*@)?([^?#]*)")
 _SHOWN_CHARS = 200

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from satchel.base.errors import AssistantFailed, Unavailable
-from satchel.base.redaction import redact
+from satchel.base.errors import AssistantFailed, MissingExtra, Unavailable
 from satchel.consult.assistants.retrying import retry_after
+from satchel.redaction import redact
 
 NONSENSE = (ValueError, TypeError, AttributeError, LookupError, RuntimeError, ArithmeticError)
 """What an SDK, or reading what it gives, raises over an answer that is not what the provider's protocol says."""
@@ -33,12 +33,11 @@ def missing_key(name: str, variable: str) -> Unavailable:
     )
 
 
-def missing_sdk(name: str, extra: str, error: ImportError) -> Unavailable:
+def missing_sdk(name: str, extra: str, error: ImportError) -> MissingExtra:
     """Return the error for an assistant whose vendor's SDK cannot be imported."""
-    return Unavailable(
-        f"{name} needs its vendor's SDK ({error})",
-        f"Install Satchel with its extra {extra}, as in pip install '/path/to/satchel[{extra}]'",
-    )
+    from satchel.base.installation import missing_extra
+
+    return missing_extra(f"{name} needs its vendor's SDK ({error})", extra)
 
 
 def shown(message: object) -> str:

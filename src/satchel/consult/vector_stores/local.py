@@ -13,6 +13,7 @@ from satchel.consult.records import Content
 from satchel.find import documents, query, search
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
+from satchel.find.scopes import Scope
 from satchel.store import migrations
 from satchel.store.sqlite_transaction import SqliteTransaction
 
@@ -82,7 +83,7 @@ class LocalStore:
         """
         if limit < 1:
             raise InvalidInput(f"limit {limit} is out of range", "Give 1 or more")
-        ranking = search.rank(self._transaction, query.parse(text), search.Scope(project_id=1, run_id=1))
+        ranking = search.rank(self._transaction, query.parse(text), Scope(project_id=1, run_id=1))
         return tuple(self._passages[hit.document - 1] for hit in ranking.hits[:limit])
 
     def _add(self, passage: Passage) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 
 import click
 
@@ -10,74 +11,70 @@ from satchel import __version__
 from satchel.interfaces.cli.suggesting import SuggestingGroup
 
 _PURPOSES: dict[str, dict[str, str]] = {
-    "Begin": {
-        "tour": "Watch two agents share what they know",
-        "setup": "Connect your coding clients",
-        "init": "Make this folder a project",
-        "mcp": "Serve agents over stdio",
-        "hook": "Answer a hook of a client",
-        "guard": "Let git's commits mind claims",
-        "pause": "Silence hooks, or let them speak again",
+    "Set up": {
+        "setup": "Connect Claude Code, Codex, Gemini CLI and other clients",
+        "tour": "Watch two agents share a memory (demo)",
+        "init": "Create a store in this folder",
+        "doctor": "Check that everything works",
+        "guard": "Warn before committing files another agent has claimed",
+        "pause": "Turn hooks off and on",
         "config": "Show the configuration",
+        "mcp": "Run the MCP server (your client starts it)",
+        "hook": "Handle an event of a client (your client starts it)",
     },
     "Notes and search": {
-        "write": "Keep a note",
-        "read": "Read or search notes",
-        "search": "Search everything the project keeps",
-        "show": "Show items of any kind in full",
-        "retract": "Say that something holds no more",
-        "confirm": "Say that something is right",
-        "undo": "Take back the last correction",
-        "pin": "Let briefings treat something as critical",
-        "unpin": "End that",
-        "pins": "List what is pinned",
-        "brief": "Brief an agent inside a token budget",
+        "write": "Store a note",
+        "read": "List notes",
+        "search": "Search everything that is stored",
+        "show": "Show items in full",
+        "brief": "Show the briefing that an agent gets",
+        "confirm": "Confirm that something is right",
+        "retract": "Mark something as no longer true",
+        "undo": "Undo your last change",
+        "pin": "Pin items to every briefing, list or remove pins",
+        "forget": "Permanently delete one item",
     },
-    "What binds everyone": {
+    "Rules, decisions and lessons": {
+        "rule": "Add and list rules",
         "decide": "Set a decision",
-        "decisions": "List what was decided",
-        "constraint": "Add and list rules",
+        "decisions": "List decisions",
+        "error": "Report errors and look up their fixes",
+        "strategy": "Save and list approaches that worked",
+        "consult": "Ask another model",
     },
     "Work together": {
         "status": "Show what needs you, who is at work and what changed",
-        "who": "Show who is at work, on what and since when",
-        "run": "Start, end, list and show runs",
-        "message": "Send, list and read messages",
-        "file": "Record edits, claim and check files",
-        "package": "Save, list and show packages",
+        "who": "Show who is at work",
+        "message": "Send and read messages",
+        "file": "Claim files and record edits",
+        "package": "Save and list packages of context",
+        "run": "Start, end and list runs",
     },
     "Share with a team": {
-        "share": "Write items into files that git carries",
-        "unshare": "Share items no longer",
-        "sync": "Bring the store and the shared files in step",
-        "shared": "Show and accept what others wrote",
+        "share": "Share items through git, or stop sharing them",
+        "sync": "Synchronise the store with the shared files",
+        "proposals": "Review what others shared",
+        "serve": "Run the server and the control room",
+        "open": "Open the control room in your browser",
+        "token": "Create, list and revoke access tokens",
     },
-    "Serve a team": {
-        "serve": "Serve Satchel over HTTP",
-        "token": "Make, list and revoke tokens of the server",
-        "open": "Open the server's pages in your browser",
-    },
-    "Learn and ask": {
-        "learn": "Report errors and what fixed them, save strategies",
-        "consult": "Ask another model, with files that are sent once",
-        "conversations": "List and reset conversations with other models",
-    },
-    "Look after the store": {
-        "stats": "Count what is kept",
-        "clear": "Remove old messages and file changes",
-        "prune": "Remove the oldest notes of a run",
-        "forget": "Remove one item for good",
-        "doctor": "Examine the store",
-        "trust": "Trust a store that you did not make here",
-        "backup": "Copy the store, verified",
-        "restore": "Go back to a backup",
-        "compact": "Reclaim space",
-        "rebuild": "Rebuild the search index",
-        "move": "Copy a store into another database",
-        "export": "Write everything of a project as lines of JSON",
-        "import": "Take over an export, or a store of another tool",
+    "Maintain the store": {
+        "stats": "Show what is stored and how large it is",
+        "clear": "Delete old data and reclaim space",
+        "trust": "Trust a store that you did not create",
+        "backup": "Back up the store",
+        "restore": "Restore a backup",
+        "move": "Copy the store into another database",
+        "export": "Export the project as JSON lines",
+        "import": "Import an export or another tool's data",
     },
 }
+
+_FIRST = (
+    *("setup", "status", "write", "search", "brief", "decide", "rule", "error", "message"),
+    *("retract", "undo", "forget", "serve", "doctor", "tour"),
+)
+"""The commands that ``satchel --help`` shows; ``--all`` shows the rest too."""
 
 COMMANDS: dict[str, str] = {name: text for commands in _PURPOSES.values() for name, text in commands.items()}
 """Every command with its one line of help, in the order shown."""
@@ -85,39 +82,38 @@ COMMANDS: dict[str, str] = {name: text for commands in _PURPOSES.values() for na
 _OPERATIONS: dict[str, tuple[str, ...]] = {
     "write": ("entries",),
     "read": ("entries",),
-    "prune": ("entries",),
     "search": ("search",),
     "show": ("items",),
     "retract": ("corrections",),
     "confirm": ("corrections",),
     "undo": ("corrections",),
     "pin": ("corrections",),
-    "unpin": ("corrections",),
-    "pins": ("corrections",),
     "decide": ("decisions",),
     "decisions": ("decisions",),
     "clear": ("admin",),
-    "constraint": ("constraints",),
-    "learn": ("errors", "strategies"),
+    "rule": ("constraints",),
+    "error": ("errors",),
+    "strategy": ("strategies",),
     "brief": ("briefing",),
     "consult": ("consulting",),
-    "conversations": ("consulting",),
     "file": ("files",),
     "forget": ("admin",),
     "message": ("messages",),
     "package": ("packages",),
     "run": ("runs",),
     "share": ("sharing",),
-    "unshare": ("sharing",),
     "sync": ("sharing",),
-    "shared": ("sharing",),
+    "proposals": ("sharing",),
     "stats": ("admin",),
     "who": ("team",),
 }
 """The modules of operations that declare a command; any other command has a module of its own name."""
 
-OF_THE_STORE = ("init", "doctor", "trust", "backup", "restore", "compact", "rebuild", "move", "export", "import")
+OF_THE_STORE = ("init", "doctor", "trust", "backup", "restore", "move", "export", "import")
 """Commands that look after a store where it is, and ask no server."""
+
+_ALL = "satchel.all"
+"""Whether help is to show all commands, in the context of the program."""
 
 _MODULES = {"import": "import_cmd"}
 """The module of a command whose name cannot be one, being a word of Python."""
@@ -140,20 +136,39 @@ class LazyGroup(SuggestingGroup):
         command: click.Command = module.command
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 -- click's signature
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_ALL] = "--all" in itertools.takewhile(lambda one: one.startswith("-") or one == "help", args)
+        return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, COMMANDS))
-        for purpose, commands in _PURPOSES.items():
+        sections = _PURPOSES if ctx.meta.get(_ALL) else {"Commands": {name: COMMANDS[name] for name in _FIRST}}
+        for purpose, commands in sections.items():
             with formatter.section(purpose):
                 formatter.write_dl([(name.ljust(width), text) for name, text in commands.items()])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if not ctx.meta.get(_ALL):
+            formatter.write_paragraph()
+            formatter.write_text("`satchel --help --all` shows all commands, `satchel COMMAND --help` one.")
+
+
+def _show_all(ctx: click.Context, _option: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "--version", message="satchel %(version)s")
+@click.option(
+    "--all", is_flag=True, is_eager=True, expose_value=False, callback=_show_all, help="Show all commands and exit."
+)
 def satchel_command() -> None:
-    """Satchel keeps what coding agents learn, in one store that all of them share.
+    """Satchel gives your coding agents a shared memory: what one learns, decides or is working on, the next one knows.
 
     \b
     Begin with:
-      satchel tour            watch two agents share what they know
-      satchel mcp             what your agent's host is to start
+      satchel setup    connect Claude Code, Codex, Gemini CLI and other clients
+      satchel tour     watch two agents share a memory
     """

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from satchel.interfaces.cli.common import size_text
+from satchel.interfaces.cli.common import progress, size_text
 from satchel.interfaces.cli.tables import local_time, show_table
 from satchel.interfaces.text_parts import content_lines, counted
 from satchel.keep.housekeeping import Cleared, Forgotten, LayerSummary, Statistics
+
+if TYPE_CHECKING:
+    from satchel.client import Satchel
+    from satchel.store.upkeep import Shrunk
 
 _MAX_SHOWN = 400
 
@@ -83,6 +89,21 @@ def cleared(cleared: Cleared) -> str:
     return f"removed {counts}" if cleared.done else f"nothing was removed; it would be {counts}"
 
 
+def compact(satchel: Satchel, *, quiet: bool) -> Shrunk:
+    """Compact the store, with a progress bar."""
+    with progress("compacting", quiet=quiet):
+        return satchel.housekeeping.compact()
+
+
+def compacted(done: Shrunk) -> str:
+    """Say how large the store was and is."""
+    if not done.wal_emptied:
+        click.echo("another process is still reading deleted data; compact again when it has finished", err=True)
+    if done.out_of_reach is not None:
+        click.echo(done.out_of_reach, err=True)
+    return f"{size_text(done.before)} before, {size_text(done.after)} after"
+
+
 def may_forget(would: Forgotten) -> str:
     """Return the question whether to forget an item, with the item."""
     return f"{_item(would)}\nRemove it for good?"
@@ -95,7 +116,7 @@ def forgotten(item: Forgotten) -> str:
     lines += [f"could not look into {file}" for file in item.unreadable]
     if item.done and not item.wal_emptied:
         click.echo(
-            "its bytes may still lie in the store: run `satchel compact` when no other process reads it",
+            "its bytes may still lie in the store: run `satchel clear --compact` when no other process reads it",
             err=True,
         )
     if item.out_of_reach is not None:

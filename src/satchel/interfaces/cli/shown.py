@@ -127,4 +127,4 @@ def _saving(proposal: StrategyProposal) -> str:
     texts = [proposal.topic, proposal.insight]
     if any(text.startswith("-") for text in texts):
         texts.insert(0, "--")
-    return shlex.join(["satchel", "learn", "strategy", *given, *texts])
+    return shlex.join(["satchel", "strategy", "save", *given, *texts])

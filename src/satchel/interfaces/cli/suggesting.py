@@ -10,6 +10,10 @@ from satchel.base.errors import nearest
 class SuggestingGroup(click.Group):
     """A group whose commands are made when they are used; a wrong name is answered with the nearest."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read ``help COMMAND`` as ``COMMAND --help``."""
+        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from satchel.base.records import NamedTuple
 from satchel.interfaces.hooks import events, state
 from satchel.interfaces.hooks.events import HookEvent
 from satchel.keep.sessions.clients import only_looks
@@ -24,40 +25,69 @@ if TYPE_CHECKING:
     from satchel.client import Satchel
 
 _DEADLINE_VARIABLE = "SATCHEL_HOOKS_DEADLINE_MS"
-_USUAL_DEADLINE_MS = 400
-_PROCESSOR_SHARE = 3 / 8
-"""Of the time by the clock: 150 of 400 ms."""
 
 _FOR_PRINTING_MS = 60
 """What is kept of the time by the clock for writing the text out and recording it."""
 
+_STEP_SECONDS = 0.1
+"""How often a hook looks whether its time is over."""
+
+_IDLE_SECONDS = 0.05
+"""After so long without a byte an event is read again for whether it is complete."""
+
 _MOST_KEPT = 20
 """Of so many files of an edit the names are kept."""
 
+_PROMPT, _REST = "prompt:", "rest"
+"""What a hook may owe beside the briefing of a moment: the notes on a prompt, and what a briefing had no time for."""
+
+_LATE = "Satchel: an earlier hook ran out of time; this is what it had to say."
+
 USAGE = "usage: satchel hook CLIENT EVENT < EVENT.json, or satchel hook --explain CLIENT EVENT"
+
+
+class Times(NamedTuple):
+    """How long a hook may take, by the clock and of processor time."""
+
+    clock_ms: float
+    processor_ms: float
+
+
+BRIEFING_TIMES = Times(3_000, 400)
+WORKING_TIMES = Times(1_500, 150)
 
 
 class Limit:
     """How long a hook may take: when its time is over, the process ends, whatever it does.
 
     Args:
-        clock_ms: by the clock, from now on.
         hook: the client and event, for the record.
+        clock_ms: by the clock, from now on; None is the time of what it does, and the longest until that is known.
 
     Attributes:
         folder: where it is called, for the record.
     """
 
-    def __init__(self, clock_ms: float, hook: str) -> None:
+    def __init__(self, hook: str, clock_ms: float | None = None) -> None:
         self._began, self._processor = time.monotonic(), time.process_time()
-        self.clock_ms = clock_ms
+        self._chosen_ms = clock_ms
+        self._times = BRIEFING_TIMES
         self.hook = hook
         self.folder = os.sep
         self._is_over = False
 
-    def extend(self, clock_ms: float) -> None:
-        """Take another time, from the same begin."""
-        self.clock_ms = clock_ms
+    @property
+    def clock_ms(self) -> float:
+        """The time by the clock."""
+        return self._chosen_ms or self._times.clock_ms
+
+    def choose(self, clock_ms: float | None) -> None:
+        """Take another time by the clock, from the same begin; None keeps the one that there is."""
+        self._chosen_ms = clock_ms or self._chosen_ms
+
+    def allow(self, times: Times) -> None:
+        """Take the times of what the hook turned out to do, from the same begin."""
+        self._times = times
 
     def watch(self) -> None:
         """End this process, silently and well, when its time is over."""
@@ -81,11 +111,12 @@ class Limit:
         """Return what is left of the processor's time, and by the clock but for what printing takes."""
         used = (time.process_time() - self._processor) * 1_000
         gone = (time.monotonic() - self._began) * 1_000
-        return self.clock_ms * _PROCESSOR_SHARE - used, self.clock_ms - gone - min(_FOR_PRINTING_MS, self.clock_ms / 4)
+        processor_ms = self._times.processor_ms * self.clock_ms / self._times.clock_ms
+        return processor_ms - used, self.clock_ms - gone - min(_FOR_PRINTING_MS, self.clock_ms / 4)
 
     def _wait(self) -> None:
         while (left := self._began + self.clock_ms / 1_000 - time.monotonic()) > 0:
-            time.sleep(left)
+            time.sleep(min(left, _STEP_SECONDS))
         if not self._is_over:
             state.record_fault(self.hook, f"it took longer than {self.clock_ms:.0f} ms and was ended", self.folder)
             os._exit(0)
@@ -103,7 +134,7 @@ def run(arguments: Sequence[str]) -> int:
     if len(arguments) != 2 or arguments[0] not in events.CLIENTS:
         return _misused(arguments)
     client, name = arguments
-    limit = Limit(_asked_deadline(os.environ), f"{client} {name}")
+    limit = Limit(f"{client} {name}", _deadline_in(os.environ))
     limit.watch()
     event = HookEvent(client, name, "")
     try:
@@ -114,7 +145,9 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 -- whatever it is, the host must not notice
         from satchel.base.errors import NoProject
 
-        if not isinstance(error, (NoProject, BrokenPipeError)):
+        if isinstance(error, NoProject):
+            state.settle(*event.who)
+        elif not isinstance(error, BrokenPipeError):
             state.record_fault(limit.hook, f"{type(error).__name__}: {error}", limit.folder)
             _tell_of_fault(event, limit)
     finally:
@@ -139,13 +172,23 @@ def moment_of(event: HookEvent) -> Moment | None:
     """Return the moment at which something is put in; None where the event is none."""
     from satchel.brief import moments
 
+    if event.happening == events.RESUME and not event.is_forgotten:
+        return moments.RESUME
+    return _moment(event.happening)
+
+
+def _moment(what: str) -> Moment | None:
+    """Return the moment of which a hook owes the briefing."""
+    from satchel.brief import moments
+
     return {
         events.START: moments.START,
         events.CLEAR: moments.CLEAR,
-        events.RESUME: moments.RESUME_AFRESH if event.is_forgotten else moments.RESUME,
+        events.RESUME: moments.RESUME_AFRESH,
         events.COMPACTION: moments.COMPACTION,
         events.SUBAGENT: moments.SUBAGENT,
-    }.get(event.happening)
+        _REST: moments.REST,
+    }.get(what)
 
 
 def open_for(event: HookEvent, folder: str, environ: Mapping[str, str]) -> Satchel | None:
@@ -178,49 +221,96 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     if event.happening == events.SUBAGENT and only_looks(event.agent_type):
         return
     if event.happening == events.COMPACTING:
-        state.keep_compacted(event.session_id or "")
+        state.owe(*event.who, events.COMPACTION)
         return
-    is_compacted = event.carries_what_waits and state.take_compacted(event.session_id or "")
+    late = state.owed(*event.who) if event.carries_late_text else []
+    own = _owed_for(event)
+    limit.allow(BRIEFING_TIMES if own or late else WORKING_TIMES)
+    if own:  # whatever ends this hook, the next one knows
+        state.owe(*event.who, own)
     satchel = open_for(event, folder, os.environ)
     if satchel is None:
+        state.settle(*event.who)
         return
-    limit.extend(satchel.config.hooks_deadline_ms)
-    if _act(event, folder, limit, satchel, is_compacted=is_compacted) and state.failing(folder):
+    limit.choose(satchel.config.hooks_deadline_ms)
+    if event.happening in events.AT_WORK:
+        is_done = _work(event, folder, limit, satchel, late)
+    else:
+        is_done = _brief(event, folder, limit, satchel)
+    if is_done and state.failing(folder):
         from satchel.interfaces.hooks import telling
 
         telling.tell(satchel, folder, limit.hook)
 
 
-def _act(event: HookEvent, folder: str, limit: Limit, satchel: Satchel, *, is_compacted: bool) -> bool:
-    """Do what an event asks for; return whether everything was done."""
-    if event.happening in events.AT_WORK:
-        from satchel.interfaces.hooks import working
+def _owed_for(event: HookEvent) -> str:
+    """Return what is owed where the hook of an event does not get to its end."""
+    if event.happening == events.PROMPT:
+        return f"{_PROMPT}{event.name}"
+    return event.happening if event.happening in events.BRIEFED else ""
 
-        opening = ""
-        if is_compacted:
-            from satchel.brief.moments import COMPACTION
 
-            put_in = satchel.moments.make(COMPACTION, limit.deadline())
-            # before it is printed, so that what the event itself has to say repeats nothing of it
-            satchel.moments.record(COMPACTION, put_in)
-            opening = put_in.text
-        working.answer(event, folder, satchel, _print, limit.is_short, opening=opening)
-        state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
-        return True
+def _work(event: HookEvent, folder: str, limit: Limit, satchel: Satchel, late: Sequence[str]) -> bool:
+    """Do what an event at work asks for; return whether everything was done."""
+    from satchel.interfaces.hooks import working
+
+    opening = _late_text(event, folder, limit, satchel, late) if late else ""
+    # before anything is looked up: a later hook reads the prompt there if this one is ended
+    state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
+    said = working.answer(event, folder, satchel, _print, limit.is_short, opening=opening)
+    if said.problem:
+        state.record_fault(limit.hook, said.problem, folder)
+    done = {*late} if said.problem else {*late, _owed_for(event)} - {""}
+    state.settle(*event.who, tuple(done))
+    return not said.problem
+
+
+def _late_text(event: HookEvent, folder: str, limit: Limit, satchel: Satchel, late: Sequence[str]) -> str:
+    """Return what earlier hooks of the session had to say and could not."""
+    texts = []
+    try:
+        for what in late:
+            if what.startswith(_PROMPT):
+                kept = state.last(f"{event.client}-{what.removeprefix(_PROMPT)}") or {}
+                prompt = kept.get("prompt")
+                if isinstance(prompt, str) and kept.get("session_id") == event.session_id:
+                    said = satchel.working.prompt(prompt, limit.is_short, agent_id=event.agent_id)
+                    satchel.working.record(said)
+                    texts.append(said.text)
+            elif (moment := _moment(what)) is not None:
+                put_in = satchel.moments.make(
+                    moment, limit.deadline(), agent_id=event.agent_id, agent_type=event.agent_type
+                )
+                # before it is printed, so that what the event itself has to say repeats nothing of it
+                satchel.moments.record(moment, put_in)
+                texts.append(put_in.text)
+    except Exception as error:  # noqa: BLE001 -- the event itself is worth more: it may be an edit
+        state.record_fault(limit.hook, f"{type(error).__name__}: {error}", folder)
+    texts = [text for text in texts if text]
+    is_late = texts and not (late == [events.COMPACTION] and event.announces_compaction)
+    return "\n".join([_LATE, *texts] if is_late else texts)
+
+
+def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> bool:
+    """Brief who begins or goes on, or end a session; return whether everything was done."""
     state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
     moment = moment_of(event)
     if moment is None:
+        state.settle(*event.who)
         if satchel.config.hooks_end:
             satchel.sessions.end(event.reason)
         return True
     put_in = satchel.moments.make(moment, limit.deadline(), agent_id=event.agent_id, agent_type=event.agent_type)
     session = None if put_in.entered is None else put_in.entered.session
-    if put_in.text:
-        _print(events.answer(event, put_in.text, session))
+    line = put_in.line if event.shows_a_line and satchel.config.hooks_visible else ""
+    if put_in.text or line:
+        _print(events.answer(event, put_in.text, session, line))
         # what the client has counts as delivered; were it the other way round, a text that was cut off would not come
         satchel.moments.record(moment, put_in)
+    state.settle(*event.who)
     if not put_in.is_complete:
         state.record_fault(limit.hook, "it was short of time: not everything was looked at", folder)
+        state.owe(*event.who, _REST)
     if session is not None:
         _export(event, session, os.environ)
     return put_in.is_complete
@@ -239,7 +329,7 @@ def _tell_of_fault(event: HookEvent, limit: Limit) -> None:
 
 def _kept(event: HookEvent, folder: str) -> dict[str, object]:
     """Return what is kept of an event: of what a tool does the files alone, since the rest may hold any secret."""
-    from satchel.base.redaction import finds_secret, redact
+    from satchel.redaction import finds_secret, redact
 
     edits = () if event.tool is None else event.tool.edits[:_MOST_KEPT]
     return event._asdict() | {
@@ -261,12 +351,22 @@ def _export(event: HookEvent, session: str, environ: Mapping[str, str]) -> None:
 
 
 def _read() -> bytes:
-    """Return what stands on standard input, at most a little more than an event may have."""
-    parts, total = [], 0
-    while total <= events.MAX_BYTES and (part := os.read(0, 1 << 16)):
-        parts.append(part)
-        total += len(part)
-    return b"".join(parts)
+    """Return what stands on standard input up to the end of one JSON object or of the input, whichever comes first."""
+    import select
+
+    data, read = bytearray(), 0
+    while len(data) <= events.MAX_BYTES:
+        # a text that keeps growing is looked at again when it has doubled, so that all looks together stay linear
+        wait = 0 if len(data) >= 2 * read else _IDLE_SECONDS
+        if data and not select.select([0], [], [], wait)[0]:
+            if events.is_whole(bytes(data)):
+                break
+            read = len(data)
+        part = os.read(0, 1 << 16)
+        if not part:
+            break
+        data += part
+    return bytes(data)
 
 
 def _print(text: str) -> None:
@@ -275,10 +375,10 @@ def _print(text: str) -> None:
         data = data[os.write(1, data) :]
 
 
-def _asked_deadline(environ: Mapping[str, str]) -> float:
+def _deadline_in(environ: Mapping[str, str]) -> float | None:
     """Return the time by the clock that the environment allows, which counts before any file can be read."""
-    asked = environ.get(_DEADLINE_VARIABLE, "")
-    return float(asked) if asked.isdecimal() else _USUAL_DEADLINE_MS
+    value = environ.get(_DEADLINE_VARIABLE, "")
+    return float(value) if value.isdecimal() else None
 
 
 def _misused(arguments: Sequence[str]) -> int:

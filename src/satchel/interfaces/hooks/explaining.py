@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _DEADLINE_MS = 10_000
 
-_BUDGETS = {events.BEFORE_EDIT: "edit", events.FAILED: "error", events.STOP: "stop"}
+_BUDGETS = {events.BEFORE_EDIT: "edit", events.FAILED: "error"}
 """What limits the text at each event at work, with the messages that come after a tool."""
 
 _NOT_KEPT = {
@@ -73,7 +73,7 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
     with satchel:
         lines = [f"store: {satchel.workplace.engine.location}"]
         if state.is_paused(folder):
-            lines.append("paused: `satchel pause --off` lets hooks speak again")
+            lines.append("paused: `satchel pause --off` turns hooks on again")
         if event.happening == events.PROMPT:
             return [*lines, *_at_prompt(event, satchel)]
         if event.happening in events.AT_WORK:

@@ -13,8 +13,8 @@ from typing import Any
 
 from satchel import __version__
 from satchel.base import machine, wire
-from satchel.base.config import Config, parse_value
-from satchel.base.config_keys import KEYS
+from satchel.base.config import parse_value
+from satchel.base.config_keys import KEYS, Config
 from satchel.base.errors import Conflict, Interrupted, InvalidInput, Refused, SatchelError, Unavailable
 from satchel.base.machine import Asks, caller_elsewhere, reset_elsewhere, set_elsewhere
 from satchel.base.records import replace
@@ -105,7 +105,7 @@ class Calls:
         caller = self._caller(ask)
         is_nobody = access.role == AGENT and (caller is None or (caller.kind == COMMAND and not caller.may_make()))
         if caller is None and access.role == AGENT:
-            caller = Caller(LIBRARY, {})  # without a caller it could speak as a person
+            caller = Caller(LIBRARY, {}, ())  # without a caller it could speak as a person
         agent = standing.get("agent") or access.agent or (access.name if is_nobody else None)
         satchel = stores.satchel(access, caller=caller, agent=agent)
         elsewhere = CallerElsewhere(
@@ -207,8 +207,10 @@ class Calls:
         told = ask.member("caller", dict)
         if not told:
             return None
-        kind, environ = told.get("kind"), told.get("environ")
+        kind, environ, programs = told.get("kind"), told.get("environ"), told.get("programs", [])
         if kind not in _KINDS or not isinstance(environ, dict) or not are_texts(environ.values()):
+            raise malformed("caller")
+        if not isinstance(programs, list) or not are_texts(programs):
             raise malformed("caller")
         if not are_texts(told.get(name) for name in ("client", "version", "host_id") if told.get(name) is not None):
             raise malformed("caller")
@@ -220,7 +222,7 @@ class Calls:
                 client = str(told.get("client"))
                 caller = Caller.of_hook(environ, client, told.get("host_id"), begins=told.get("begins") is True)
             else:
-                caller = Caller(kind, environ)
+                caller = Caller(kind, environ, programs)
             caller.is_of_person = ask.access.role == PERSON
         if kind == SERVER:
             caller.meet(told.get("client"), told.get("version"))
@@ -315,4 +317,4 @@ def _with_settings(config: Config, given: Mapping[str, Any]) -> Config:
         for name, value in given.items()
         if name in _SETTINGS
     }
-    return replace(config, **values) if values else config
+    return config.with_changes(**values) if values else config

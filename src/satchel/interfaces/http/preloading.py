@@ -23,13 +23,17 @@ _BRIEFING_MS = 1_000
 
 
 def preload() -> None:
-    """Load the modules of all operations: measured, a first call takes 200 ms for that, half of what a hook has."""
+    """Load the modules of all operations: measured, a first call takes 200 ms for that, half of what a hook has.
+
+    A module that needs an extra which is not installed is left to the call that needs it, which names the extra.
+    """
     for package in _PACKAGES:
         name = f"{satchel.__name__}.{package}"
         paths = importlib.import_module(name).__path__
         for found in pkgutil.walk_packages(paths, f"{name}."):
             if not found.name.startswith(_NOT_SERVED):
-                importlib.import_module(found.name)
+                with suppress(ImportError):
+                    importlib.import_module(found.name)
     rendering.prepare()
 
 

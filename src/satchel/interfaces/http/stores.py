@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from satchel.base import processes
-from satchel.base.errors import SatchelError, Unavailable
+from satchel.base.errors import MissingExtra, SatchelError, Unavailable
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import replace
 from satchel.base.vocabulary import HUMAN
@@ -70,7 +70,7 @@ class Stores:
             is_confined=True,
         )
         told = tuple(one for one in opened.config.settings if one.key.name.startswith(_TOLD))
-        config = replace(opened.config, settings=told, warnings=())
+        config = opened.config.with_changes(settings=told, warnings=())
         return Satchel(workplace, opened.place, config, self._environ)
 
     def engine(self, access: Access, *, read_only: bool) -> Engine:
@@ -86,24 +86,24 @@ class Stores:
         key = store, read_only
         with self._lock:
             if key not in self._opened:
-                self._opened[key] = open_satchel(
-                    store if isinstance(store, Path) else self._address(store),
-                    cwd=store.parent if isinstance(store, Path) else Path("/"),
-                    environ=self._environ,
-                    read_only=read_only,
-                    migrates=not read_only,
-                )
+                try:
+                    self._opened[key] = open_satchel(
+                        store if isinstance(store, Path) else self._address(store),
+                        cwd=store.parent if isinstance(store, Path) else Path("/"),
+                        environ=self._environ,
+                        read_only=read_only,
+                        migrates=not read_only,
+                    )
+                except MissingExtra as error:
+                    raise _for_operator(error) from None
             return self._opened[key]
 
     def _address(self, store: str) -> Address:
-        """Return where a database is. What is wrong with the configuration is said to its operator, not to callers."""
+        """Return where a database is."""
         try:
             return self._databases.address(name_of(store))
         except SatchelError as error:
-            logs.fault(error, problem=error.problem)
-            raise Unavailable(
-                "the server cannot tell where the database of this token is", "Its log says why"
-            ) from None
+            raise _for_operator(error) from None
 
     def known_as(self, standing: Mapping[str, Any], access: Access, worktree: str | None) -> str | None:
         """Return the name that a worktree of a caller has for others; None is the project's own main one.
@@ -144,6 +144,12 @@ class Stores:
             opened = list(self._opened.values())
         for satchel in opened:
             satchel.close()
+
+
+def _for_operator(error: SatchelError) -> Unavailable:
+    """Log what is wrong with the server's configuration or installation, which callers are not told."""
+    logs.fault(error, problem=str(error))
+    return Unavailable("the server cannot open the database of this token", "Its log says why")
 
 
 _TOLD = ("context.", "layers.", "claims.", "retention.", "brief.", "tokens.")

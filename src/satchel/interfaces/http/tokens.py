@@ -15,12 +15,12 @@ from typing import Any
 from satchel.base.clock import DAY_MS, Clock
 from satchel.base.errors import Conflict, InvalidInput, NotFound, unknown_name
 from satchel.base.records import dataclass, field_names, replace
-from satchel.base.redaction import redact
 from satchel.base.text import check_name
 from satchel.interfaces.http.access import AGENT, ROLES, Access, Store
 from satchel.interfaces.http.databases import is_database
 from satchel.interfaces.http.private_file import Book, PrivateFile
 from satchel.keep.names import check_identifier, is_persons
+from satchel.redaction import redact
 
 ACTIVE, EXPIRED, REVOKED = "active", "expired", "revoked"
 

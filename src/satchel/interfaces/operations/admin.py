@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from satchel.interfaces.operations.declaration import Operation, Parameter
+from satchel.interfaces.operations.parameters import RUN
+from satchel.keep.entries.records import DEFAULT_KEEP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from satchel.base.config import Config
+    from satchel.base.config_keys import Config
     from satchel.client import Satchel
     from satchel.keep.housekeeping import Cleared
 
@@ -55,6 +57,27 @@ _MEMORY = Operation(
     names_files=False,
 )
 
+_PRUNE = Operation(
+    run="entries.prune",
+    parameters=(
+        Parameter("keep", int, help="How many to keep per type and loop.", default=DEFAULT_KEEP),
+        RUN,
+    ),
+    writes=True,
+    destructive=True,
+    shown="cli.confirmations:pruned",
+    asks="cli.confirmations:prune_question",
+)
+
+_COMPACT = Operation(
+    run="housekeeping.compact",
+    writes=True,
+    streams="cli.housekeeping_text:compact",
+    shown="cli.housekeeping_text:compacted",
+    names_files=False,
+    only_here="The file of the store is rewritten: run it on the machine that has the store",
+)
+
 OPERATIONS = (
     _SUMMARY,
     Operation(
@@ -92,8 +115,11 @@ OPERATIONS = (
         found_by="delete old clean up remove expired",
         idempotent=True,
         command=("clear",),
-        help="Remove old messages, file changes and conversations, and claims and error patterns that ran out.",
-        examples=("clear --messages-hours 48 --dry-run",),
+        help="""Delete old messages, file changes and conversations, and expired claims and errors.
+
+--notes deletes the oldest notes of a run instead; its current analysis and review stay. --compact deletes nothing: it
+merges the search index and gives unused space back to the disk.""",
+        examples=("clear --messages-hours 48 --dry-run", "clear --notes --keep 200 --dry-run", "clear --compact"),
         parameters=(
             Parameter(
                 "messages_hours",
@@ -114,6 +140,8 @@ OPERATIONS = (
                 help="Conversations without a turn for so long. Default: expired.",
             ),
             Parameter("confirm", bool, about="True deletes", option=None),
+            Parameter("notes", bool, help="Delete the oldest notes of a run instead.", for_people=True),
+            Parameter("compact", bool, help="Give unused space back to the disk instead.", for_people=True),
         ),
         run=_clear,
         writes=True,
@@ -122,6 +150,7 @@ OPERATIONS = (
         text="admin_text:cleared_text",
         shown="cli.housekeeping_text:cleared",
         asks="cli.housekeeping_text:may_clear",
+        instead={"notes": _PRUNE, "compact": _COMPACT},
     ),
     Operation(
         tool="get_config",
@@ -137,7 +166,7 @@ OPERATIONS = (
     ),
     Operation(
         command=("forget",),
-        help="""Remove one item for good, as for a leaked secret: its rows, its search text, and the bytes they took.
+        help="""Permanently delete one item, such as a leaked secret: its rows, search text, and the bytes they took.
 
 Anything with an id such as e812: of any kind that can be found, a decision with its whole history, an error with its
 solutions, or one solution such as y7; with each, the record of who was given it. The whole file is rewritten, which

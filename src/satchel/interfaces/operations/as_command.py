@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _METAVARS = {"author": "AGENT", "file": "PATH", "path": "PATH"}
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _ALWAYS_TAKEN = {"db", "project", "as_json"}
+_YES, _DRY_RUN = _ASKING = ("yes", "dry_run")
 
 
 def command_named(name: str, modules: Sequence[str]) -> click.Command:
@@ -67,30 +68,51 @@ class _Group(SuggestingGroup):
 
 def _command(operation: Operation) -> click.Command:
     """Return the command that an operation is."""
-    taken = {_click_name(one): one for one in operation.parameters if one.option is not None and one.name != AGENT}
+    taken = _taken(operation)
     function: Callable[..., int | None] = store_options(json_option(partial(_run, operation, taken)))
-    if _may_ask(operation):
-        function = _dry_run_options(function)
+    others = _chosen_by_people(operation).values()
+    if any(one.asks for one in (operation, *others)):
+        if _DRY_RUN not in taken:
+            function = click.option("--dry-run", is_flag=True, help="Only say what would be removed.")(function)
+        function = click.option("--yes", is_flag=True, help="Remove without asking; --json alone only previews.")(
+            function
+        )
     if operation.has_actor:
         function = agent_option(function)
     shared = reversed(getattr(function, "__click_params__", ()))
+    always = _required(operation).intersection(*map(_required, others))
     return click.Command(
         operation.command[-1],
-        params=[*(_click_parameter(name, one) for name, one in taken.items()), *shared],
+        params=[*(_click_parameter(name, one, one.name in always) for name, one in taken.items()), *shared],
         callback=function,
         help=help_text(operation.help, operation.examples),
     )
 
 
-def _may_ask(operation: Operation) -> bool:
-    return any(one.asks for one in (operation, *operation.instead.values()))
+def _chosen_by_people(operation: Operation) -> dict[str, Operation]:
+    """Return the operations that an option chooses; agents choose others by parameters that people do not have."""
+    declared = {one.name for one in operation.parameters}
+    return {name: other for name, other in operation.instead.items() if name in declared}
 
 
-def _dry_run_options(function: Callable[..., int | None]) -> Callable[..., int | None]:
-    dry_run = click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
-    return click.option("--yes", is_flag=True, help="Remove without asking; --json alone only previews.")(
-        dry_run(function)
-    )
+def _taken(operation: Operation) -> dict[str, Parameter]:
+    """Return the parameters of an operation, then those that only an operation chosen instead takes."""
+    by_name: dict[str, Parameter] = {}
+    for one in (operation, *_chosen_by_people(operation).values()):
+        for parameter in one.parameters:
+            by_name.setdefault(parameter.name, parameter)
+    return {_click_name(one): one for one in by_name.values() if one.option is not None and one.name != AGENT}
+
+
+def _required(operation: Operation) -> set[str]:
+    return {one.name for one in operation.parameters if one.required and not one.reads}
+
+
+def _given_to(operation: Operation, taken: Mapping[str, Parameter]) -> set[str]:
+    """Return the names that click has for what an operation takes."""
+    names = {one.name for one in operation.parameters}
+    asking = _ASKING if operation.asks else ()
+    return {*asking, *({AGENT} & names), *(name for name, one in taken.items() if one.name in names)}
 
 
 def _run(
@@ -103,17 +125,18 @@ def _run(
     **values: Any,
 ) -> int | None:
     """Run an operation as its command was called; return the exit status."""
-    yes, dry_run = (values.pop("yes"), values.pop("dry_run")) if _may_ask(operation) else (False, False)
-    chosen = next((name for name in operation.instead if values.get(name)), None)
+    others = _chosen_by_people(operation)
+    chosen = next((name for name in others if values.get(name)), None)
     if chosen is not None:
-        operation = operation.instead[chosen]
-        names = {one.name for one in operation.parameters}
-        taken = {name: one for name, one in taken.items() if one.name in names}
-        _refuse_others(chosen, {*taken, *(("yes", "dry_run") if operation.asks else ())})
-    elif (yes or dry_run) and not operation.asks:
-        asking = next(name for name, one in operation.instead.items() if one.asks)
-        raise click.UsageError(f"{'--yes' if yes else '--dry-run'} is for --{asking}", click.get_current_context())
-    read = {one.name: _read(one, values[name]) for name, one in taken.items() if name not in {*operation.instead}}
+        operation = others[chosen]
+    names = _given_to(operation, taken)
+    _refuse_others(names, {name: _given_to(other, taken) for name, other in others.items()}, chosen)
+    yes = values.pop(_YES, False)
+    dry_run = bool(operation.asks) and values.pop(_DRY_RUN)
+    own = {one.name for one in operation.parameters} - ({*others} if chosen is None else set())
+    taken = {name: one for name, one in taken.items() if one.name in own}
+    _refuse_missing(operation, taken, values)
+    read = {one.name: _read(one, values[name]) for name, one in taken.items()}
     arguments = {name: value for name, value in read.items() if value is not None}
     with_tokens = arguments.pop("tokens", False)
     detail = arguments.pop(DETAIL.name, None)
@@ -140,15 +163,31 @@ def _run(
     return None if operation.status is None else operation.status(answer)
 
 
-def _refuse_others(chosen: str, taken: Collection[str]) -> None:
-    """Refuse what would be passed over in silence because one option asks for something else."""
+def _refuse_others(names: Collection[str], others: Mapping[str, Collection[str]], chosen: str | None) -> None:
+    """Refuse options that the chosen operation would silently ignore."""
     context = click.get_current_context()
     for option in context.command.params:
         name = option.name or ""
-        given = context.get_parameter_source(name) is not ParameterSource.DEFAULT
-        if given and name not in {chosen, *taken, *_ALWAYS_TAKEN}:
-            shown = option.opts[0] if isinstance(option, click.Option) else name.upper()
-            raise click.UsageError(f"{shown} is for a list; --{chosen.replace('_', '-')} does something else", context)
+        is_given = context.get_parameter_source(name) is not ParameterSource.DEFAULT
+        if not is_given or name in {*names, *_ALWAYS_TAKEN, chosen}:
+            continue
+        shown = option.opts[0] if isinstance(option, click.Option) else name.upper()
+        if chosen is not None:
+            raise click.UsageError(f"{shown} cannot be combined with {_flag(chosen)}", context)
+        needed = [one for one, taken in others.items() if name in taken]
+        raise click.UsageError(f"{shown} needs {' or '.join(map(_flag, needed))}", context)
+
+
+def _refuse_missing(operation: Operation, taken: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
+    """Refuse a call without an argument that is optional only beside another option."""
+    required = _required(operation)
+    for name, one in taken.items():
+        if one.name in required and values[name] in {None, ()}:
+            raise click.UsageError(f"Missing argument '{name.upper()}'.", click.get_current_context())
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _act_as_agreed(operation: Operation, act: Callable[..., Any], *, as_json: bool, yes: bool, dry_run: bool) -> Any:
@@ -208,14 +247,14 @@ def _click_name(parameter: Parameter) -> str:
     return option.rstrip(".").lower() if option.isupper() else parameter.name
 
 
-def _click_parameter(name: str, parameter: Parameter) -> click.Parameter:
+def _click_parameter(name: str, parameter: Parameter, is_required: bool) -> click.Parameter:
     option = parameter.option or ""
     kind = _click_type(parameter)
     if option.isupper():
         return click.Argument(
             [name],
             nargs=-1 if option.endswith("...") else 1,
-            required=parameter.required and not parameter.reads,
+            required=is_required,
             type=click.STRING if parameter.metavar else kind,
         )
     derived = parameter.name.removesuffix("_id")
@@ -227,7 +266,7 @@ def _click_parameter(name: str, parameter: Parameter) -> click.Parameter:
         multiple=parameter.takes_list,
         default=bool(parameter.default) if parameter.type is bool else parameter.default,
         show_default=parameter.default is not None and parameter.type is not bool,
-        required=parameter.required,
+        required=is_required,
         metavar=parameter.metavar or _metavar(parameter),
         help=parameter.help,
     )

@@ -1,4 +1,4 @@
-"""Constraints: add, list."""
+"""Rules: add, list."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from satchel.interfaces.operations.parameters import (
 )
 
 GROUP = Group(
-    "Add and list constraints: rules that the project must respect.",
-    ('constraint add "No request takes longer than 200 ms" --category performance --priority high',),
+    "Add and list rules that the project must respect.",
+    ('rule add "No request takes longer than 200 ms" --category performance --priority high',),
 )
 
 OPERATIONS = (
@@ -30,9 +30,9 @@ OPERATIONS = (
         title="Add a rule",
         about="Add a rule that every agent must keep to; critical ones are in every briefing.",
         found_by="rules constraints must never always policy guideline",
-        command=("constraint", "add"),
+        command=("rule", "add"),
         help="Add a rule.",
-        examples=('constraint add "Passwords are never logged" --category security --priority critical',),
+        examples=('rule add "Passwords are never logged" --category security --priority critical',),
         parameters=(
             Parameter("text", required=True, option="TEXT"),
             Parameter(
@@ -58,9 +58,9 @@ OPERATIONS = (
         title="Get rules",
         about="The rules that hold here, most urgent first or by search.",
         found_by="rules constraints policy guidelines must never",
-        command=("constraint", "list"),
+        command=("rule", "list"),
         help="List the rules that hold, the most urgent first, or what matches WORDS best.",
-        examples=("constraint list --layer data --priority high",),
+        examples=("rule list --layer data --priority high",),
         parameters=(
             QUERY,
             Parameter("category", help="Only this category."),

@@ -107,9 +107,7 @@ def _reset(
     return Reset(found, is_done)
 
 
-_ASSISTANT = Parameter(
-    "assistant", about="Only with this model", help="Only those with this model.", option="--model", metavar="MODEL"
-)
+_ASSISTANT = Parameter("assistant", about="Only with this model")
 _TO_RESET = Parameter(
     "reset",
     help="Forget this conversation; its next question starts over.",
@@ -142,6 +140,30 @@ _RESET = Operation(
     only_here=_ONLY_HERE,
 )
 
+_LIST = Operation(
+    tool="list_conversations",
+    toolset="consult",
+    title="List conversations",
+    about="Conversations with other models, with their files and tokens; and who can be asked.",
+    found_by="conversations models consulted who can be asked",
+    parameters=(
+        Parameter(
+            "conversation",
+            about="Only this one, with its files",
+            help="Only this conversation, with its files.",
+            metavar="NAME",
+        ),
+        _ASSISTANT,
+        *PAGE,
+    ),
+    run=_list,
+    items="conversations",
+    text="consulting.conversations_text:conversations_text",
+    fields="consulting.conversations_text:conversations_fields",
+    shown="cli.consulting:show_conversations",
+    only_here=_ONLY_HERE,
+)
+
 OPERATIONS = (
     Operation(
         tool="consult",
@@ -154,10 +176,12 @@ OPERATIONS = (
         command=("consult",),
         help="Ask MODEL a question; without QUESTION, or with -, it is read from standard input.\n\n"
         "The answer is printed as it arrives; what it cost goes to stderr. A conversation remembers which files the "
-        "model has: the next question sends only what changed.",
+        "model has: the next question sends only what changed. With --list or --reset, MODEL limits them to its "
+        "conversations.",
         examples=(
             'consult gpt-6-sol "Is the refresh of tokens safe?" --file src/auth --dry-run',
             'consult ollama:qwen3:8b "Is the refresh of tokens safe?" --file src/auth --conversation auth',
+            "consult --list --conversation auth",
         ),
         parameters=(
             Parameter(
@@ -169,7 +193,7 @@ OPERATIONS = (
             Parameter("instructions", about="The question", required=True, option="QUESTION", reads="stdin"),
             Parameter(
                 "conversation",
-                about="A name of yours; the same one goes on",
+                about="Conversation name; reuse it to continue",
                 help="The conversation. Default: default.",
                 metavar="NAME",
             ),
@@ -220,6 +244,8 @@ OPERATIONS = (
             ),
             Parameter("decide", help="Keep the answer as the decision of this key.", metavar="KEY", for_people=True),
             RUN,
+            Parameter("list", bool, help="List conversations, and who can be asked, instead.", for_people=True),
+            _TO_RESET,
             AGENT_UNLISTED,
         ),
         run="consulting.consult",
@@ -233,34 +259,8 @@ OPERATIONS = (
         names_files=lambda done: list(done.paths),
         status=lambda done: done.kept and done.kept.failure and done.kept.failure.kind.exit_status,
         only_here=_ONLY_HERE,
+        instead={"list": _LIST, "reset": _RESET.but(parameters=(_TO_RESET, _ASSISTANT))},
     ),
-    Operation(
-        tool="list_conversations",
-        toolset="consult",
-        title="List conversations",
-        about="Conversations with other models, with their files and tokens; and who can be asked.",
-        found_by="conversations models consulted who can be asked",
-        command=("conversations",),
-        help="List conversations with other models, the newest first, and say who could be asked.",
-        examples=("conversations --conversation auth", "conversations --reset auth"),
-        parameters=(
-            Parameter(
-                "conversation",
-                about="Only this one, with its files",
-                help="Only this conversation, with its files.",
-                metavar="NAME",
-            ),
-            _ASSISTANT,
-            _TO_RESET,
-            *PAGE,
-        ),
-        run=_list,
-        items="conversations",
-        text="consulting.conversations_text:conversations_text",
-        fields="consulting.conversations_text:conversations_fields",
-        shown="cli.consulting:show_conversations",
-        only_here=_ONLY_HERE,
-        instead={"reset": _RESET.but(parameters=(_TO_RESET, _ASSISTANT))},
-    ),
+    _LIST,
     _RESET,
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import AGENT, AGENT_UNLISTED, HISTORY_PAGE
 
+_ITEM = Parameter("id", required=True, option="ID", passed_as="ref")
+
 OPERATIONS = (
     Operation(
         tool="retract",
@@ -15,12 +17,12 @@ OPERATIONS = (
         found_by="wrong outdated disagree dispute delete remove forget withdraw invalid rule no longer holds",
         idempotent=True,
         command=("retract",),
-        help="Say that a note, rule or strategy holds no more. It stays, and is found only when it is asked for; "
-        "satchel undo takes that back. Of a decision that another agent set: ask who set it to change it.",
+        help="Mark a note, rule or strategy as no longer true. It is kept but hidden from search; `satchel undo` "
+        "restores it. For a decision that another agent set: ask that agent to change it.",
         examples=('retract c7 --reason "the gateway does it now"',),
         parameters=(
             Parameter("id", about="Such as e14, c7", required=True, option="ID", passed_as="ref"),
-            Parameter("reason", about="Why", help="Why it holds no more.", metavar="TEXT"),
+            Parameter("reason", about="Why", help="Why it is no longer true.", metavar="TEXT"),
             AGENT_UNLISTED,
         ),
         run="corrections.retract",
@@ -35,7 +37,7 @@ OPERATIONS = (
         found_by="confirm verified true correct agree still valid",
         idempotent=True,
         command=("confirm",),
-        help="Say that a note or rule is right; each agent counts once.",
+        help="Confirm that a note or rule is right; each agent counts once.",
         examples=("confirm e14 --agent builder",),
         parameters=(
             Parameter("id", about="Such as e14", required=True, option="ID", passed_as="ref"),
@@ -57,31 +59,29 @@ OPERATIONS = (
     ),
     Operation(
         command=("pin",),
-        help="Let a note, decision, rule, strategy or package stand in every briefing, as what is critical does. Only "
-        "a person pins.",
-        examples=("pin d12",),
-        parameters=(Parameter("id", required=True, option="ID", passed_as="ref"), AGENT),
+        help="Put a note, decision, rule, strategy or package into every briefing, as critical items are. Only a "
+        "person pins.",
+        examples=("pin d12", "pin --remove d12", "pin --list"),
+        parameters=(
+            _ITEM,
+            AGENT,
+            Parameter("remove", bool, help="Remove the pin of ID."),
+            Parameter("list", bool, help="List what is pinned, the newest pin first."),
+        ),
         run="pins.pin",
         writes=True,
         text="corrections_text:pinned_text",
-    ),
-    Operation(
-        command=("unpin",),
-        help="Let an item rank as it would without a pin.",
-        examples=("unpin d12",),
-        parameters=(Parameter("id", required=True, option="ID", passed_as="ref"), AGENT),
-        run="pins.unpin",
-        writes=True,
-        text="corrections_text:pinned_text",
-    ),
-    Operation(
-        command=("pins",),
-        help="List what is pinned and holds, the newest pin first.",
-        examples=("pins",),
-        parameters=HISTORY_PAGE,
-        run="pins.list",
-        items="pins",
-        text="corrections_text:pins_text",
-        names_files=False,
+        instead={
+            "remove": Operation(
+                run="pins.unpin", parameters=(_ITEM, AGENT), writes=True, text="corrections_text:pinned_text"
+            ),
+            "list": Operation(
+                run="pins.list",
+                parameters=HISTORY_PAGE,
+                items="pins",
+                text="corrections_text:pins_text",
+                names_files=False,
+            ),
+        },
     ),
 )

@@ -132,7 +132,7 @@ class Operation(Declared):
         about: what agents read of it.
         found_by: words under which an agent may look for the tool where its host shows names alone.
         always_shown: hosts that show tools by name alone are asked to show this one in full.
-        command: its name for people, such as ``("constraint", "list")``; empty where they have no such command.
+        command: its name for people, such as ``("rule", "list")``; empty where they have no such command.
         help: what people read of it, and ``examples`` what they could type after ``satchel``.
         writes: it runs in a transaction that may write.
         read_only: whether hosts are told that it only reads; None where that is what ``writes`` says.

@@ -1,4 +1,4 @@
-"""Entries: write, read, prune."""
+"""Entries: write, read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from satchel.interfaces.operations.parameters import (
     TYPES,
 )
 from satchel.keep.entries import ENTRY_TYPES, NewEntry
-from satchel.keep.entries.records import DEFAULT_KEEP
 
 if TYPE_CHECKING:
     from satchel.keep.entries import Entry
@@ -80,7 +79,7 @@ OPERATIONS = (
         found_by="remember memory notes save store learn progress scratchpad share",
         always_shown=True,
         command=("write",),
-        help="Keep a note. CONTENT is text, for structured types JSON; without it, or as -, it is read from standard "
+        help="Store a note. CONTENT is text, for structured types JSON; without it, or as -, it is read from standard "
         "input.\n\nTYPE is discovery, error, decision, review_issue, review_verdict, scratchpad or codebase_analysis.",
         examples=('write discovery "Sessions live in src/auth.py" --file src/auth.py --agent planner',),
         parameters=(
@@ -122,19 +121,5 @@ OPERATIONS = (
         items="entries",
         text="compact:page_text",
         shown="cli.lines:show_entries",
-    ),
-    Operation(
-        command=("prune",),
-        help="Remove the oldest notes of a run. The live analysis and the current review stay.",
-        examples=("prune --keep 200 --dry-run",),
-        parameters=(
-            Parameter("keep", int, help="The newest to keep per type and loop.", default=DEFAULT_KEEP),
-            RUN,
-        ),
-        run="entries.prune",
-        writes=True,
-        destructive=True,
-        shown="cli.confirmations:pruned",
-        asks="cli.confirmations:prune_question",
     ),
 )

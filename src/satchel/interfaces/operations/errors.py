@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from satchel.interfaces.briefing.outcomes import Outcome
 
 GROUP = Group(
-    "Report errors and learn what fixed them, say whether that helped, and save strategies that worked.",
-    ("learn error ModuleNotFoundError \"No module named 'requests'\" --lang python",),
+    "Report errors, look up what fixed them, and say whether that helped.",
+    ("error report ModuleNotFoundError \"No module named 'requests'\" --lang python",),
 )
 
 
@@ -32,10 +32,10 @@ OPERATIONS = (
         title="Report an error",
         about="Report an error as it happened, and learn what fixed it before. Counts it; search only looks.",
         found_by="this error again exception failure stack trace fix known error debug",
-        command=("learn", "error"),
-        help="Report an error and see what fixed it before. Without MESSAGE, or with -, it is read from standard "
+        command=("error", "report"),
+        help="Report an error and show what fixed it before. Without MESSAGE, or with -, it is read from standard "
         "input.",
-        examples=("learn error TS2307 \"Cannot find module 'zod'\" --lang typescript --stack-file build.log",),
+        examples=("error report TS2307 \"Cannot find module 'zod'\" --lang typescript --stack-file build.log",),
         parameters=(
             Parameter("error_type", about="Such as KeyError or TS2307", required=True, option="TYPE"),
             Parameter("message", required=True, option="MESSAGE", reads="stdin"),
@@ -68,9 +68,9 @@ OPERATIONS = (
         text="briefing.errors_text:reported_text",
     ),
     Operation(
-        command=("learn", "errors"),
+        command=("error", "list"),
         help="List the errors that were met with their solutions, the newest first, or what matches WORDS best.",
-        examples=("learn errors --lang python --state unsolved",),
+        examples=("error list --lang python --state unsolved",),
         parameters=(
             QUERY,
             Parameter("lang", help="Only errors of this language, and of any."),
@@ -99,12 +99,12 @@ OPERATIONS = (
         about="Say whether a known solution or strategy helped, or what fixed an error.",
         found_by="solution fix worked helped did not help outcome",
         idempotent=True,
-        command=("learn", "outcome"),
+        command=("error", "outcome"),
         help="Say whether a solution (ID as y7, or its error's as x4) or a strategy (s3) helped, or with --solution "
         "what fixed an error (x4). Each agent's word counts once.",
         examples=(
-            "learn outcome y7 --failed",
-            'learn outcome x4 --solution "Install it into the environment that runs the tests"',
+            "error outcome y7 --failed",
+            'error outcome x4 --solution "Install it into the environment that runs the tests"',
         ),
         parameters=(
             Parameter(

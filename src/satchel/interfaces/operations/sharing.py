@@ -1,4 +1,4 @@
-"""The shared text: share, unshare, sync, and what others wrote into it. Agents have no tools for it."""
+"""The shared text: share, sync, and what others wrote into it. Agents have no tools for it."""
 
 from __future__ import annotations
 
@@ -24,6 +24,16 @@ _CHECK = Operation(
 )
 
 
+_UNSHARE = Operation(
+    run="shared.unshare",
+    parameters=(_ITEMS.but(required=True), _DRY_RUN),
+    writes=True,
+    text="sharing_text:unshared_text",
+    names_files=False,
+    only_here=_ONLY_HERE,
+)
+
+
 def _decided(name: str) -> Operation:
     return Operation(
         run=f"shared.{name}",
@@ -42,18 +52,23 @@ OPERATIONS = (
         help="""Write items into .satchel/shared, one Markdown file for each, for git to carry and people to review.
 
 REF is the id of a decision, rule, error with its solutions, strategy or note. They are kept in step from then on by
-satchel sync. Nothing is committed, and nothing secret is written.""",
-        examples=("share d12 c7", "share --rule decisions --dry-run", "share --check"),
+satchel sync. Nothing is committed, and nothing secret is written.
+
+With --remove their files say from then on that they are no longer shared, for all branches to merge. The items stay
+here, and where others have accepted them. To say that one is no longer true, retract it, or set the decision to
+deprecated, and sync.""",
+        examples=("share d12 c7", "share --rule decisions --dry-run", "share --remove d12", "share --check"),
         parameters=(
             _ITEMS,
             Parameter(
                 "rule",
                 list[str],
                 choices=RULES,
-                help="All decisions or constraints that hold, errors whose fix is known, or strategies that helped; "
+                help="All decisions or rules in force, errors whose fix is known, or strategies that helped; "
                 "may be repeated.",
             ),
             _DRY_RUN,
+            Parameter("remove", bool, help="Stop sharing REF."),
             Parameter(
                 "check",
                 bool,
@@ -66,28 +81,14 @@ satchel sync. Nothing is committed, and nothing secret is written.""",
         status=lambda done: ERROR_KINDS["incomplete"].exit_status if done.refused else None,
         names_files=False,
         only_here=_ONLY_HERE,
-        instead={"check": _CHECK},
-    ),
-    Operation(
-        command=("unshare",),
-        help="""Share items no longer: their files say so from then on, for all branches to merge.
-
-The items stay here, and where others have accepted them. To say that one holds no more, retract it, or set the
-decision to deprecated, and sync.""",
-        examples=("unshare d12",),
-        parameters=(_ITEMS.but(required=True), _DRY_RUN),
-        run="shared.unshare",
-        writes=True,
-        text="sharing_text:unshared_text",
-        names_files=False,
-        only_here=_ONLY_HERE,
+        instead={"remove": _UNSHARE, "check": _CHECK},
     ),
     Operation(
         command=("sync",),
         help="""Bring the store and .satchel/shared in step, both ways.
 
 Files are written for shared items that were changed here. What others wrote is read from the default branch and waits
-for satchel shared --accept, unless share.accept in your own configuration lets it in. Nothing is committed.
+for satchel proposals --accept, unless share.accept in your own configuration lets it in. Nothing is committed.
 
 Where git has left conflict markers, --resolve says which text stands: ours is that of the branch you are on (in a
 rebase, of the one you rebase onto), theirs the other, both the later one with the other below it. Then git add the
@@ -105,17 +106,17 @@ files.""",
         only_here=_ONLY_HERE,
     ),
     Operation(
-        command=("shared",),
-        help="""Show what others wrote into the shared text and you have not accepted, and where store and files differ.
+        command=("proposals",),
+        help="""List what others shared and you have not accepted, and where the store and the files differ.
 
 REF is an id, the name of a file, or the beginning of a uid. What waits is shown to no agent before a person accepts
 it.""",
         examples=(
-            "shared",
-            "shared --diff",
-            "shared --accept d12",
-            "shared --accept --all",
-            "shared --reject 8590216a",
+            "proposals",
+            "proposals --diff",
+            "proposals --accept d12",
+            "proposals --accept --all",
+            "proposals --reject 8590216a",
         ),
         parameters=(
             _ITEMS,

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from satchel.interfaces.operations.declaration import Operation, Parameter, Table
+from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
 from satchel.interfaces.operations.parameters import AGENT_UNLISTED, AUTHOR, CHANGES, QUERY, STATUS, SUPERSEDES
+
+GROUP = Group(
+    "Save and list strategies: approaches that worked. `satchel error outcome s3` says whether one helped.",
+    ('strategy save token-refresh "Refresh before expiry, not on 401: no request fails"',),
+)
 
 _FROM_RUN = Parameter(
     "from_run",
@@ -20,9 +25,9 @@ OPERATIONS = (
         title="Save a strategy",
         about="Save an approach that worked, for all later work.",
         found_by="lesson learned best practice approach strategy",
-        command=("learn", "strategy"),
+        command=("strategy", "save"),
         help="Save an approach that worked: what it is about, and what to do and why.",
-        examples=('learn strategy token-refresh "Refresh before expiry, not on 401: no request fails" --lang python',),
+        examples=('strategy save token-refresh "Refresh before expiry, not on 401: no request fails" --lang python',),
         parameters=(
             Parameter("topic", about="What it is for, in a few words", required=True, option="TOPIC"),
             Parameter("insight", about="What to do and why it works", required=True, option="INSIGHT"),
@@ -38,9 +43,9 @@ OPERATIONS = (
         text="briefing.strategies_text:saved_text",
     ),
     Operation(
-        command=("learn", "strategies"),
+        command=("strategy", "list"),
         help="List strategies, those that helped most often first, or what matches WORDS best.",
-        examples=("learn strategies --lang python --framework django", "learn strategies --from-run r1"),
+        examples=("strategy list --lang python --framework django", "strategy list --from-run r1"),
         parameters=(
             QUERY,
             Parameter("topic", help="Only this topic."),

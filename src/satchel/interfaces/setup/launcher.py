@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from satchel.base.errors import Refused
+from satchel.base.installation import is_cached, source_of_this
 
 _NAME = "satchel.exe" if sys.platform == "win32" else "satchel"
-_CACHE_FOLDER = re.compile(r"(?:archive|environments|builds)-v\d+")
-_CACHE_MARK = "CACHEDIR.TAG"
-
-_INSTALL = "Install it with `uv tool install satchel` or `pipx install satchel`, then run `satchel setup` again"
 
 
 def find_launcher(environ: Mapping[str, str], *, prefix: str | None = None, started_as: str | None = None) -> Path:
@@ -32,10 +28,10 @@ def find_launcher(environ: Mapping[str, str], *, prefix: str | None = None, star
         Refused: this environment is a cache that is cleaned up, or has no command of that name.
     """
     root = Path(sys.prefix if prefix is None else prefix).absolute()
-    if _is_cached(root, environ):
+    if is_cached(root, environ):
         raise Refused(
             f"this is Satchel in an environment that does not stay ({root}), which clients could not start later",
-            _INSTALL,
+            _install(),
         )
     scripts = root / ("Scripts" if sys.platform == "win32" else "bin")
     asked = Path(sys.argv[0] if started_as is None else started_as)
@@ -43,7 +39,7 @@ def find_launcher(environ: Mapping[str, str], *, prefix: str | None = None, star
         file for file in (scripts / _NAME, asked.absolute()) if file.name == _NAME and os.access(file, os.X_OK)
     ]
     if not installed or not installed[0].is_file():
-        raise Refused(f"there is no command {_NAME} in {scripts}", _INSTALL)
+        raise Refused(f"there is no command {_NAME} in {scripts}", _install())
     for link in _on_path(environ):
         if link.is_symlink() and link.exists() and link.samefile(installed[0]):
             return link
@@ -58,17 +54,9 @@ def _on_path(environ: Mapping[str, str]) -> Iterator[Path]:
             yield Path(folder) / _NAME
 
 
-def _is_cached(root: Path, environ: Mapping[str, str]) -> bool:
-    """Whether an environment lies in a cache: that of ``uvx``, of ``pipx run``, or any that says what it is."""
-    named = [environ.get("UV_CACHE_DIR"), environ.get("XDG_CACHE_HOME")]
-    if (home := environ.get("HOME")) is not None:
-        named += [f"{home}/.cache", f"{home}/Library/Caches"]
-    real = root.resolve()
-    return (
-        any(_CACHE_FOLDER.fullmatch(part) for part in real.parts)
-        or any(real.is_relative_to(Path(folder).resolve()) for folder in named if folder)
-        or any((folder / _CACHE_MARK).is_file() for folder in real.parents)
-    )
+def _install() -> str:
+    source = source_of_this()
+    return f"Install it with `uv tool install {source}` or `pipx install {source}`, then run `satchel setup` again"
 
 
 def on_path(environ: Mapping[str, str]) -> Path | None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from satchel.base.redaction import redact
 from satchel.interfaces.setup.checking import ClientCheck, Verdict
 from satchel.interfaces.setup.clients import CLIENTS, Place, Wish
 from satchel.interfaces.setup.direct import direct_entry
@@ -17,6 +16,7 @@ from satchel.interfaces.setup.editing import edited
 from satchel.interfaces.setup.parts import NAME
 from satchel.interfaces.setup.planning import Edit, Plan, Way
 from satchel.interfaces.setup.texts import TextPart
+from satchel.redaction import redact
 
 _WIDTH = max(map(len, CLIENTS)) + 2
 _INDENT = " " * _WIDTH

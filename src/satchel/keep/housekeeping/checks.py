@@ -125,7 +125,7 @@ def _check_soundness(engine: Engine) -> Check:
         problem = f"{one_line(found[0])} ({len(found)} in all)"
         # the index can be rebuilt from what is kept, so its damage is no reason to go back to a backup
         if all(map(engine.upkeep.is_about_index, found)):
-            return Check(name, "failed", f"{problem}; `satchel rebuild` rebuilds the index")
+            return Check(name, "failed", f"{problem}; `satchel doctor --rebuild` rebuilds the index")
         return _beyond_repair(name, problem, engine)
     return Check(name, "ok", is_sound)
 
@@ -134,7 +134,7 @@ def _check_index(engine: Engine) -> Check:
     with engine.read() as transaction:
         found = index_problems(transaction)
     if found:
-        return Check("index", "failed", f"{'; '.join(found)}; `satchel rebuild` rebuilds it")
+        return Check("index", "failed", f"{'; '.join(found)}; `satchel doctor --rebuild` rebuilds it")
     return Check("index", "ok", "index, documents and tables agree")
 
 
@@ -142,7 +142,7 @@ def _check_counts(engine: Engine) -> Check:
     with engine.read() as transaction:
         found = count_problems(transaction)
     if found:
-        return Check("counts", "failed", f"{'; '.join(found)}; `satchel rebuild` recounts")
+        return Check("counts", "failed", f"{'; '.join(found)}; `satchel doctor --rebuild` recounts")
     return Check("counts", "ok", "the decisions are counted as they are")
 
 
@@ -155,7 +155,7 @@ def _check_deliveries(engine: Engine) -> Check:
             f"{of_others} of {recorded} are of another project's items than their run is: somebody changed the file",
             engine,
         )
-    left = f", {gone} of items that are gone; `satchel compact` removes those" if gone else ""
+    left = f", {gone} of items that are gone; `satchel clear --compact` removes those" if gone else ""
     return Check("deliveries", "ok", f"{recorded} recorded{left}")
 
 

@@ -13,7 +13,6 @@ from typing import BinaryIO
 from satchel.base.clock import iso
 from satchel.base.errors import NotFound, unknown_name
 from satchel.base.records import replace
-from satchel.base.redaction import redact
 from satchel.keep import projects
 from satchel.keep.messages import updates as messages
 from satchel.keep.moving import lines as moving
@@ -23,6 +22,7 @@ from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.records import Arriving, Exported, ImportConflict, Imported, KindImported, Trouble
 from satchel.keep.moving.taking import PER_TRANSACTION, Outcome, Taking, Verdict
 from satchel.keep.projects import NOTHING_YET, Service, Workplace
+from satchel.redaction import redact
 
 Progress = Callable[[int, int], None]
 """Called with the lines done and the lines in all."""

@@ -9,8 +9,8 @@ from satchel.base.contained import is_inside, open_inside, why_unreadable
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.machine import asked_of_caller, caller_elsewhere
 from satchel.base.records import dataclass
-from satchel.base.secret_names import is_secret_path
 from satchel.keep.texts import storable
+from satchel.redaction.filenames import is_secret_path
 
 MAX_BYTES = 64 * 1024 * 1024
 """The largest package that can be read at all."""

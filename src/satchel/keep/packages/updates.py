@@ -12,7 +12,7 @@ from satchel.base.text import fold
 from satchel.base.vocabulary import priority_number
 from satchel.find import documents
 from satchel.find.documents import Document
-from satchel.find.kind import Kind
+from satchel.find.kind import LIVE, Kind
 from satchel.keep import names, replacing
 from satchel.keep.packages import contents
 from satchel.keep.packages.records import (
@@ -185,7 +185,7 @@ def set_priority(transaction: Transaction, project_id: int, number: int, priorit
         """,
         {"priority": priority, "seq": seq, "now": now, "project": project_id, "id": number},
     )
-    documents.set_status(transaction, Kind.PACKAGE, [(number, seq)], documents.LIVE)
+    documents.set_status(transaction, Kind.PACKAGE, [(number, seq)], LIVE)
 
 
 def react_for_task(

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from satchel.base.redaction import redact
 from satchel.keep.patterns.stacks import without_stacks
+from satchel.redaction import redact
 
 _MARK = "#"
 """Stands for all that is volatile: where one time shows a number, the next may show a hash or a UUID."""

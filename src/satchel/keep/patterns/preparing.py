@@ -7,11 +7,11 @@ import json
 from satchel.base.errors import InvalidInput
 from satchel.base.paging import check_whole
 from satchel.base.records import dataclass
-from satchel.base.redaction import redact
 from satchel.base.text import fold
 from satchel.keep.names import check_identifier
 from satchel.keep.patterns.signing import signed
 from satchel.keep.texts import Storable, check_content, check_size, parse_json, storable
+from satchel.redaction import redact
 
 EXAMPLE_BYTES = 4_096
 """The most bytes of UTF-8 that are kept of a message and its stack as they came."""

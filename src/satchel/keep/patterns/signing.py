@@ -9,11 +9,11 @@ import re
 from functools import cache
 
 from satchel.base.records import dataclass
-from satchel.base.redaction import redact
 from satchel.keep.patterns.frames import innermost_frame
 from satchel.keep.patterns.masking import bounded, masked_text
 from satchel.keep.patterns.noise import unwrapped
 from satchel.keep.patterns.saying import plain_type, read
+from satchel.redaction import redact
 
 VERSION = 2
 """The version of the rules; raise it with every change that gives an error another signature."""

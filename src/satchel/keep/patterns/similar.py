@@ -6,6 +6,7 @@ from satchel.find import search
 from satchel.find.kind import Kind
 from satchel.find.likeness import text_likeness, words_of
 from satchel.find.query import parse
+from satchel.find.scopes import Scope
 from satchel.keep.patterns.records import TENTATIVE, ErrorPattern, SimilarError, solutions_of
 from satchel.store.transaction import Transaction, set_of
 
@@ -30,7 +31,7 @@ def similar_to(transaction: Transaction, project_id: int, pattern: ErrorPattern,
         now: milliseconds UTC.
     """
     said = f"{pattern.error_type} {pattern.message}"
-    scope = search.Scope(project_id, kinds=(Kind.ERROR_PATTERN,), status="all", now=now)
+    scope = Scope(project_id, kinds=(Kind.ERROR_PATTERN,), status="all", now=now)
     hits = search.rank(transaction, parse(said), scope).hits[: _LOOKED_AT + 1]
     if not hits:
         return ()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from satchel.base.errors import Refused
 from satchel.base.records import NamedTuple
-from satchel.keep.sessions.clients import Client, check_host_id, client_named, clients_around, host_id
+from satchel.keep.sessions.clients import Client, Host, check_host_id, client_named, host_id, hosts_of
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ SERVER, COMMAND, LIBRARY, HOOK, REMOTE = "server", "command", "library", "hook",
 OF_TOKENS = "@token"
 """Stands for the client with the ids that requests give their sessions; no client can be named so."""
 
-HOOK_WAIT_MS = 50
+HOOK_WAIT_MS = 250
 """How long a hook waits for a lock."""
 
 _VERSION_CHARS = 100
@@ -50,6 +51,7 @@ class State(NamedTuple):
     task_id: str | None
     window: int
     seen_at: int
+    ended_at: int | None = None
 
     @property
     def speaker(self) -> int | None:
@@ -57,7 +59,7 @@ class State(NamedTuple):
         return self.agent if self.is_chosen else self.unnamed
 
 
-STATE = 'id, uid, client, agent_id, is_chosen, unnamed_id, run_id, task_id, "window", seen_at'
+STATE = 'id, uid, client, agent_id, is_chosen, unnamed_id, run_id, task_id, "window", seen_at, ended_at'
 
 
 class Caller:
@@ -66,15 +68,18 @@ class Caller:
     Args:
         kind: :data:`SERVER`, :data:`COMMAND`, :data:`LIBRARY`, :data:`HOOK` or :data:`REMOTE`.
         environ: its environment.
+        programs: the names of the programs that started it, the nearest first; None looks them up when they matter.
 
     Attributes:
         begins: whether a hook says that a conversation begins, which no session can have been in before.
         is_of_person: whether a token says that a person calls; None where none does.
     """
 
-    def __init__(self, kind: str, environ: Mapping[str, str]) -> None:
+    def __init__(self, kind: str, environ: Mapping[str, str], programs: Sequence[str] | None = None) -> None:
         self.kind = kind
         self.environ = environ
+        self._programs = programs
+        self._hosts: tuple[Host, ...] | None = None
         self.client: Client | None = None
         self.version: str | None = None
         self.begins = False
@@ -86,6 +91,7 @@ class Caller:
         self._seen_at: int | None = None
         self._looked = False
         self._is_settled = False
+        self._is_ambiguous = False
         self._told = 0
 
     @classmethod
@@ -144,8 +150,11 @@ class Caller:
         """Take in the id that the client of a server gave its session; what is none is passed over."""
         identity = check_host_id(told) if isinstance(told, str) else None
         if identity is not None and identity != self._told_id:
-            self._told_id = identity
-            self._is_settled = False
+            with self._lock:
+                if self._told_id is not None:
+                    self._uid = None  # one server may serve several conversations of its client
+                self._told_id = identity
+                self._is_settled = False
 
     @property
     def host_id(self) -> str | None:
@@ -153,17 +162,53 @@ class Caller:
         return self._told_id or host_id(self.client, self.environ)
 
     @property
-    def is_in_client(self) -> bool:
-        """Whether a command was started by a client that is known."""
-        return bool(clients_around(self.environ))
+    def programs(self) -> Sequence[str]:
+        """The names of the programs that started it, the nearest first."""
+        if self._programs is None:
+            from satchel.base import processes
+
+            self._programs = tuple(name for _, name in processes.ancestors())
+        return self._programs
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """The clients that a command runs in."""
+        if self._hosts is None:
+            self._hosts = hosts_of(self.environ, self.programs)
+        return self._hosts
 
     @property
     def is_person(self) -> bool:
-        """Whether it is a person: without a session at a terminal, not inside a client; or by its token."""
+        """Whether it is a person: at a terminal outside any client and any session; or by its token."""
         if self.kind == REMOTE:
             return self.is_of_person is True
-        is_at_terminal = self.kind == COMMAND and not self.is_in_client and not self.notes
-        return is_at_terminal and self.is_of_person is not False
+        return self.kind == COMMAND and self.is_of_person is not False and self._agent_evidence() is None
+
+    def refuse_agent(self, problem: str, remedy: str) -> Refused:
+        """Return the refusal of what only a person may do, with why a command counts as an agent's.
+
+        Args:
+            remedy: what an agent does instead.
+        """
+        evidence = self._agent_evidence() if self.kind == COMMAND else None
+        if evidence is None:
+            return Refused(problem, remedy)
+        why, way_out = evidence
+        return Refused(
+            f"{problem}, and this command counts as an agent's: {why}", f"{remedy}. If you are a person, {way_out}"
+        )
+
+    def _agent_evidence(self) -> tuple[str, str] | None:
+        """Return why a command counts as an agent's, and what a person does then; None for a person's."""
+        if self.environ.get(VARIABLE):
+            return f"{VARIABLE} is set", f"run `unset {VARIABLE}` first"
+        if self.hosts:
+            host = self.hosts[0]
+            return (
+                f"it runs in {host.client.name} ({host.evidence})",
+                "run it in a terminal that was not started by a client",
+            )
+        return None
 
     @property
     def is_told_anew(self) -> bool:
@@ -191,7 +236,7 @@ class Caller:
         """
         if self.kind == REMOTE:
             return self._told_id is not None
-        return self.kind in {SERVER, HOOK} or (self.kind == COMMAND and self.is_in_client and not self.notes)
+        return self.kind in {SERVER, HOOK} or (self.kind == COMMAND and bool(self.hosts) and not self._is_ambiguous)
 
     def take_note(self) -> str | None:
         """Return what is to be said of its session and was not said yet."""
@@ -211,14 +256,16 @@ class Caller:
         """Return the session that was found or made before, if it was kept."""
         if self._uid is None:
             return None
-        remembered: State | None = transaction.memo.get(("session", project_id, self._uid))
-        if remembered is not None:
-            return remembered
-        row = transaction.one(
-            f"SELECT {STATE} FROM sessions WHERE uid = :uid AND project_id = :project",
-            {"uid": self._uid, "project": project_id},
-        )
-        return None if row is None else State(*row)
+        state: State | None = transaction.memo.get(("session", project_id, self._uid))
+        if state is None:
+            row = transaction.one(
+                f"SELECT {STATE} FROM sessions WHERE uid = :uid AND project_id = :project",
+                {"uid": self._uid, "project": project_id},
+            )
+            state = None if row is None else State(*row)
+        if state is not None and state.ended_at is not None:
+            self._seen_at = None  # the next call revives it, however soon that is
+        return state
 
     def _look(self, transaction: Transaction, project_id: int) -> State | None:
         if self.is_told_anew:
@@ -230,7 +277,8 @@ class Caller:
         found, note = joining.find(transaction, project_id, self)
         with self._lock:
             self._looked = True
-            if note is not None and note not in self.notes:
+            self._is_ambiguous = note is not None
+            if note is not None and note not in self.notes and self.kind != HOOK:
                 self.notes.append(note)
             if found is None:
                 return None
@@ -241,7 +289,8 @@ class Caller:
     def ensure(self, transaction: Transaction, workplace: Workplace, project_id: int, now: int) -> State | None:
         """Return the session of the caller as :meth:`find` does, made where it is to have one, and seen now."""
         state = self._known(transaction, project_id) or self._look(transaction, project_id)
-        if state is not None and self._is_settled and 0 <= now - state.seen_at < SEEN_MS:
+        is_fresh = state is not None and state.ended_at is None and 0 <= now - state.seen_at < SEEN_MS
+        if state is not None and is_fresh and self._is_settled:
             self.remember(transaction, project_id, state)
             return state
         if state is None and not self.may_make():
@@ -252,7 +301,7 @@ class Caller:
             state = updates.start(transaction, workplace, project_id, self, now)
             self._uid = state.uid
         else:
-            state = updates.touch(transaction, workplace, state, self, now)
+            state = updates.touch(transaction, workplace, project_id, state, self, now)
         self._is_settled = True
         self.remember(transaction, project_id, state)
         return state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from satchel.base.records import NamedTuple
 
@@ -17,6 +17,8 @@ class Client(NamedTuple):
         id_variable: the variable with the id of its session, in its servers or in the commands it runs.
         markers: variables that the commands it runs see.
         id_in_calls: the key in ``_meta`` of its calls with the id of its session, where its servers lack the variable.
+        has_many: whether one process of it holds several conversations at a time.
+        is_editor: whether people work in its terminals, so that its program alone shows no agent.
     """
 
     name: str
@@ -24,17 +26,19 @@ class Client(NamedTuple):
     id_variable: str | None = None
     markers: tuple[str, ...] = ()
     id_in_calls: str | None = None
+    has_many: bool = False
+    is_editor: bool = False
 
 
 CLIENTS = (
     Client("claude", ("claude",), "CLAUDE_CODE_SESSION_ID", ("CLAUDECODE",)),
-    Client("codex", ("codex",), "CODEX_THREAD_ID", ("CODEX_SANDBOX",), "threadId"),
+    Client("codex", ("codex",), "CODEX_THREAD_ID", ("CODEX_SANDBOX",), "threadId", has_many=True),
     Client("gemini", ("gemini",), "GEMINI_SESSION_ID", ("GEMINI_CLI",)),
     Client("qwen", ("qwen",), "QWEN_CODE_SESSION_ID", ("QWEN_CODE",)),
     Client("copilot", ("copilot", "github-copilot"), None, ("COPILOT_CLI",)),
     Client("opencode", ("opencode",), None, ("OPENCODE",)),
-    Client("cursor", ("cursor",), None, ("CURSOR_AGENT",)),
-    Client("vscode", ("visual studio code", "visual-studio-code", "vscode")),
+    Client("cursor", ("cursor",), None, ("CURSOR_AGENT",), has_many=True, is_editor=True),
+    Client("vscode", ("visual studio code", "visual-studio-code", "vscode"), has_many=True, is_editor=True),
 )
 
 _ONLY_LOOK = ("explor", "statusline", "guide")
@@ -80,24 +84,42 @@ def check_host_id(value: str | None) -> str | None:
     return f"sha256:{sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def clients_around(environ: Mapping[str, str]) -> tuple[Client, ...]:
-    """Return the clients whose variables a command sees: those in whose sessions it may run."""
-    return tuple(
-        one
-        for one in CLIENTS
-        if any(environ.get(variable) for variable in (one.id_variable, *one.markers) if variable is not None)
-    )
+class Host(NamedTuple):
+    """A client that a command runs in, and the evidence for it."""
+
+    client: Client
+    evidence: str
 
 
-def client_of_command(environ: Mapping[str, str], programs: Iterable[str]) -> Client | None:
+def hosts_of(environ: Mapping[str, str], programs: Iterable[str]) -> tuple[Host, ...]:
+    """Return the clients that a command runs in: only these make it an agent's, and without one it is a person's.
+
+    Args:
+        environ: the environment of the command.
+        programs: the names of the programs above the command.
+    """
+    above = frozenset(programs)
+    hosts = []
+    for one in CLIENTS:
+        variables = [name for name in (one.id_variable, *one.markers) if name is not None and environ.get(name)]
+        running = [] if one.is_editor else [name for name in one.prefixes if name in above]
+        if variables:
+            hosts.append(Host(one, f"{variables[0]} is set"))
+        elif running:
+            hosts.append(Host(one, f"the program {running[0]} started it"))
+    return tuple(hosts)
+
+
+def client_of_command(hosts: Sequence[Host], environ: Mapping[str, str], programs: Iterable[str]) -> Client | None:
     """Return the client that runs a command, where one client may run in another and hand its variables on.
 
     Args:
+        hosts: the clients that it runs in.
         programs: the names of the programs above the command, the nearest first.
 
     Returns:
         The nearest whose program is known; else one with an id before one without; None outside any.
     """
-    around = clients_around(environ)
+    around = [host.client for host in hosts]
     above = (one for name in programs for one in around if name in one.prefixes)
     return next(above, None) or min(around, key=lambda one: host_id(one, environ) is None, default=None)

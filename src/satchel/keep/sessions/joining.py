@@ -12,7 +12,7 @@ from satchel.base import processes
 from satchel.base.processes import Process
 from satchel.base.records import NamedTuple
 from satchel.keep.sessions.caller import HOOK, LIBRARY, OF_TOKENS, REMOTE, SERVER, STATE, VARIABLE, Caller, State
-from satchel.keep.sessions.clients import Client, client_of_command, clients_around, host_id
+from satchel.keep.sessions.clients import Client, client_of_command, host_id
 from satchel.keep.sessions.presence import here, is_left
 from satchel.store.asking import Asking, answering
 from satchel.store.transaction import Row, Transaction, set_of
@@ -20,7 +20,7 @@ from satchel.store.transaction import Row, Transaction, set_of
 _MOST_BEFORE = 20
 _BELONGS_TO_NONE = f"it belongs to none; {VARIABLE} names one"
 
-_COLUMNS = f"{STATE}, machine, process, process_started, server, server_started, ended_at, worktree"
+_COLUMNS = f"{STATE}, machine, process, process_started, server, server_started, worktree"
 
 
 class Found(NamedTuple):
@@ -30,20 +30,18 @@ class Found(NamedTuple):
     machine: str | None
     process: Process | None
     server: Process | None
-    ended_at: int | None
     worktree: str
 
 
 def _found(row: Row) -> Found:
     """Return the session of a row of :data:`_COLUMNS`."""
     width = len(State._fields)
-    machine, process, process_started, server, server_started, ended_at, worktree = row[width:]
+    machine, process, process_started, server, server_started, worktree = row[width:]
     return Found(
         State(*row[:width]),
         machine,
         here(machine, process, process_started),
         here(machine, server, server_started),
-        ended_at,
         worktree,
     )
 
@@ -71,7 +69,7 @@ load = answering(loading)
 
 def is_gone(session: Found, now: int) -> bool:
     """Whether a session is over: its client said so, its process is gone, or nobody has heard of it for long."""
-    return session.ended_at is not None or is_left(session.process, session.state.seen_at, now)
+    return session.state.ended_at is not None or is_left(session.process, session.state.seen_at, now)
 
 
 def find(transaction: Transaction, project_id: int, caller: Caller) -> tuple[Found | None, str | None]:
@@ -93,7 +91,7 @@ def is_up_to_date(session: Found, caller: Caller) -> bool:
     """Whether the processes of a session are still as it says; of a server that only just joined they never are."""
     if caller.kind in {SERVER, REMOTE}:
         return caller.kind == REMOTE
-    return (caller.kind != HOOK and not caller.is_in_client) or (
+    return (caller.kind != HOOK and not caller.hosts) or (
         session.process is not None and processes.is_alive(session.process)
     )
 
@@ -102,7 +100,7 @@ def client_of(caller: Caller) -> Client | None:
     """Return the client that a caller serves, or runs in."""
     if caller.kind in {SERVER, HOOK, REMOTE}:
         return caller.client
-    return client_of_command(caller.environ, [name for _, name in processes.ancestors()])
+    return client_of_command(caller.hosts, caller.environ, caller.programs)
 
 
 def client_process(caller: Caller) -> Process | None:
@@ -179,7 +177,8 @@ def _of_hook(
     """Return the session of a hook: that with the id of its event, else the one of its client's process.
 
     Within one process a client may go on to another conversation, whose id is new or that of an earlier session: both
-    stay one session here. Only what begins there has one of its own, where the process has another already.
+    stay one session here. What begins there has one of its own where the process has another already, and so has every
+    id of a client that holds several conversations at a time.
     """
     process = client_process(caller)
     if given is not None and not _is_around(given, caller, process):
@@ -190,10 +189,24 @@ def _of_hook(
         return known, None
     fitting = _of_client(transaction, project_id, caller, process)
     if caller.begins and caller.host_id is not None:
-        fitting = [one for one in fitting if not _has_host_id(transaction, one.state.id)]
+        fitting = _unnamed(transaction, fitting)
     if len(fitting) == 1:
         return fitting[0], None
     return _over(same), _not_unique(fitting) if fitting else None
+
+
+def named(transaction: Transaction, project_id: int, caller: Caller) -> State | None:
+    """Return the session that a hook's event names: by the id of its client, or without one by its variable.
+
+    An id that is not known names none, whatever else runs in the process of the client.
+    """
+    if caller.host_id is None:
+        variable = caller.environ.get(VARIABLE)
+        found = _by_uid(transaction, project_id, variable) if variable else None
+    else:
+        same = _by_own_id(transaction, project_id, caller)
+        found = _here(same, client_process(caller)) or _over(same)
+    return None if found is None else found.state
 
 
 def _by_own_id(transaction: Transaction, project_id: int, caller: Caller) -> list[Found]:
@@ -214,15 +227,20 @@ def _over(same: Sequence[Found]) -> Found | None:
 
 
 def _of_client(transaction: Transaction, project_id: int, caller: Caller, process: Process | None) -> list[Found]:
-    """Return the sessions of the process of a caller's client."""
-    found = [] if process is None else _by_processes(transaction, project_id, [process])
-    return [one for one in found if _may_be_of(one, caller)]
+    """Return the sessions of the process of a caller's client that the caller may belong to."""
+    living = [] if process is None else _by_processes(transaction, project_id, [process])
+    living = [one for one in living if _may_be_of(one, caller)]
+    has_many = caller.client is not None and caller.client.has_many
+    return _unnamed(transaction, living) if has_many and caller.host_id is not None else living
 
 
-def _has_host_id(transaction: Transaction, session: int | None) -> bool:
-    """Whether the client of a session, by its number, has told its own id for it, as hooks do."""
-    row = transaction.one("SELECT 1 FROM session_hosts WHERE session_id = :id LIMIT 1", {"id": session})
-    return row is not None
+def _unnamed(transaction: Transaction, sessions: Sequence[Found]) -> list[Found]:
+    """Return the sessions for which their client has not told an id, as hooks do."""
+    if not sessions:
+        return []
+    numbers = set_of(one.state.id for one in sessions)
+    rows = transaction.all(f"SELECT session_id FROM session_hosts WHERE session_id IN {numbers}")
+    return [one for one in sessions if (one.state.id,) not in rows]
 
 
 def _may_be_of(session: Found, caller: Caller) -> bool:
@@ -242,9 +260,11 @@ def _is_around(session: Found, caller: Caller, process: Process | None) -> bool:
 def _of_command(
     transaction: Transaction, project_id: int, caller: Caller, given: Found | None
 ) -> tuple[Found | None, str | None]:
+    around = [host.client for host in caller.hosts]
+    if not around:
+        return given, None
     above = processes.ancestors()
     places = {process: place for place, (process, _) in enumerate(above)}
-    around = clients_around(caller.environ)
     programs = [(place, one) for place, (_, name) in enumerate(above) for one in around if name in one.prefixes]
 
     def is_around(session: Found) -> bool:
@@ -252,26 +272,32 @@ def _of_command(
         place = -1 if session.process is None else places.get(session.process, -1)
         return any(between < place and one.name != session.state.client for between, one in programs)
 
-    fitting = [one for one in _by_processes(transaction, project_id, list(places)) if not is_around(one)]
+    names = {None, *(one.name for one in around)}
+    living = [one for one in _by_processes(transaction, project_id, list(places)) if one.state.client in names]
+    fitting = [one for one in living if not is_around(one)]
     nearest = min((places[one.process] for one in fitting if one.process is not None), default=len(above))
     if given is not None and not is_around(given):
         place = None if given.process is None else places.get(given.process)
         if place is None or place <= nearest:
             return given, None
     fitting = [one for one in fitting if one.process == above[nearest][0]]
-    ids = {one.name: host_id(one, caller.environ) for one in ([programs[0][1]] if programs else around)}
+    hosts = [programs[0][1]] if programs else around
+    ids = {one.name: host_id(one, caller.environ) for one in hosts}
     identities = {name: identity for name, identity in ids.items() if identity is not None}
     named = [
         one for name, identity in identities.items() for one in by_host_id(transaction, project_id, name, identity)
     ]
-    if len(fitting) > 1:
-        numbers, names = {one.state.id for one in named}, {one.name for one in around}
-        by_client = [one for one in fitting if one.state.client in names]
-        fitting = [one for one in fitting if one.state.id in numbers] or by_client or fitting
+    named = [one for one in named if one.state.ended_at is None] or named
+    numbers = {one.state.id for one in named}
+    has_many = any(one.has_many for one in hosts if one.name in identities)
+    if has_many:
+        fitting = [one for one in fitting if one.state.id in numbers] or named or _unnamed(transaction, fitting)
+    elif len(fitting) > 1:
+        fitting = [one for one in fitting if one.state.id in numbers] or fitting
     elif not fitting:
-        fitting = [one for one in named if one.ended_at is None]
-        if len(identities) > 1 and len(fitting) < 2:
-            return None, f"this command runs in several clients ({', '.join(identities)}): {_BELONGS_TO_NONE}"
+        fitting = named
+    if len(identities) > 1 and len(fitting) < 2 and (not fitting or fitting is named):
+        return None, f"this command runs in several clients ({', '.join(identities)}): {_BELONGS_TO_NONE}"
     if len(fitting) > 1:
         return None, _not_unique(fitting)
     return (fitting[0] if fitting else None), None

@@ -8,6 +8,7 @@ from satchel.keep import events, projects
 from satchel.keep.names import check_identifier
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions import updates
+from satchel.keep.sessions.caller import HOOK
 from satchel.keep.sessions.records import Entered
 
 if TYPE_CHECKING:
@@ -56,12 +57,16 @@ class Sessions(Service):
     def end(self, reason: str | None = None) -> bool:
         """Record that the caller's session is over, once, and release what was claimed in it automatically.
 
+        A hook ends only the session that its event names.
+
         Args:
             reason: the client's word for why, kept with the event.
 
         Returns:
             Whether the caller has a session.
         """
+        from satchel.keep.sessions.ending import end
+
         reason = None if reason is None else check_identifier(reason, "reason")
         if self._workplace.caller is None:
             return False
@@ -71,20 +76,7 @@ class Sessions(Service):
             if found is None:
                 return False
             project_id, own = found
-            ended = transaction.execute(
-                "UPDATE sessions SET ended_at = :now, seen_at = :now WHERE id = :id AND ended_at IS NULL",
-                {"now": now, "id": own.id},
-            )
-            if ended:
-                from satchel.keep.expiry import end_claims
-
-                claims = transaction.all(
-                    "SELECT id FROM file_claims WHERE session_id = :id AND automatic = 1", {"id": own.id}
-                )
-                end_claims(transaction, [number for (number,) in claims], events.RELEASE, now)
-                details = None if reason is None else {"reason": reason}
-                kind = events.SESSION_ENDED
-                events.record(transaction, project_id, kind, now, session=own.id, agent=own.agent, details=details)
+            end(transaction, project_id, own, reason, now)
             return True
 
     def record_hooks(self, faults: Sequence[tuple[str, str, int, int]], works: str | None = None) -> None:
@@ -95,7 +87,7 @@ class Sessions(Service):
                 milliseconds UTC.
             works: the hook that failed before.
         """
-        from satchel.base.redaction import redact
+        from satchel.redaction import redact
 
         work = self._workplace
         with projects.writing(work) as (transaction, project, now):
@@ -126,12 +118,19 @@ class Sessions(Service):
                 return None
             window = own.window + (opens_window and before is not None)
             own, _, agent = updates.name_unnamed(transaction, project.id, own._replace(window=window), now)
-            updates.change(transaction, own.id, {"window": window, "seen_at": now, "ended_at": None})
+            updates.change(transaction, own.id, {"window": window, "seen_at": now})
             caller.remember(transaction, project.id, own._replace(seen_at=now))
             return Entered(own.uid.hex(), agent, window, None if before is None else before.seen_at)
 
     def _find_own(self, transaction: Transaction) -> tuple[int, State] | None:
         """Return the project and the caller's session, or None where there is either not."""
         project, caller = projects.find(transaction, self._workplace), self._workplace.caller
-        own = None if project is None or caller is None else caller.find(transaction, project.id)
-        return None if project is None or own is None else (project.id, own)
+        if project is None or caller is None:
+            return None
+        if caller.kind == HOOK:
+            from satchel.keep.sessions.joining import named
+
+            own = named(transaction, project.id, caller)
+        else:
+            own = caller.find(transaction, project.id)
+        return None if own is None else (project.id, own)

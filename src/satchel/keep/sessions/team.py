@@ -238,7 +238,7 @@ def find_team(
                 claims_total=known.claims_total,
                 scratchpad=pads.get(number),
                 seen_at=one.state.seen_at,
-                ended_at=one.ended_at,
+                ended_at=one.state.ended_at,
                 gone=number in gone,
                 own=number == own_session,
                 state=states[number],
@@ -338,7 +338,7 @@ def _other(
 
 
 def _last_known(session: Found) -> int:
-    return session.state.seen_at if session.ended_at is None else session.ended_at
+    return session.state.seen_at if session.state.ended_at is None else session.state.ended_at
 
 
 def _load_details(

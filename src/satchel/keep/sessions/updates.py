@@ -81,14 +81,22 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
     return state
 
 
-def touch(transaction: Transaction, workplace: Workplace, state: State, caller: Caller, now: int) -> State:
-    """Record that a session was seen, where it stands, and in which processes it runs."""
+def touch(
+    transaction: Transaction, workplace: Workplace, project_id: int, state: State, caller: Caller, now: int
+) -> State:
+    """Record that a session was seen, where it stands, and in which processes it runs; one that had ended goes on."""
     changes: dict[str, object] = {"seen_at": now}
-    if caller.kind in {SERVER, REMOTE}:
+    if state.ended_at is not None:
+        from satchel.keep.sessions.ending import take_back_claims
+
+        notice = take_back_claims(transaction, project_id, state, now)
+        if notice is not None and notice not in caller.notes:
+            caller.notes.append(notice)
         changes["ended_at"] = None
-        if state.client is None and caller.client is not None:
-            changes["client"] = caller.client.name
-            state = state._replace(client=caller.client.name)
+        state = state._replace(ended_at=None)
+    if caller.kind in {SERVER, REMOTE} and state.client is None and caller.client is not None:
+        changes["client"] = caller.client.name
+        state = state._replace(client=caller.client.name)
     if caller.kind == REMOTE:
         change(transaction, state.id, changes)
         return state._replace(seen_at=now)

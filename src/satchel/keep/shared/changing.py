@@ -57,7 +57,7 @@ def unshare(context: Context, refs: Sequence[str], *, dry_run: bool) -> Sharing:
             known = survey.known.get(uid)
             found = world.here.get(uid) or world.committed.get(uid)
             if (known is None or not known.is_shared) and (found is None or found.text.is_gone):
-                raise NotFound(f"{survey.ref(uid) or uid[:8]} is not shared", "satchel shared --all lists what is")
+                raise NotFound(f"{survey.ref(uid) or uid[:8]} is not shared", "satchel proposals --all lists what is")
             kind = known.kind if known is not None else found.text.kind if found is not None else ""
             before = survey.text(uid) if uid in survey.ours else None if found is None else found.text
             stone = SharedText(kind, uid, author, context.workplace.clock(), is_gone=True)
@@ -152,7 +152,7 @@ def _hindrance(survey: Survey, text: SharedText, name: str) -> str | None:
     if secrets:
         return f"it holds a secret ({secrets[0]}): forget it, and change the secret"
     if text.uid in survey.incoming:
-        return "a text of it waits: satchel shared --accept or --reject it first"
+        return "a text of it waits: satchel proposals --accept or --reject it first"
     here, known = survey.world.here.get(text.uid), survey.known.get(text.uid)
     if here is None and name in survey.world.listing.names:
         return f"its file {name} cannot be read: repair it or remove it first; satchel sync says why"

@@ -71,7 +71,7 @@ def named(survey: Survey, refs: Sequence[str]) -> list[str]:
                 raise Conflict(f"{len(begin)} shared texts begin with {given}", "Give more of the uid")
             uid = begin[0] if begin else None
         if uid is None:
-            raise NotFound(f"{given[:80]!r} names nothing of the shared text", "satchel shared --all lists it")
+            raise NotFound(f"{given[:80]!r} names nothing of the shared text", "satchel proposals --all lists it")
         uids.append(uid)
     return list(dict.fromkeys(uids))
 
@@ -85,10 +85,10 @@ def waiting(survey: Survey, refs: Sequence[str], *, is_all: bool) -> list[str]:
     uids = [uid for uid, news in survey.incoming.items() if news.why]
     if not is_all:
         if not refs:
-            raise InvalidInput("nothing is named", "Give ids from satchel shared, or --all")
+            raise InvalidInput("nothing is named", "Give ids from satchel proposals, or --all")
         meant = named(survey, refs)
         idle = next((uid for uid in meant if uid not in uids), None)
         if idle is not None:
-            raise NotFound(f"nothing waits of {survey.ref(idle) or idle[:8]}", "satchel shared lists what does")
+            raise NotFound(f"nothing waits of {survey.ref(idle) or idle[:8]}", "satchel proposals lists what does")
         uids = meant
     return sorted(uids, key=lambda uid: (survey.incoming[uid].found.text.time, uid))

@@ -56,10 +56,10 @@ class Context:
             Refused: somebody else asks.
         """
         if not self.is_person:
-            raise Refused(
-                f"only a person {doing} what others wrote into the shared text",
-                "Ask your user to run satchel shared in a terminal",
-            )
+            caller = self.workplace.caller
+            problem = f"only a person {doing} what others wrote into the shared text"
+            remedy = "Ask your user to run `satchel proposals` in a terminal"
+            raise Refused(problem, remedy) if caller is None else caller.refuse_agent(problem, remedy)
 
     def look(self) -> tuple[Place, World]:
         """Read what the repository says."""

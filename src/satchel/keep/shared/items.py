@@ -9,13 +9,13 @@ from typing import Any
 
 from satchel.base.clock import iso, parse_time
 from satchel.base.records import replace
-from satchel.base.redaction import redact
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.keep.entries.records import STRUCTURED_TYPES
 from satchel.keep.moving.fields import Line
 from satchel.keep.patterns.records import CONFIRMED, DEFAULT_TTL_DAYS, FIRST, STATES
 from satchel.keep.shared.markdown import SHAPES, SharedText
 from satchel.keep.texts import storable
+from satchel.redaction import redact
 
 _HOME = re.compile(r"(?<![\w.~/-])(?:/(?:home|Users)/[^/\s\"'`:]+|[A-Za-z]:\\Users\\[^\\\s\"'`]+)(?=[/\\\s\"'`:,;)]|$)")
 _RULE_ACTIVE, _RULE_ENDED = "active", "inactive"

@@ -176,7 +176,7 @@ def _faults(
     if isinstance(key, str) and not text.is_gone:
         other = keys.setdefault((text.kind, key), name)
         if other != name:
-            yield None, f"has the key of {other}: satchel sync and satchel shared --accept make them one"
+            yield None, f"has the key of {other}: satchel sync and satchel proposals --accept make them one"
     secrets = secrets_in(text)
     if secrets:
         yield None, f"holds a secret ({secrets[0]})"

@@ -17,4 +17,4 @@ def waiting_note(transaction: Transaction, project_id: int) -> Asking[tuple[str,
     if not waiting:
         return ()
     texts = "1 shared text waits" if waiting == 1 else f"{waiting:,} shared texts wait"
-    return (f"{texts} for a person to accept: satchel shared",)
+    return (f"{texts} for a person to accept: satchel proposals",)

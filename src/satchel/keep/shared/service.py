@@ -13,7 +13,7 @@ from satchel.keep.shared.names import RULES, WAYS
 from satchel.keep.shared.records import Synced
 
 if TYPE_CHECKING:
-    from satchel.base.config import Config
+    from satchel.base.config_keys import Config
     from satchel.keep.projects import Workplace
     from satchel.keep.shared.context import Context
     from satchel.keep.shared.records import Accepted, Checked, Differences, SharedList, Sharing
@@ -70,7 +70,7 @@ class SharedTexts:
         from satchel.keep.shared import changing
 
         if not refs:
-            raise InvalidInput("nothing is named", "Give ids such as d12; satchel shared --all lists what is shared")
+            raise InvalidInput("nothing is named", "Give ids such as d12; satchel proposals --all lists what is shared")
         return changing.unshare(self._context(), refs, dry_run=dry_run)
 
     def sync(self, *, dry_run: bool = False, resolve: str | None = None) -> Synced:

@@ -11,7 +11,7 @@ from satchel.base.records import dataclass
 from satchel.base.text import fold
 from satchel.find import documents, likeness, near
 from satchel.find.documents import Document
-from satchel.find.kind import Kind
+from satchel.find.kind import LIVE, SUPERSEDED, Kind
 from satchel.keep import names, replacing
 from satchel.keep.corrections import log
 from satchel.keep.projects import Workplace
@@ -183,7 +183,7 @@ def count_outcome(transaction: Transaction, project_id: int, number: int, now: i
     row = transaction.one(_COUNT[helped], values)
     if row is None:
         return False
-    status = documents.LIVE if row[0] is None else documents.SUPERSEDED
+    status = LIVE if row[0] is None else SUPERSEDED
     documents.set_status(transaction, Kind.STRATEGY, [(number, seq)], status)
     return True
 

@@ -12,11 +12,10 @@ import psycopg
 from satchel import __version__
 from satchel.base.errors import ReadOnly, Refused, StoreDamaged, StoreForeign
 from satchel.store.dialect import POSTGRESQL, rendered
-from satchel.store.failures import newer
+from satchel.store.failures import newer, older
 from satchel.store.postgres import failures
-from satchel.store.postgres.packing import PACK, amounts
-from satchel.store.postgres.schema_index import INDEX_TABLES, PACKED
-from satchel.store.schema import MIGRATIONS, PACKING, SCHEMA_VERSION, STORE_TABLES
+from satchel.store.postgres.schema_index import INDEX_TABLES
+from satchel.store.schema import BASE_VERSION, SCHEMA_VERSION, Migration, steps
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def make_ready(database: Database, *, writes: bool, migrates: bool) -> None:
 
     Raises:
         StoreForeign: the schema holds the tables of another program.
-        StoreNewer: the store needs a newer program.
+        StoreNewer, StoreOlder: the store needs a newer program, or one of 0.2.0 first.
         StoreDamaged: it does not say which version it has, or a text has another collation than C.
         ReadOnly: it must be brought up to date first.
         Refused: the role may not do what is needed.
@@ -127,6 +126,8 @@ def _version(connection: StoreConnection, database: Database) -> int | None:
         raise StoreDamaged(f"{database.location} does not say which version it has", "Restore it from a backup")
     if needed > SCHEMA_VERSION:
         raise newer(database.location, needed, "read")
+    if version < BASE_VERSION:
+        raise older(database.location, version)
     return version
 
 
@@ -166,8 +167,8 @@ def _bring_up_to_date(connection: StoreConnection, database: Database, version: 
         connection.execute("SET LOCAL statement_timeout = 0")
         now = database.clock()
         try:
-            for step in range(found, SCHEMA_VERSION):
-                _apply(connection, step, now)
+            for number, step in steps(found, SCHEMA_VERSION):
+                _apply(connection, number, step, now)
         except psycopg.errors.InsufficientPrivilege as error:
             raise Refused(
                 f"{database.location} must be brought from schema version {found} to {SCHEMA_VERSION} first, "
@@ -176,36 +177,27 @@ def _bring_up_to_date(connection: StoreConnection, database: Database, version: 
             ) from None
 
 
-def _apply(connection: StoreConnection, step: int, now: int) -> None:
-    migration = MIGRATIONS[step]
-    statements = [*(STORE_TABLES if step == 0 else ()), *migration.statements]
+def _apply(connection: StoreConnection, number: int, migration: Migration, now: int) -> None:
     with connection.pipeline():
-        for statement in statements:
+        for statement in migration.statements:
             sql = rendered(statement, POSTGRESQL)
             if sql is not None:
                 connection.execute(sql)
-        if step == 0:
+        if number == BASE_VERSION:
             for statement in (*_OWN, *INDEX_TABLES):
                 connection.execute(statement)
             connection.execute(
-                "INSERT INTO store (uid, min_reader, min_writer, created_at) VALUES (%s, 1, 1, %s)",
-                (os.urandom(16), now),
+                "INSERT INTO store (uid, min_reader, min_writer, created_at) VALUES (%s, %s, %s, %s)",
+                (os.urandom(16), migration.min_reader, migration.min_writer, now),
             )
         connection.execute(
             "INSERT INTO migrations (version, name, program, applied_at) VALUES (%s, %s, %s, %s)",
-            (step + 1, migration.name, __version__, now),
+            (number, migration.name, __version__, now),
         )
         connection.execute(
             "UPDATE store SET min_reader = greatest(min_reader, %s), min_writer = greatest(min_writer, %s)",
             (migration.min_reader, migration.min_writer),
         )
-        if migration.name == PACKING:
-            for statement in PACKED:
-                connection.execute(statement)
-    if migration.name == PACKING:
-        for (project,) in connection.execute("SELECT id FROM projects").fetchall():
-            while connection.run_all((PACK, amounts(project)))[0].rows:
-                pass
 
 
 def _check_collations(connection: StoreConnection, database: Database) -> None:

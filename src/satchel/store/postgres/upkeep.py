@@ -24,7 +24,7 @@ from satchel.store.failures import explained
 from satchel.store.moving.copying import Indexing, move
 from satchel.store.opening import Access
 from satchel.store.postgres import taking
-from satchel.store.postgres.schema_index import INDEX_TABLES, PACKED
+from satchel.store.postgres.schema_index import INDEX_TABLES
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.upkeep import Restored, Shrunk
 
@@ -131,7 +131,7 @@ class PostgresUpkeep:
         if self._rows(_OTHERS_TABLES) != [(0,)]:
             raise Refused(
                 f"only the role that owns the tables of {self._location} may rewrite them",
-                "Deleted content stays in their files until that one runs `satchel compact`",
+                "Deleted content stays in their files until that one runs `satchel clear --compact`",
             )
         is_whole = True
         with database.connect() as connection:
@@ -315,7 +315,7 @@ class PostgresUpkeep:
         if checksums != "on":
             missing.append("data checksums are off: a failing disk is noticed late (pg_checksums --enable)")
         if vacuum != "on":
-            missing.append("autovacuum is off: run `satchel compact` now and then")
+            missing.append("autovacuum is off: run `satchel clear --compact` now and then")
         shown = f"fsync = {fsync}, synchronous_commit = {commits}{', on a standby' if is_standby else ''}"
         return [
             Finding("settings", "warning" if missing else "ok", "; ".join([shown, *missing])),
@@ -348,8 +348,8 @@ class PostgresUpkeep:
             there = {name for name, _ in transaction.all(_INDEXES, self._schema)}
             pointing: dict[str, int] = dict(transaction.all(_FOREIGN_KEYS, self._schema))
             added = [name for (name,) in transaction.all(_TRIGGERS, self._schema)]
-        made = {match[1] for text in (*INDEX_TABLES, *PACKED) if (match := _MADE.search(text))}
-        own = tables | made - {"documents_postings"}
+        made = {match[1] for text in INDEX_TABLES if (match := _MADE.search(text))}
+        own = tables | made
         return [
             *(f"table {name} is not Satchel's" for name in sorted(relations - own)),
             *(f"{name} is not Satchel's" for name in added),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from http_serving import Answer, Served
 from room_browsing import Browser, Parsed
 from satchel import Satchel, open_satchel
@@ -159,7 +160,7 @@ NASTY = (
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(st.text(min_size=1, max_size=200), st.sampled_from(NASTY)))
 @example("".join(NASTY))
 @example("<b>" * 80_000)

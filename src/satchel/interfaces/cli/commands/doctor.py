@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
 from satchel.base.errors import ERROR_KINDS
+from satchel.base.installation import command_adding
 from satchel.base.tokens import token_counter
 from satchel.client import open_satchel
 from satchel.interfaces.cli.common import json_option, progress, show_json, store_options
+from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.hooks.state import check_hooks
 from satchel.interfaces.server_text import server_fields, server_line
 from satchel.keep.housekeeping import Check
@@ -20,18 +23,23 @@ _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
 
 
 @click.command()
+@click.option("--rebuild", is_flag=True, help="Rebuild the search index and recount instead.")
 @store_options
 @json_option
-def command(db: str | None, project: str | None, as_json: bool) -> int:
-    """Examine the store: configuration, place, schema, a full integrity check, index, conversations, the newest backup.
+def command(rebuild: bool, db: str | None, project: str | None, as_json: bool) -> int:
+    """Check that everything works: configuration, place, schema, integrity, index, conversations, the newest backup.
 
     The last line says who acts where, how the store was found and why it is trusted.
-    Nothing is changed. The exit status is 0 unless a check failed.
+    Without --rebuild nothing is changed. The exit status is 0 unless a check failed.
 
     \b
-    Example:
+    Examples:
       satchel doctor
+      satchel doctor --rebuild
     """
+    if rebuild:
+        _rebuild(db, project, as_json=as_json)
+        return 0
     checks: list[Check] = []
     with (
         open_satchel(db, project, read_only=True) as satchel,
@@ -43,6 +51,8 @@ def command(db: str | None, project: str | None, as_json: bool) -> int:
                 _show(check)
         counter = token_counter(satchel.config.tokens_encoding)
         detail = f"exact, {counter.name}" if counter.exact else f"estimated: {counter.reason}"
+        if find_spec("splintr") is None:
+            detail += f"; for exact counts run `{command_adding('tokens')}`"
         hooks = check_hooks()
         server = server_fields(os.environ, Path.cwd())
         of_server = [] if server is None else [_of_server(server)]
@@ -59,6 +69,17 @@ def command(db: str | None, project: str | None, as_json: bool) -> int:
         show_json(checks)
     failed = any(check.status == "failed" for check in checks)
     return ERROR_KINDS["store_damaged"].exit_status if failed else 0
+
+
+def _rebuild(db: str | None, project: str | None, *, as_json: bool) -> None:
+    """Rebuild the search index and the counts. Others may read and write meanwhile."""
+    with opened(db, project) as satchel, progress("indexing", quiet=as_json) as told:
+        satchel.housekeeping.recount()
+        count = satchel.finding.rebuild(told)
+    if as_json:
+        show_json({"indexed": count})
+    else:
+        click.echo(f"{count:,} items indexed")
 
 
 def _of_server(fields: Mapping[str, str]) -> Check:

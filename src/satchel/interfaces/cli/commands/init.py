@@ -56,4 +56,4 @@ def command(new: bool, db: str | None, project: str | None, as_json: bool) -> No
         if engine.folder is None:
             click.echo("Next: name it in the configuration of `satchel serve`, as [databases.NAME], and make a token.")
             return
-        click.echo("Next: have your agent's host start `satchel mcp` in this folder, or try `satchel tour`.")
+        click.echo("Next: `satchel setup` connects your coding clients.")

@@ -14,12 +14,12 @@ from satchel.interfaces.hooks import state
 
 @click.command()
 @click.option("--project", "of_project", is_flag=True, help="Only in the project of this folder.")
-@click.option("--off", is_flag=True, help="Let them speak again.")
+@click.option("--off", is_flag=True, help="Turn hooks on again.")
 @json_option
 def command(of_project: bool, off: bool, as_json: bool) -> None:
-    """Silence the hooks of all clients: they put in nothing and record nothing until --off.
+    """Turn the hooks of all clients off: they inject nothing and record nothing until --off.
 
-    Servers and commands go on as ever.
+    Servers and commands keep working.
 
     \b
     Examples:
@@ -39,6 +39,6 @@ def command(of_project: bool, off: bool, as_json: bool) -> None:
         show_json({"paused": paused})
         return
     if not paused:
-        click.echo("hooks speak")
+        click.echo("hooks are on")
     for one in paused:
-        click.echo("hooks are silent everywhere" if one == "*" else f"hooks are silent in {one}")
+        click.echo("hooks are off everywhere" if one == "*" else f"hooks are off in {one}")

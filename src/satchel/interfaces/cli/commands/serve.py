@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from satchel.base.clock import system_clock
-from satchel.base.errors import InvalidInput, Refused, SatchelError, Unavailable
+from satchel.base.errors import InvalidInput, Refused, SatchelError
 from satchel.base.folders import state_folder
 from satchel.client import open_satchel
 from satchel.interfaces.cli.common import json_option
@@ -96,7 +96,9 @@ def command(
         from satchel.interfaces.http.settings import Settings
         from satchel.interfaces.http.stores import Stores
     except ImportError as error:
-        raise Unavailable(f"serving needs more packages ({error})", "Run pip install 'satchel[serve]'") from None
+        from satchel.base.installation import missing_extra
+
+        raise missing_extra(f"serving needs the extra serve ({error})", "serve") from None
     databases = Databases(configuration_file(configuration))
     databases.every()
     folder = state_folder()

@@ -70,7 +70,7 @@ def command(path: Path | None, owner: str | None, tree: bool, only_list: bool, r
         click.echo(f"a copy of {accepted.copy_of}; from now on a store of its own")
     click.echo(
         f"It holds {_count(accepted.items, 'item')} of {_count(accepted.projects, 'project')} "
-        f"by {_count(accepted.agents, 'agent')}. `satchel constraint list` shows the rules that agents will be given."
+        f"by {_count(accepted.agents, 'agent')}. `satchel rule list` shows the rules that agents will be given."
     )
 
 

@@ -153,7 +153,7 @@ def guide(
     say(_step(9, f"{cost}{estimated}. It took {result.seconds:.0f} s."))
     if keep:
         say(f"   The store is kept: satchel read --db {store} --project {_PROJECT}")
-    say("   Now your own agents: let your client start `satchel mcp` in your project (README, Connect your client).")
+    say("   Now your own project: `satchel setup` connects your coding clients.")
     return result
 
 

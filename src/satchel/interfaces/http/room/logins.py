@@ -16,6 +16,7 @@ from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.records import dataclass, field_names, replace
 from satchel.base.vocabulary import HUMAN
 from satchel.interfaces.http.private_file import Book, PrivateFile
+from satchel.keep.names import check_identifier
 from satchel.keep.persons import person_named
 
 LINK_MS = 60_000
@@ -234,7 +235,7 @@ def author_of(person: str) -> str:
 
 
 def _check_person(person: str) -> None:
-    if person_named(person) is None:
+    if person_named(check_identifier(person, "name")) is None:
         raise InvalidInput(f"{person!r} is no name of a person", "Give another name")
 
 

@@ -10,7 +10,7 @@ from satchel.keep.shared.service import SharedTexts
 
 NOT_HERE = (
     "this login does not reach the files of the repository",
-    "Log in by `satchel open` on the machine with the repository, or run `satchel shared` there",
+    "Log in by `satchel open` on the machine with the repository, or run `satchel proposals` there",
 )
 
 

@@ -1,0 +1,345 @@
+"""Values given to a name that says secret: assigned, paired, in an element or a call, beside it, or in a sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Literal
+
+from satchel.redaction.prefilter import Places
+from satchel.redaction.values import (
+    JUDGED_CHARS,
+    holds_pair,
+    holds_text,
+    is_password,
+    is_pattern,
+    is_placeholder,
+    is_plain_word,
+    is_reference,
+    is_strong_password,
+    is_uuid,
+    looks_random,
+)
+
+Span = tuple[int, int, str]
+"""Where a secret stands and what kind it is: start, end, kind."""
+
+ROOTS = ("pass", "pw", "secret", "token", "key", "auth", "credential", "pat")
+_JOINTS = ("", "_", "-", " ", ".")
+_KEY_OWNERS = ("api", "access", "secret", "private", "signing", "encryption", "auth", "account", "master")
+_OWNED_KEY = tuple(owner + joint for owner in _KEY_OWNERS for joint in _JOINTS)
+# These name a place, an order or an identity, not a right.
+_HARMLESS_KEYS = (
+    *("public", "pub", "publishable", "primary", "foreign", "cache", "sort", "partition", "idempotency", "dedup"),
+    *("dedupe", "shard", "row", "hash", "map", "object", "registry", "lookup", "index", "group", "item"),
+    *("site", "anon", "host", "blob", "file", "s3", "issue", "project", "unique", "natural", "surrogate", "locale"),
+    *("translation", "message", "i18n", "storage-", "react", "tree", "join", "order", "range", "composite", "lock"),
+)
+# Paging, cancellation and vocabulary tokens name a place, a task or a word, not a right.
+_HARMLESS_TOKENS = (
+    *("next", "page", "continuation", "sync", "cancellation", "cancel", "eos", "bos", "pad", "public", "sep", "cls"),
+    *(
+        "publickey",
+        "mask",
+        "unk",
+        "stop",
+        "special",
+        "cursor",
+        "scroll",
+        "paging",
+        "pagination",
+        "resume",
+        "end",
+        "start",
+    ),
+)
+_HARMLESS = {
+    "key": tuple(word + joint for word in _HARMLESS_KEYS for joint in ("", "_", "-", " ")),
+    "token": tuple(word + joint for word in _HARMLESS_TOKENS for joint in ("", "_", "-", " ")),
+}
+_MAX_QUOTED = 2_048
+_NAME_SPACE = 100
+_SENTENCE = 320
+"""The most characters up to the end of what ``said`` looks at; it takes a value with a digit only."""
+
+Manner = Literal["assigned", "element", "called", "login", "given", "beside", "said"]
+
+
+@cache
+def _patterns() -> dict[str, re.Pattern[str]]:
+    """Return the patterns around a root word; all but the last two are for lowered text, as names come in any case."""
+    quote = r"(\\{0,3}[\"'`])"
+    return {
+        "rest": re.compile(r"word|wd|phrase|code|wort|orization"),
+        "suffix": re.compile(
+            r"s?(?:[_-]?(?:access[_-]?key|key|token|base|value|string|hex|base64|b64|data|prod|production|dev|stage"
+            r"|staging|test|live|old|new|default|primary|secondary|main|backup|\d{1,3})){0,2}(?![a-z0-9])"
+        ),
+        "assigned": re.compile(
+            r"(?:\\{0,3}[\"'`])?\]?(?:\[\d{0,4}\])?"
+            r"(?:[ \t]{0,4}:[ \t]{0,4}(?:&'?[a-z]{0,8} ?)?[a-z][a-z0-9_.|\[\]]{0,40}[ \t]{0,4}="
+            r"|[ \t]{1,4}(?:as[ \t]{1,4})?(?:string|str|char|text|varchar2?)[ \t]{0,4}:?="
+            r"|[ \t]{0,16}\*{0,2}(?::-|:=|=>|->|<-|\?\?=?|\|\|=?|\?:|={1,3}|!=|<<<|:)\*{0,2})"
+            rf"[ \t]{{0,16}}(?:\{{[a-z0-9-]{{2,10}}\}})?(?:[bruf@]{{0,2}}{quote})?"
+        ),
+        "element": re.compile(r"[\"']?[ \t]{0,4}>[ \t]{0,4}(?:<!\[cdata\[)?|</key>\s{0,40}<string>"),
+        "pair": re.compile(
+            r"(?:[\"'`]?[ \t]{0,4}[,;]?\s{1,60}+|[\"'`],)[\"']?(?:value|default|content|defaultvalue)[\"']?"
+            rf"[ \t]{{0,4}}[:=][ \t]{{0,8}}{quote}?"
+            rf"|\"\s{{0,4}}\{{[^{{}}]{{0,200}}?\bdefault[ \t]{{0,8}}=[ \t]{{0,8}}(\")"
+        ),
+        "called": re.compile(rf"(?:[\"'`][ \t]{{0,4}},\s{{0,20}}|[\"'`]?\([ \t]{{0,4}}){quote}"),
+        "login": re.compile(
+            rf"[ \t]{{0,4}}[=:]?[ \t]{{0,4}}\([ \t]{{0,4}}[\"'][^\"'\s]{{1,64}}[\"'][ \t]{{0,4}},[ \t]{{0,4}}{quote}"
+        ),
+        "typed": re.compile(r"[ \t]{1,16}(?:as[ \t]|str|char|text|varchar|value|default|content|[^a-z])"),
+        "beside": re.compile(rf"[ \t]{{1,16}}(?:[0-9][ \t])?{quote}?"),
+        "beside with a digit": re.compile(rf"[ \t]{{1,16}}(?:[0-9][ \t])?(?:{quote}|(?=\S{{0,{JUDGED_CHARS}}}[0-9]))"),
+        "said": re.compile(
+            rf"[ \t]{{1,4}}(?:[a-z'()/-]{{1,16}}[ \t]{{1,4}}){{0,6}}?"
+            r"(?:(?:is|was|are|to|be|becomes)(?: now| still| set to)?:?|[a-z]{1,16}[:=]|:|=|\|)"
+            rf"[ \t]{{1,4}}(?:[a-z]{{1,16}}[ \t]{{1,4}}){{0,3}}?{quote}?(?=\S{{0,99}}[0-9])"
+        ),
+        # an option of a command, a line of .netrc or of redis.conf: what follows is a password, even if it is a word
+        "given": re.compile(
+            r"(?:(?:\A|[\s\"'`])--|[^\s-][ \t]{1,4}[\"'`]?-)[a-z0-9-]{0,30}\Z|(?:\A|\n|set[ \t])require\Z"
+            r"|(?:(?:machine\s{1,4}\S{1,60}|default)\s{1,8}|\n[ \t]{1,8})login\s{1,4}\S{1,60}\s{1,8}\Z"
+        ),
+        "sshpass": re.compile(rf"[ \t]{{1,4}}-p[ \t]{{0,4}}{quote}?"),
+        "htpasswd": re.compile(r"[ \t]{1,4}-[a-z]{0,6}b[a-z]{0,6}[ \t]{1,4}(?:\S{1,200}[ \t]{1,4}){1,2}"),
+        "digit": re.compile(r"[0-9]"),
+        "digest": re.compile(
+            r"\b(?:sha(?:-?\d{1,3})?|commit|hash|digest|checksum|revision|fingerprint|script)[ \t:=]*\Z"
+        ),
+        "sha1": re.compile(r"[0-9a-f]{40}|[0-9A-F]{40}"),
+        "option": re.compile(r"(?:\A|[\s\"'`])--?[a-z0-9-]{0,30}\Z"),
+        "file": re.compile(r"[\w-]+\.[a-z]{1,3}"),
+        "name": re.compile(r"[A-Za-z0-9_.-]*\Z"),
+        "bare": re.compile(r"[^\s\"'`,;&<>(){}\[\]|\\]+"),
+        "word": re.compile(r"[^\s\"'`;<>(){}\[\]|\\]+"),
+    }
+
+
+def assignments(text: str, lowered: str, places: Places) -> Iterator[Span]:
+    """Yield the values that are given to names around a root word.
+
+    Args:
+        text: the text.
+        lowered: the same in lower case, every character in its place.
+        places: where the root words begin.
+    """
+    for root in ROOTS:
+        after = 0
+        for at in places.get(root, ()):
+            if at >= after and (span := _assigned(text, lowered, root, at)) is not None:
+                yield span
+                after = span[1]
+
+
+_PLAIN_NEXT = frozenset("*\n\r \t=:\"'`>]([<\\?|!-")
+
+
+def _assigned(text: str, lowered: str, root: str, at: int) -> Span | None:
+    """Judge the value given to the name around the root word at one place, if there is one."""
+    patterns = _patterns()
+    after = at + len(root)
+    longer = None
+    if root in {"pass", "auth"}:
+        longer = patterns["rest"].match(lowered, after)
+        after = longer.end() if longer else after
+    elif root == "pw" and lowered.startswith("d", after):
+        after += 1
+    following = lowered[after : after + 1]
+    if following not in _PLAIN_NEXT or following == "-":
+        suffix = patterns["suffix"].match(lowered, after)
+        if suffix is None or (following := lowered[(after := suffix.end()) : after + 1]) not in _PLAIN_NEXT:
+            return None
+    before = lowered[max(0, at - _NAME_SPACE) : at]
+    if following == ":" and (before.endswith(":") or lowered.startswith(":", after + 1)):
+        return None  # a step of a name, as in arn:aws:secretsmanager:eu-west-1:1234:secret:notes and in Password::min
+    if not _begins_word(text, before, root, at, whole=longer is not None):
+        return None
+    names_password = _names_password(root, before, following, longer=longer is not None)
+    if root == "pass" and following == "\n" and not names_password:
+        return None  # a statement of Python
+    for manner, sign in _signs(lowered, before, after, root):
+        span = _judged(text, lowered, root, at, before, manner, sign, names_password=names_password)
+        if span is not None:
+            return None if before.endswith(_HARMLESS.get(root, ())) else span
+    return None
+
+
+def _begins_word(text: str, before: str, root: str, at: int, *, whole: bool) -> bool:
+    """Say whether a short root, which is part of many words, stands as a word of a name, as in GH_PAT or ghPat."""
+    if whole or root not in {"pass", "auth", "pat", "pw"} or not before[-1:].isalnum():
+        return True
+    if root == "auth" and before.endswith("master"):
+        return True
+    return (
+        (text[at].isupper() and text[at - 1].islower())
+        or (root == "pw" and text[at + 2 : at + 3] in {"d", "D"})
+        or (root == "pass" and before.endswith(_BEFORE_PASS))
+    )
+
+
+def _names_password(root: str, before: str, following: str, *, longer: bool) -> bool:
+    if root == "pw":
+        return True
+    if root != "pass":
+        return False
+    return longer or before[-1:] in {"_", "-", "."} or following in {"=", '"', "'"} or before.endswith(_BEFORE_PASS)
+
+
+_BEFORE_PASS = ("ssh", "require", "-store", "-key", "-passin ", "-passout ")
+
+
+def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[Manner, re.Match[str]]]:
+    """Yield how a value may be joined to the name that ends at a place, the most telling manner first."""
+    patterns = _patterns()
+    following = lowered[after]
+    is_prose = following in {" ", "\t"} and patterns["typed"].match(lowered, after) is None
+    match = None if is_prose else patterns["assigned"].match(lowered, after)
+    if match is not None:
+        yield "assigned", match
+        if root != "auth":
+            return
+    if following in {">", '"', "'", "<"}:
+        match = patterns["element"].match(lowered, after)
+        if match is not None:
+            yield "element", match
+    if following in {'"', "'", "`", "(", "="} and (match := patterns["called"].match(lowered, after)) is not None:
+        yield "called", match
+    if root in {"auth", "credential"} and (match := patterns["login"].match(lowered, after)) is not None:
+        yield "login", match
+    if not is_prose and (following in {'"', "'", "\\"} or following.isspace()):
+        match = patterns["pair"].match(lowered, after)
+        if match is not None:
+            yield "assigned", match
+    if following not in {" ", "\t"}:
+        return
+    has_digit = patterns["digit"].search(lowered, after, after + _SENTENCE) is not None
+    command = "sshpass" if before.endswith("ssh") else "htpasswd" if before.endswith("ht") else None
+    if command is not None and (match := patterns[command].match(lowered, after)) is not None:
+        yield "given", match
+    if has_digit and (match := patterns["said"].match(lowered, after)) is not None:
+        yield "said", match
+    if root not in {"pass", "pw"}:
+        # what is not quoted and has no digit is no token
+        if (has_digit or not is_prose) and (match := patterns["beside with a digit"].match(lowered, after)):
+            yield "beside", match
+    elif (match := patterns["beside"].match(lowered, after)) is not None:
+        yield "given" if patterns["given"].search(before) else "beside", match
+
+
+def _judged(
+    text: str,
+    lowered: str,
+    root: str,
+    at: int,
+    before: str,
+    manner: Manner,
+    sign: re.Match[str],
+    *,
+    names_password: bool,
+) -> Span | None:
+    """Judge the value behind a sign."""
+    start = sign.end()
+    if not text[sign.start() : start].isascii():
+        return None  # lower case stands ? for them, which is a sign too
+    loud = text[at].isupper() and text[at + 1 : at + 2].isupper()
+    # in a sentence and in an environment file & and , may belong to a password, in code and in a query they end it
+    open_ended = manner in {"said", "beside", "given"} or (
+        names_password and loud and sign[0].endswith("=") and text[_name_begins(text, at) - 1 :][:1].isspace()
+    )
+    bare_value = _patterns()["word" if open_ended else "bare"]
+    quote = next(filter(None, sign.groups()), None)
+    if quote:
+        end = text.find(quote, start, start + _MAX_QUOTED)
+        value = text[start:end] if end > 0 else ""
+    else:
+        bare = bare_value.match(text, start, start + JUDGED_CHARS)
+        value = bare[0].rstrip(".:,!?*_" if manner == "said" else ".:,") if bare is not None else ""
+        end = start + len(value)
+        if manner == "element" and not text.startswith(("</", "]]>"), end):
+            return None
+    if manner in {"said", "beside"} and quote is None and not loud and _is_other(value, sign[0], before):
+        return None
+    found = _is_secret(value, root, before, manner, quoted=quote is not None, loud=loud, names_password=names_password)
+    if not (found and not is_placeholder(value)) and not (
+        names_password and quote is None and _is_set_word(text, at, sign, value, loud=loud)
+    ):
+        return None
+    if quote is None and is_reference(value, text[end : end + 1], loud=loud and manner == "assigned"):
+        return None
+    if quote is None and len(value) == JUDGED_CHARS and (whole := bare_value.match(text, start)) is not None:
+        end = whole.end()
+    name = lowered[at - len(before) : start]
+    is_aws_key = len(value) == 40 and "access" in name and "secret" in before + root
+    return (
+        start,
+        end,
+        "aws-secret-key" if is_aws_key else "password" if names_password or manner == "login" else "secret",
+    )
+
+
+def _is_other(value: str, sign: str, before: str) -> bool:
+    """Say whether a value in running text is a digest, the fingerprint of a key or the name of a file."""
+    patterns = _patterns()
+    if patterns["digest"].search(sign) or patterns["file"].fullmatch(value):
+        return True
+    # commits and keys of GnuPG are named by 40 digits
+    return (
+        patterns["sha1"].fullmatch(value) is not None
+        and before[-1:] in {"", " ", "\t", "\n"}
+        and not sign.rstrip().endswith(("is", "to", "be", ":", "=", "|"))
+        and patterns["option"].search(before) is None
+    )
+
+
+def _is_secret(
+    value: str, root: str, before: str, manner: Manner, *, quoted: bool, loud: bool, names_password: bool
+) -> bool:
+    """Say whether a value is a secret, as far as its name and the manner in which it is given let it be one."""
+    if is_uuid(value):
+        return True
+    if manner == "login":
+        return is_password(value)
+    if quoted and is_pattern(value):
+        return False
+    direct = manner in {"assigned", "element"}
+    least = 12 if names_password or root == "secret" else 16
+    if root == "key" and not loud and not before.endswith(_OWNED_KEY):
+        least = 20
+    if manner in {"beside", "given", "called"} and root not in {"pass", "pw"}:
+        least = max(least, 16)
+    if looks_random(value, least) and (direct or quoted or any(map(str.isdigit, value))):
+        return True
+    if root == "auth":
+        return direct and holds_pair(value)
+    if not names_password:
+        return False
+    if direct or manner == "given" or (manner == "called" and quoted):
+        return is_password(value) or (direct and holds_text(value)) or (manner == "given" and is_plain_word(value))
+    return is_strong_password(value)
+
+
+def _name_begins(text: str, at: int) -> int:
+    """Return where the name begins that a root word at a place belongs to."""
+    name = _patterns()["name"].search(text, max(0, at - _NAME_SPACE), at)
+    return name.start() if name is not None else at
+
+
+def _is_set_word(text: str, at: int, sign: re.Match[str], value: str, *, loud: bool) -> bool:
+    """Say whether a password of letters alone is set: in an environment file, a manifest or a connection string."""
+    if not is_plain_word(value) or is_placeholder(value):
+        return False
+    begins = _name_begins(text, at)
+    following = text[sign.end() + len(value) : sign.end() + len(value) + 1]
+    joined = sign[0].endswith("=")
+    if joined and (text[begins - 1 : begins] == ";" or following == ";"):
+        return ";" in text[max(0, begins - 60) : begins] or "=" in text[max(0, begins - 60) : begins]
+    if not loud or following not in {"", "\n", "\r"}:
+        return False
+    line = text[max(0, begins - 80) : begins].rpartition("\n")[2].strip()
+    return line in {"", "-", "export", "ENV", "set", "-e"} and (joined or sign[0].endswith(": "))

@@ -1,0 +1,269 @@
+"""Secrets known by the place where they stand: private keys, addresses, headers, cookies, commands, manifests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from satchel.redaction.assignments import Span
+from satchel.redaction.prefilter import Places
+from satchel.redaction.values import holds_pair, is_placeholder, is_reference, looks_random
+
+_PASSWORD_NAMES = frozenset(("password", "passwd", "passphrase", "pwd", "pass", "token", "secret", "x-oauth-basic"))
+
+
+@cache
+def _pem() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of a key's first line, last line, one line of its body, and enough of a body."""
+    gap = r"(?:\\[nr]|[\s\"'`+,>|#*]){0,24}+"
+    return (
+        re.compile(
+            r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+            r"|---- BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----"
+        ),
+        re.compile(r"-----END [A-Z0-9 ]{0,60}-----|---- END [A-Z0-9 ]{0,60} ----"),
+        re.compile(
+            gap + r"(?:[A-Za-z0-9+/]{16,}+={0,2}|[A-Za-z0-9+/]+={0,2}(?=\s*\Z)"
+            r"|[A-Z][A-Za-z-]{2,20}: [^\n\\]{1,200})"
+        ),
+        re.compile(r"[A-Za-z0-9+/]{16}"),
+    )
+
+
+def private_keys(text: str, _: str, places: Places) -> Iterator[Span]:
+    """Yield private keys: PEM, OpenPGP, SSH2 and those of PuTTY."""
+    for at in places["key"]:
+        if text.startswith("-Key-File-", at - 1):
+            yield from _putty_keys(text)
+            break
+    for at in places["key"]:
+        if text.startswith("PRIVATE KEY", at - 8):
+            yield from _armoured_keys(text)
+            break
+
+
+def _armoured_keys(text: str) -> Iterator[Span]:
+    first, last, line, body = _pem()
+    heads = [match.span() for match in first.finditer(text)]
+    limits = [*(at for at, _ in heads), len(text)][1:]
+    for (start, after), limit in zip(heads, limits, strict=True):
+        end = last.search(text, after, limit)
+        if end is not None:
+            if body.search(text, after, end.start()):
+                yield start, end.end(), "private-key"
+            continue
+        # Cut off before its last line: everything that still looks like a line of the key goes.
+        at = after
+        while (more := line.match(text, at, limit)) is not None:
+            at = more.end()
+        if at > after:
+            yield start, at, "private-key"
+
+
+@cache
+def _putty() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    # https://tartarus.org/~simon/putty-snapshots/htmldoc/AppendixC.html
+    return (
+        re.compile(r"Private-Lines: \d{1,4}((?:(?:\\[nr]|\s){1,4}+[A-Za-z0-9+/=]{4,80}+(?=[\s\\\"']|\Z)){1,200}+)"),
+        re.compile(r"Private-MAC: ([0-9a-f]{40,64})"),
+    )
+
+
+def _putty_keys(text: str) -> Iterator[Span]:
+    for pattern in _putty():
+        for match in pattern.finditer(text):
+            start, end = match.span(1)
+            while text[start].isspace() or text.startswith(("\\n", "\\r"), start):
+                start += 1 if text[start].isspace() else 2
+            yield start, end, "private-key"
+
+
+@cache
+def _url() -> re.Pattern[str]:
+    return re.compile(
+        r"://(?:([^\s/:@\"'`<>\\]{0,100}):([^\s/@\"'`<>\\\[\]]{1,256}+)|([A-Za-z0-9_-]{20,100}+)(?::|))@(?=[\w\[.%{$-])"
+    )
+
+
+def url_passwords(text: str) -> Iterator[Span]:
+    """Yield the passwords in addresses, and tokens that stand in the place of a user, as in a DSN of Sentry."""
+    for match in _url().finditer(text):
+        user = 3 if match[2] is None else 1
+        if looks_random(match[user], 20) and not is_placeholder(match[user]):
+            yield *match.span(user), "url-token"
+        if user == 1 and not is_placeholder(match[2]) and match[2].lower() not in _PASSWORD_NAMES:
+            yield *match.span(2), "url-password"
+
+
+@cache
+def _header() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    value = r"([a-z0-9._~+/:-]{8,}+={0,2})"
+    quote = r"(?:\\{0,3}[\"'`])?"
+    return (
+        re.compile(
+            quote
+            + r"\]?[ \t]{0,4}[:=,][ \t]{0,4}"
+            + quote
+            + r"(?:([a-z][a-z0-9-]{1,24})[ \t]{1,4})?(?:token=)?"
+            + quote
+            + value
+        ),
+        re.compile("()[ \t]{1,4}" + value),
+        re.compile(r"2?[\"'`]?\]?[ \t]{0,4}[:=,(]?[ \t]{0,4}b?[\"'`]?(?=[\w.-]{1,60}=)"),
+        re.compile(
+            r"([\w.-]{1,60})=([^;\s\"'`,]{8,4096}+)(?:;[ \t]{0,4})?|[\w-]{1,20}(?:=[^;\n\"'`]{0,100})?;[ \t]{0,4}"
+        ),
+    )
+
+
+def headers(text: str, lowered: str, places: Places) -> Iterator[Span]:
+    """Yield the credentials of Authorization headers, bearer tokens, and cookies of a session."""
+    named, bearer, _, _ = _header()
+    for word, pattern, length in (("auth", named, len("authorization")), ("bearer", bearer, len("bearer"))):
+        after = 0
+        for at in places.get(word, ()):
+            if at < after or (word == "auth" and not lowered.startswith("authorization", at)):
+                continue
+            match = pattern.match(lowered, at + length)
+            if match is not None:
+                start, end = match.span(2)
+                if _is_credential(text[start:end], match[1]):
+                    yield start, end, "authorization"
+                    after = end
+    after = 0
+    for at in places.get("cookie", ()):
+        if at >= after:
+            for span in _cookies(text, lowered, at + len("cookie")):
+                yield span
+                after = span[1]
+
+
+_SCHEMES = frozenset(
+    ("bearer", "token", "bot", "apikey", "api-key", "key", "ssws", "sso-key", "geniekey", "splunk", "oauth")
+)
+
+
+def _is_credential(value: str, scheme: str | None) -> bool:
+    """Judge the value of a header; a scheme is empty where only the word bearer was seen, None where there is none."""
+    if is_placeholder(value):
+        return False
+    if scheme == "basic":
+        return holds_pair(value)
+    return looks_random(value, 8 if scheme in _SCHEMES else 16)
+
+
+_SESSION_WORDS = ("sess", "sid", "auth", "token", "jwt", "csrf", "login", "remember")
+_MAX_COOKIES = 40
+
+
+def _cookies(text: str, lowered: str, after: int) -> Iterator[Span]:
+    _, _, sign, cookie = _header()
+    match = sign.match(lowered, after)
+    at = match.end() if match is not None else len(text)
+    for _ in range(_MAX_COOKIES):
+        pair = cookie.match(text, at)
+        if pair is None:
+            return
+        at = pair.end()
+        name, value = pair[1], pair[2]
+        if value is None or is_placeholder(value) or is_reference(value, "", loud=True):
+            continue
+        least = 8 if any(word in name.lower() for word in _SESSION_WORDS) else 16
+        if looks_random(value, least):
+            yield *pair.span(2), "cookie"
+
+
+@cache
+def _options() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
+    """Return which commands take which option with a password; the patterns begin at its hyphen."""
+    quoted = r"(?:\"([^\"\n]{3,200})\"|'([^'\n]{3,200})'|([^\s\"'`]{3,200}))"
+    return (
+        (("curl",), re.compile(r"-(?:[a-zA-Z]{0,6}u|-user|U)[ =]?[\"']?[^\s\"':]{1,100}:([^\s\"']{3,200})")),
+        (("mysql", "mariadb"), re.compile(r"-p" + quoted)),
+        (("mongo", " login "), re.compile(r"-p[ =]?[ \t]*" + quoted)),
+        (("ldap",), re.compile(r"-w[ \t]+" + quoted)),
+        (("zip ", "7z "), re.compile(r"-[pP][ \t]?" + quoted)),
+        (("redis-cli ",), re.compile(r"-a[ \t]+" + quoted)),
+        (("securestring",), re.compile(r"-[a-zA-Z]{0,20}[ \t]+" + quoted)),
+    )
+
+
+_LONGEST_COMMAND = 400
+
+
+def options(text: str, lowered: str, places: Places) -> Iterator[Span]:
+    """Yield passwords that commands take with short options: curl, MySQL, Redis, MongoDB, and logins."""
+    for at in places.get("option", ()):
+        line = lowered[max(0, at - _LONGEST_COMMAND) : at].replace("\\\n", " ").rpartition("\n")[2]
+        for commands, option in _options():
+            if any(command in line for command in commands) and (match := option.match(text, at)) is not None:
+                span = next(match.span(n) for n in range(1, option.groups + 1) if match[n] is not None)
+                if _is_option(text[slice(*span)]):
+                    yield *span, "password"
+
+
+def _is_option(value: str) -> bool:
+    return not value.startswith(("-", "$", "/")) and not is_placeholder(value) and value.lower() not in _PASSWORD_NAMES
+
+
+@cache
+def _stated() -> tuple[tuple[str, int, re.Pattern[str]], ...]:
+    """Return words with the number of characters after them that the pattern takes up from, and the pattern."""
+    quoted = r"[ \t]{1,4}([\"'])([^\"'\n]{4,200})\1"
+    words = re.compile(
+        r"[^\n]{0,30}?[:=][ \t]{0,4}(\\?[\"'`]?)((?:[a-z]{3,8} ){11}(?:[a-z]{3,8} ){0,12}?[a-z]{3,8})(?![a-z ])"
+    )
+    return (
+        # https://learn.microsoft.com/powershell/module/microsoft.powershell.security/convertto-securestring
+        ("securestring", 12, re.compile(r"(?:[ \t]{1,4}-string)?" + quoted, re.IGNORECASE)),
+        ("identified by", 13, re.compile(r"(?:[ \t]{1,4}password)?" + quoted, re.IGNORECASE)),
+        ("mnemonic", 8, words),
+        ("phrase", 6, words),
+    )
+
+
+def stated(text: str, _: str, places: Places) -> Iterator[Span]:
+    """Yield what one statement alone takes: passwords of SQL and PowerShell, and the words of a seed phrase."""
+    for word, length, pattern in _stated():
+        after = 0
+        for at in places.get(word, ()):
+            if at < after or (match := pattern.match(text, at + length)) is None or is_placeholder(match[2]):
+                continue
+            yield *match.span(2), "password"
+            after = match.end()
+
+
+@cache
+def _manifest() -> tuple[re.Pattern[str], ...]:
+    return (
+        re.compile(
+            r"^([ \t]{0,20})(?:data|stringData):[ \t]*\n((?:\1[ \t]{1,8}[^\s\[].{0,4000}+(?:\n|\Z)){1,500}+)",
+            re.MULTILINE,
+        ),
+        re.compile(r"^[ \t]+[\w.\"'-]{1,200}:[ \t]*[\"']?([^\s\"'|>\[{$]{4,4000}+)[\"']?[ \t]*$", re.MULTILINE),
+        re.compile(r"\"(?:data|stringData)\"\s{0,8}:\s{0,8}\{([^{}]{1,20000})\}"),
+        re.compile(r"\"[\w.-]{1,200}\"\s{0,8}:\s{0,8}\"([^\"\[{$]{4,4000}+)\""),
+    )
+
+
+def manifests(text: str, _: str, __: Places) -> Iterator[Span]:
+    """Yield the values of Secrets of Kubernetes, whatever their names are."""
+    block, line, map_, item = _manifest()
+    at = text.find("kind: Secret\n")
+    while at >= 0:
+        begin = text.rfind("\n---", 0, at) + 1
+        end = text.find("\n---", at)
+        yield from _values(block, 2, line, text, begin, end if end >= 0 else len(text))
+        at = text.find("kind: Secret\n", end) if end >= 0 else -1
+    if '"kind": "Secret"' in text or '"kind":"Secret"' in text:
+        yield from _values(map_, 1, item, text, 0, len(text))
+
+
+def _values(
+    block: re.Pattern[str], group: int, item: re.Pattern[str], text: str, begin: int, end: int
+) -> Iterator[Span]:
+    for found in block.finditer(text, begin, end):
+        for match in item.finditer(text, *found.span(group)):
+            if not is_placeholder(match[1]):
+                yield *match.span(1), "secret"

@@ -1,0 +1,199 @@
+"""What a person sees of Satchel on the screen of a real, interactive client: two sessions from start to end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from end_to_end.clients import clients_set_up
+from end_to_end.clients.client_programs import INSTALLED, Workplace
+from end_to_end.clients.client_screens import ClientScreen
+from end_to_end.clients.clients_set_up import PATIENT, Client
+from end_to_end.clients.dialects import Call
+from end_to_end.clients.scripted_model import GO_ON, LAST_WORDS, PROMPT, ScriptedModel
+from end_to_end.clients.test_codex_at_work import patch
+from end_to_end.clients.test_setup import keep_rule
+
+pytestmark = [pytest.mark.referee, pytest.mark.timeout(600)]
+
+DOWN, ENTER = "\x1b[B", "\r"
+FAILING = "python3 -c 'import absent'"
+COMMIT = "git add open.py && git -c user.name=ann -c user.email=ann@example.org commit -qm 'Raise LIMIT'"
+FAILURE = re.compile(
+    r"\b(hook|satchel|execution|request)\b.*(error|fail|problem|block|stopped)"
+    r"|(error|fail|problem|block)\w*\b.*\b(hook|satchel)",
+    re.IGNORECASE,
+)
+"""How clients report that a hook, a server or a request went wrong."""
+_AT_WORK = re.compile(r"\(running \w+ hook\b")
+"""How Claude Code names the hook that runs; one is called PostToolUseFailure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interactive:
+    """A client as a person starts it.
+
+    Attributes:
+        arguments: with which it asks nobody before an edit or a command.
+        ready: what it shows once it takes a prompt.
+        dialogs: the keys that answer its questions at a first start, by a text in each.
+        leave: the command that ends a session.
+        edit, shell: its model's calls.
+        refuses: what it writes itself before or above the reason of every hook that stops an edit.
+        variables: that differ from those of a client without a person.
+    """
+
+    client: Client
+    arguments: Sequence[str]
+    ready: str
+    dialogs: Mapping[str, Sequence[str]]
+    leave: str
+    edit: Callable[[Path], Sequence[Call]]
+    shell: Callable[[str], Call]
+    refuses: str
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def _claude_edit(file: Path) -> Sequence[Call]:
+    change = {"file_path": str(file), "old_string": "LIMIT = 1", "new_string": "LIMIT = 2"}
+    return [Call("Read", {"file_path": str(file)}), Call("Edit", change)]
+
+
+def _gemini_edit(file: Path) -> Sequence[Call]:
+    change = {"file_path": str(file), "old_string": "LIMIT = 1", "new_string": "LIMIT = 2"}
+    return [Call("replace", {**change, "instruction": "Raise LIMIT"})]
+
+
+_WELCOMED = {"hasCompletedOnboarding": True, "theme": "dark", "customApiKeyResponses": {"approved": ["none"]}}
+
+CLIENTS = {
+    "claude": Interactive(
+        replace(clients_set_up.CLAUDE, files={".claude.json": json.dumps(_WELCOMED)}),
+        ["--model", "scripted", "--permission-mode", "acceptEdits", "--allowedTools", "Bash"],
+        ready="accept edits on",
+        dialogs={"Yes, I trust this folder": [DOWN, ENTER]},
+        leave="/exit",
+        edit=_claude_edit,
+        shell=lambda command: Call("Bash", {"command": command, "description": "Run it"}),
+        refuses="PreToolUse:Edit hook error: Satchel: not edited",
+    ),
+    "codex": Interactive(
+        clients_set_up.CODEX,
+        ["--sandbox", "danger-full-access", "--ask-for-approval", "never"],
+        ready="Ask Codex to do anything",
+        dialogs={
+            "Trust and continue": [ENTER],
+            "Trust all and continue": [DOWN, ENTER],
+            "Use existing model": [DOWN, ENTER],
+        },
+        leave="/quit",
+        edit=lambda file: [patch(file.name)],
+        shell=lambda command: Call("exec_command", {"cmd": command}),
+        refuses="Blocked by hook",
+    ),
+    "gemini": Interactive(
+        clients_set_up.GEMINI,
+        ["--approval-mode", "yolo"],
+        ready="1 MCP server",
+        dialogs={"Trust folder (project)": [ENTER]},
+        leave="/quit",
+        edit=_gemini_edit,
+        shell=lambda command: Call("run_shell_command", {"command": command, "description": "Run it"}),
+        refuses="Satchel: not edited",
+        variables={"GEMINI_CLI_TRUST_WORKSPACE": ""},
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a person has seen of two sessions in one project.
+
+    Attributes:
+        checks: what `satchel setup --check` said before the first start, and after it.
+        work: the screen of a session that edits, fails a command and commits.
+        refusal: the screen of a session that edits a file which a person has claimed.
+    """
+
+    client: Interactive
+    workplace: Workplace
+    checks: tuple[str, str]
+    work: str
+    refusal: str
+
+    @classmethod
+    def of(cls, one: Interactive, folder: Path) -> Seen:
+        """Let a client work in a folder."""
+        workplace = Workplace.make(folder)
+        keep_rule(workplace)
+        for name in ("open.py", "held.py"):
+            (workplace.project / name).write_text("LIMIT = 1\n")
+        workplace.run(["satchel", "file", "claim", "held.py", "--why", "release freeze"])
+        work = [*one.edit(workplace.project / "open.py"), one.shell(FAILING), one.shell(COMMIT)]
+        scripts = {PROMPT: work, GO_ON: [*one.edit(workplace.project / "held.py")]}
+        with ScriptedModel(one.client.dialect, scripts) as model:
+            one.client.configure(workplace, model.url)
+            workplace.run(["satchel", "setup", one.client.name, *one.client.options, "--yes"])
+            workplace.environment.update(
+                model.environment | one.client.environment(model.url) | PATIENT | dict(one.variables)
+            )
+            programs = [str(Path(one.client.program()[-1]).parent), str(INSTALLED / "node_modules" / ".bin")]
+            workplace.environment["PATH"] = os.pathsep.join([*programs, workplace.environment["PATH"]])
+            check = ["satchel", "setup", one.client.name, "--check"]
+            _, before, _ = workplace.try_to_run(check)
+            working = cls._session(one, workplace, PROMPT)
+            _, after, _ = workplace.try_to_run(check)
+            refusal = cls._session(one, workplace, GO_ON)
+        return cls(one, workplace, (before, after), working, refusal)
+
+    @staticmethod
+    def _session(one: Interactive, workplace: Workplace, prompt: str) -> str:
+        """Return all that is shown in a session with one prompt, once it was ended."""
+        command = [*one.client.program(), *one.arguments]
+        screen = ClientScreen(command, workplace.project, workplace.environment)
+        try:
+            screen.answer_until(one.ready, one.dialogs)
+            screen.enter(prompt)
+            screen.answer_until(LAST_WORDS, one.dialogs)
+            screen.settle(1.0)
+            screen.enter(one.leave)
+            assert screen.end() == 0
+        finally:
+            screen.close()
+        return screen.transcript
+
+
+@pytest.fixture(scope="module", params=CLIENTS)
+def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    """The screens of a client."""
+    return Seen.of(CLIENTS[request.param], tmp_path_factory.mktemp(request.param))
+
+
+def failures(screen: str) -> list[str]:
+    """Return the lines by which a client reports a failure of Satchel."""
+    return [line for line in screen.splitlines() if FAILURE.search(_AT_WORK.sub("", line))]
+
+
+def test_nothing_looks_like_a_failure_but_the_command_that_failed(seen: Seen) -> None:
+    assert failures(seen.work) == []
+
+
+def test_one_line_at_the_start_says_that_satchel_is_there(seen: Seen) -> None:
+    assert re.search(r"Satchel: \d+ item", seen.work)
+
+
+def test_the_edit_of_a_claimed_file_is_refused_with_its_holder_and_the_way_out(seen: Seen) -> None:
+    assert "held.py is claimed by human" in seen.refusal
+    assert "or wait for it" in " ".join(seen.refusal.split())
+    assert (seen.workplace.project / "held.py").read_text() == "LIMIT = 1\n"
+
+
+def test_a_refusal_looks_like_a_failure_no_more_than_the_client_makes_it(seen: Seen) -> None:
+    assert seen.client.refuses in seen.refusal
+    assert [line for line in failures(seen.refusal) if seen.client.refuses not in line] == []

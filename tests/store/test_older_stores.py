@@ -1,0 +1,93 @@
+"""Stores of earlier releases: one of 0.2.0 is migrated in place, one of before is refused with the way.
+
+``data/0.2.0.db.gz`` was written by Satchel 0.2.0 (commit be8982ad) through its services: 12 decisions of which one was
+changed, 8 notes, a rule and a strategy.
+"""
+
+from __future__ import annotations
+
+import gzip
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+from satchel.base.errors import StoreOlder
+from satchel.client import open_satchel
+from satchel.store import contents, migrations, upkeep
+from store.opened import OpenEngine, use
+
+_WRITTEN = gzip.decompress(Path(__file__).with_name("data").joinpath("0.2.0.db.gz").read_bytes())
+_DECISIONS = "SELECT count(*) FROM decisions"
+_SCHEMA = "SELECT type, name, tbl_name FROM sqlite_schema ORDER BY 1, 2"
+
+
+@pytest.fixture
+def store_of_0_2_0(store_file: Path) -> Path:
+    store_file.write_bytes(_WRITTEN)
+    return store_file
+
+
+def _change(file: Path, *statements: str) -> bytes:
+    with closing(apsw.Connection(str(file))) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    return file.read_bytes()
+
+
+def _make_older(file: Path) -> bytes:
+    return _change(file, "DELETE FROM migrations WHERE version = 27", "UPDATE store SET min_reader = 12")
+
+
+def test_a_store_of_0_2_0_holds_nothing_unknown(store_of_0_2_0: Path) -> None:
+    with closing(apsw.Connection(str(store_of_0_2_0))) as connection:
+        assert contents.unknown_objects(connection) == []
+
+
+def test_a_store_of_0_2_0_is_migrated_with_all_that_it_holds(store_of_0_2_0: Path, tmp_path: Path) -> None:
+    with open_satchel(store_of_0_2_0, "shop", cwd=tmp_path, environ={}) as satchel:
+        changed = satchel.decisions.get("cache_1_ttl")
+        assert (changed.decision.value, changed.history.items[0].value) == (300, 1)
+        assert satchel.decisions.find(query="entries expire").total == 6
+        assert satchel.decisions.find(layer="data").total == 8
+        assert satchel.decisions.find(tags=["caching"]).total == 3
+        assert satchel.entries.read(query="parse_config_3").total == 1
+        assert [rule.text for rule in satchel.constraints.find()] == [
+            "Every fix comes with a test that failed before it"
+        ]
+        assert satchel.strategies.find().total == 1
+        assert satchel.entries.write("discovery", "written after the migration").seq > 0
+        assert [check.name for check in satchel.housekeeping.doctor() if check.status == "failed"] == []
+
+
+def test_a_migrated_store_has_the_objects_of_a_new_one(store_of_0_2_0: Path, open_engine: OpenEngine) -> None:
+    with open_engine().read() as transaction:
+        migrated = transaction.all(_SCHEMA)
+    with closing(migrations.empty_store()) as new:
+        assert migrated == new.execute(_SCHEMA).fetchall()
+
+
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_an_older_store_is_refused_with_the_way_and_left_as_it_was(
+    store_of_0_2_0: Path, open_engine: OpenEngine, kind: str
+) -> None:
+    before = _make_older(store_of_0_2_0)
+    with pytest.raises(StoreOlder, match=r"schema version 26.* Install Satchel 0\.2\.0, open it once with that"):
+        use(open_engine(), kind)
+    assert store_of_0_2_0.read_bytes() == before
+
+
+def test_an_older_backup_is_refused_and_the_store_stays(
+    store_file: Path, open_engine: OpenEngine, tmp_path: Path
+) -> None:
+    backup = tmp_path / "older.db"
+    backup.write_bytes(_WRITTEN)
+    before = _make_older(backup)
+    store_file.write_bytes(_WRITTEN)
+    engine = open_engine()
+    with pytest.raises(StoreOlder, match=r"satchel restore FILE"):
+        upkeep.restore(engine, backup)
+    with engine.read() as transaction:
+        assert transaction.all(_DECISIONS) == [(12,)]
+    assert backup.read_bytes() == before
