@@ -324,8 +324,8 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-SETTINGS = {"store.durability": "relaxed", "brief.deadline_ms": 60_000}
-"""Of stores that tests open: briefings have a minute, so that a busy machine cuts none short."""
+SETTINGS = {"store.durability": "relaxed", "brief.deadline_ms": 60_000, "person.name": "human"}
+"""Of stores that tests open: briefings have a minute, so that a busy machine cuts none short, and persons are any."""
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -475,8 +475,15 @@ def open_satchel(
             config.retention_zone,
         ),
         caller=acting,
+        person=cache(lambda: _person_here(config, environ)),
     )
     return Satchel(workplace, place, config, environ)
+
+
+def _person_here(config: Config, environ: Mapping[str, str]) -> str:
+    from satchel.keep.persons import person_here  # agents never need it
+
+    return person_here(config.person_name, environ)
 
 
 def through_a_server() -> Refused:

@@ -26,7 +26,7 @@ def counted(satchel: Satchel, agent: str | None = None) -> AtWork:
     with work.engine.read() as transaction:
         project = projects.find(transaction, work)
         assert project is not None
-        return count(transaction, project.id, agent, None, work.clock())
+        return count(transaction, project.id, agent, None, work.clock(), lambda: "human")
 
 
 def fail(satchel: Satchel, *tried: str, done: bool = False) -> None:

@@ -320,6 +320,11 @@ class Config:
     server_insecure: bool = _key(
         False, "Whether token and contents may go to another machine without encryption, over http."
     )
+    person_name: str | None = _key(
+        None,
+        "Your name, as others see what you write. Not set: user.name of your git configuration, else your login name.",
+        example="ann",
+    )
     project_name: str | None = _key(None, "What the project is called. Not set: as its folder.", example="my-project")
 
     def __init__(self, settings: Iterable[Setting], warnings: Iterable[str] = ()) -> None:

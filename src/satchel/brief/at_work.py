@@ -8,7 +8,7 @@ from satchel.keep.sessions.presence import live_sessions
 
 TYPE_CHECKING = False  # importing typing takes 4 ms
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from satchel.store.glance import Rows
     from satchel.store.transaction import Row, Transaction
@@ -29,23 +29,28 @@ class AtWork:
     unread: int
 
 
-def count(rows: Rows, project_id: int, agent: str | None, session: str | None, now: int) -> AtWork:
+def count(
+    rows: Rows, project_id: int, agent: str | None, session: str | None, now: int, person: Callable[[], str]
+) -> AtWork:
     """Count what goes on in a project; nothing is loaded for what is not there.
 
     Args:
         agent: whose messages are counted; None is the agent of the session, and without one a person.
         session: the uid of the reader's session, in hexadecimal; None without one.
         now: milliseconds UTC.
+        person: returns what the person who works here is stored as; called only where a message may be theirs.
     """
     live = live_sessions(rows, project_id, now)
     unread = 0
     if messages.is_any_alive(rows, project_id, now):
-        _, own, to_all = messages.counts(rows, project_id, _reader(rows, project_id, agent, session), now)
+        _, own, to_all = messages.counts(rows, project_id, _reader(rows, project_id, agent, session, person), now)
         unread = own + to_all
     return AtWork(len(live), len(stuck(rows, project_id, live, now)) if live else 0, unread)
 
 
-def _reader(rows: Rows, project_id: int, agent: str | None, session: str | None) -> int:
+def _reader(
+    rows: Rows, project_id: int, agent: str | None, session: str | None, person: Callable[[], str]
+) -> int:
     """Return the number of who reads; -1 for a name that no agent has."""
     if agent is None and session is not None:
         try:
@@ -57,16 +62,16 @@ def _reader(rows: Rows, project_id: int, agent: str | None, session: str | None)
         )
         if found is not None:
             return int(found[0])
+    from satchel.base.text import fold
     from satchel.base.vocabulary import HUMAN
 
-    name = HUMAN
-    if agent is not None:
-        from satchel.base.text import fold
-
-        name = fold(agent)
-    values = {"project": project_id, "folded": name}
-    found = rows.one("SELECT id FROM agents WHERE project_id = :project AND folded = :folded", values)
-    return -1 if found is None else int(found[0])
+    # a person that nothing is recorded of reads what is to all persons
+    for name in (person(), HUMAN) if agent is None else (agent,):
+        values = {"project": project_id, "folded": fold(name)}
+        found = rows.one("SELECT id FROM agents WHERE project_id = :project AND folded = :folded", values)
+        if found is not None:
+            return int(found[0])
+    return -1
 
 
 def stuck(rows: Rows, project_id: int, sessions: Sequence[int], now: int) -> dict[int, int]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from satchel.base.records import dataclass
-from satchel.consult.git_config import read_config, text_of
+from satchel.base.git_config import read_config, text_of
 
 _NAME = ".gitignore"
 # how pathspec translates a star inside a step

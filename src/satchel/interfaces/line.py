@@ -68,7 +68,7 @@ def _count(environ: Mapping[str, str]) -> AtWork | None:
         if may_have_server(environ):
             raise Unsettled
         seen = glance(os.getcwd(), environ)  # noqa: PTH109 -- importing pathlib takes 3 ms
-        return None if seen is None else count(seen, seen.project, agent, session, now)
+        return None if seen is None else count(seen, seen.project, agent, session, now, lambda: _person(environ))
     except Unsettled:
         from satchel.remote.opening import open_anywhere
 
@@ -78,6 +78,15 @@ def _count(environ: Mapping[str, str]) -> AtWork | None:
                 counts: AtWork = satchel.remote.call("line_counted")
                 return counts
             return counted(satchel) if satchel.workplace.engine.exists() else None
+
+
+def _person(environ: Mapping[str, str]) -> str:
+    from satchel.base.config import FILE_NAME, load_config
+    from satchel.base.folders import config_folder
+    from satchel.keep.persons import person_here
+
+    config = load_config(None, environ, user_file=config_folder() / FILE_NAME)
+    return person_here(config.person_name, environ)
 
 
 def counted(satchel: Satchel) -> AtWork:
@@ -91,7 +100,7 @@ def counted(satchel: Satchel) -> AtWork:
         if project is None:
             return AtWork(0, 0, 0)
         environ = satchel.environ if work.caller is None else work.caller.environ
-        return count(transaction, project.id, work.agent, environ.get("SATCHEL_SESSION"), work.clock())
+        return count(transaction, project.id, work.agent, environ.get("SATCHEL_SESSION"), work.clock(), work.person)
 
 
 def show(counts: AtWork) -> None:

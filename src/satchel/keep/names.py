@@ -139,11 +139,6 @@ def is_persons(name: str | None) -> bool:
     return folded == HUMAN or folded.startswith(f"{HUMAN}:")
 
 
-def shown_name(name: str) -> str:
-    """Return an agent's or person's name as persons see it: ``ann`` for ``human:ann``."""
-    return name.partition(":")[2] if is_persons(name) and ":" in name else name
-
-
 def check_person(name: object) -> str:
     """Return the name of a person.
 

@@ -14,7 +14,7 @@ from satchel.base.machine import caller_elsewhere
 from satchel.base.records import dataclass, field
 from satchel.base.retention import Retention
 from satchel.base.text import check_name, fold
-from satchel.base.vocabulary import CATEGORIES, LAYERS, TAGS
+from satchel.base.vocabulary import CATEGORIES, HUMAN, LAYERS, TAGS
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 
@@ -47,6 +47,7 @@ class Workplace:
         open_layers: whether new layers are registered on first use.
         claim_minutes: how long a claim holds that names no time.
         retention: how long messages, file changes and conversations are kept.
+        person: returns what a person who calls and names nobody is stored as.
         is_confined: whether nothing is told of the store beyond this project, as to who holds a token for it alone.
     """
 
@@ -65,6 +66,7 @@ class Workplace:
     open_layers: bool = False
     claim_minutes: int = 30
     retention: Retention = field(default_factory=Retention)
+    person: Callable[[], str] = lambda: HUMAN
     is_confined: bool = False
 
 

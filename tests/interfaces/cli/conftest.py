@@ -24,6 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_postgresql: None)
     for name in [name for name in os.environ if name.startswith("SATCHEL_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SATCHEL_PERSON_NAME", "human")
     monkeypatch.chdir(project)
     return project
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.paging import check_whole
-from satchel.base.vocabulary import HUMAN
 from satchel.brief.room import collisions, looking, needs, promoting, seen, since, states, where
 from satchel.brief.room.reading import Reading
 from satchel.brief.room.records import (
@@ -48,7 +47,7 @@ class Room(Reading):
         """Return what needs a person.
 
         Args:
-            person: ``human:NAME``, or ``human``; None is the default agent where that is a person, else ``human``.
+            person: ``human:NAME``, or ``human``; None is the default agent if that is a person, else who works here.
 
         Raises:
             InvalidInput: it is no person.
@@ -314,4 +313,4 @@ class Room(Reading):
 
     def _person(self, person: str | None) -> str:
         default = self._workplace.agent
-        return check_person(person or (default if is_persons(default) else HUMAN))
+        return check_person(person or (default if is_persons(default) else self._workplace.person()))

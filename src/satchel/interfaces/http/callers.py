@@ -9,6 +9,8 @@ from contextlib import suppress
 from satchel.base.errors import InvalidInput
 from satchel.base.vocabulary import HUMAN
 from satchel.interfaces.http.access import PERSON, Access
+from satchel.keep.names import is_persons
+from satchel.keep.persons import person_named
 from satchel.keep.sessions.caller import Caller
 
 SESSION_HEADER = "satchel-session"
@@ -20,10 +22,15 @@ _CALLERS = 4_096
 """So many sessions are kept in mind; of others their client's name is forgotten until it says it again."""
 
 
+def person_of(access: Access) -> str:
+    """Return what the person who holds a token is stored as: the one that it acts as, else the one of its name."""
+    return access.agent if access.agent is not None and is_persons(access.agent) else person_named(access.name) or HUMAN
+
+
 def agent_of(access: Access, session: str | None) -> str | None:
     """Return who acts where a call names nobody; a session of a program has an agent of its own."""
     if access.agent is not None or access.role == PERSON:
-        return access.agent or HUMAN
+        return access.agent or person_of(access)
     return access.name if session is None else None
 
 

@@ -12,6 +12,7 @@ from satchel.base import processes
 from satchel.base.errors import MissingExtra, SatchelError, Unavailable
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import replace
+from satchel.base.vocabulary import HUMAN
 from satchel.client import Satchel, open_satchel
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import Access, Store
@@ -65,6 +66,7 @@ class Stores:
             run_id=None,
             agent=agent,
             caller=caller,
+            person=lambda: agent or HUMAN,
             is_confined=True,
         )
         told = tuple(one for one in opened.config.settings if one.key.name.startswith(_TOLD))

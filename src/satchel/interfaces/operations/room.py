@@ -5,7 +5,7 @@ from __future__ import annotations
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import AGENT
 
-_PERSON = Parameter("person", about="human:NAME, or human; default who calls, else human")
+_PERSON = Parameter("person", about="human:NAME, or human; default who calls")
 _REF = Parameter("ref", about="The item's short id", required=True)
 
 OPERATIONS = (

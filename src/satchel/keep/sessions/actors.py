@@ -6,7 +6,6 @@ from contextlib import suppress
 
 from satchel.base.errors import SatchelError
 from satchel.base.text import fold
-from satchel.base.vocabulary import HUMAN
 from satchel.keep import projects
 from satchel.keep.names import check_agent, ensure_agent, find_agent, is_persons, no_agent
 from satchel.keep.projects import Workplace
@@ -62,7 +61,7 @@ def acting(
         else:
             number, name = known
     elif caller is not None and caller.is_person:
-        number, name = ensure_agent(transaction, project_id, HUMAN, now)
+        number, name = ensure_agent(transaction, project_id, workplace.person(), now)
         return Actor(number, name)
     else:
         return Actor()
@@ -113,7 +112,7 @@ def reader_name(workplace: Workplace, agent: str | None) -> str | None:
         return chosen
     with projects.reading(workplace) as (transaction, project):
         actor = Actor() if project is None else reading(transaction, workplace, project.id, None)
-    return actor.name or (HUMAN if caller.is_person else None)
+    return actor.name or (workplace.person() if caller.is_person else None)
 
 
 def is_unnamed(workplace: Workplace, agent: str | None) -> bool:
@@ -139,7 +138,7 @@ def reading(transaction: Transaction, workplace: Workplace, project_id: int, age
     elif state is not None and state.speaker is not None:
         number, name = speaker(transaction, state) or (state.speaker, "")
     elif state is None and caller is not None and caller.is_person:
-        return Actor(find_agent(transaction, project_id, HUMAN), HUMAN)
+        return Actor(find_agent(transaction, project_id, workplace.person()), workplace.person())
     elif state is not None:
         number, name = UNKNOWN, name_of(state)  # it is settled by its first write
     else:

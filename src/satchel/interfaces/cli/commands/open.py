@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 
 import click
 
 from satchel.base.clock import system_clock
+from satchel.base.config import FILE_NAME, load_config
 from satchel.base.errors import InvalidInput
-from satchel.base.folders import state_folder
+from satchel.base.folders import config_folder, state_folder
 from satchel.interfaces.cli.common import json_option, show_json
 from satchel.interfaces.cli.tables import local_time, show_table
 from satchel.interfaces.http.room import opening
 from satchel.interfaces.http.room.logins import LINK_MS, Logins
 from satchel.interfaces.http.running import Servers
 from satchel.interfaces.to_json import fields_of
+from satchel.keep.persons import person_here, shown_name
 
 
 @click.command()
-@click.option("--as", "person", metavar="NAME", help="Who you are there. Default: your login name.")
+@click.option("--as", "person", metavar="NAME", help="Who you are there. Default: person.name, else git's user.name, else your login name.")
 @click.option("--port", type=click.IntRange(1, 65_535), metavar="NUMBER", help="Of several servers the one there.")
 @click.option("--print", "only_prints", is_flag=True, help="Print the link, and open no browser.")
 @click.option("--list", "lists", is_flag=True, help="List the browsers that are logged in.")
@@ -31,7 +32,7 @@ def command(
     """Open the control room of the server that runs here, in your browser.
 
     The link is good for 60 seconds and for one login. It is printed; without a display no browser is opened. What you
-    write there has the author human:NAME. A login ends 30 days after it was used last.
+    write there is by that name. A login ends 30 days after it was used last.
 
     \b
     Examples:
@@ -55,7 +56,7 @@ def command(
             click.echo(f"{len(ended)} logged out" if len(ended) != 1 else f"login {ended[0].id} is logged out")
         return
     server = Servers(folder).find(port)
-    secret = logins.new_link(person or login_name(), server.port)
+    secret = logins.new_link(person or name_here(), server.port)
     link = opening.link_of(server.url, secret)
     if as_json:
         show_json({"link": link, "seconds": LINK_MS // 1_000})
@@ -67,16 +68,10 @@ def command(
     show(logins, link, secret)
 
 
-def login_name() -> str:
-    """Return the name of the user of this machine.
-
-    Raises:
-        InvalidInput: it has none.
-    """
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        raise InvalidInput("your user has no name here", "Give one: --as NAME") from None
+def name_here() -> str:
+    """Return the name of the person who works here, as persons see it."""
+    config = load_config(None, os.environ, user_file=config_folder() / FILE_NAME)
+    return shown_name(person_here(config.person_name, os.environ))
 
 
 def show(logins: Logins, link: str, secret: str) -> None:

@@ -140,11 +140,11 @@ def command(
 
 def _open(logins: Logins, url: str, port: int) -> None:
     """Print a link, and open the browser at it."""
-    from satchel.interfaces.cli.commands.open import login_name, show
+    from satchel.interfaces.cli.commands.open import name_here, show
     from satchel.interfaces.http.room.opening import link_of
 
     try:
-        secret = logins.new_link(login_name(), port)
+        secret = logins.new_link(name_here(), port)
         link = link_of(url, secret)
         click.echo(link, err=True)
         show(logins, link, secret)

@@ -13,10 +13,12 @@ from starlette.responses import Response
 from satchel.base.errors import SatchelError
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import PERSON
+from satchel.interfaces.http.callers import person_of
 from satchel.interfaces.http.failing import Refusal
 from satchel.interfaces.http.room.door import Door
 from satchel.interfaces.http.room.logins import IDLE_MS, Login, Logins
 from satchel.interfaces.http.room.rendering import html
+from satchel.keep.persons import shown_name
 
 if TYPE_CHECKING:
     from satchel.interfaces.http.app import Serving
@@ -64,7 +66,7 @@ class Entrance:
         access = await _tried(lambda: self._serving.tokens.access(token))
         if access is None or access.role != PERSON:
             return self._refused(request, _BAD_TOKEN)
-        begun = await _tried(lambda: self._logins.begin(access.name, access.token))
+        begun = await _tried(lambda: self._logins.begin(shown_name(person_of(access)), access.token))
         assert begun is not None
         return self._entered(request, *begun)
 

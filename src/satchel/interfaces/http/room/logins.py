@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from satchel.base.clock import DAY_MS, Clock
-from satchel.base.errors import NotFound
+from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.records import dataclass, field_names, replace
 from satchel.base.vocabulary import HUMAN
 from satchel.interfaces.http.private_file import Book, PrivateFile
 from satchel.keep.names import check_identifier
+from satchel.keep.persons import person_named
 
 LINK_MS = 60_000
 """How long a link is good."""
@@ -107,7 +108,7 @@ class Logins:
             InvalidInput: that is no name.
             Refused: the file of logins is not to be believed, or cannot be written.
         """
-        check_identifier(author_of(person), "name")
+        _check_person(person)
         secret = secrets.token_urlsafe(_SECRET_BYTES)
 
         def add(book: _Book, now: int) -> _Book:
@@ -154,7 +155,7 @@ class Logins:
         Returns:
             The login and the value of its cookie.
         """
-        check_identifier(author_of(person), "name")
+        _check_person(person)
         begun: list[tuple[Login, str]] = []
 
         def add(book: _Book, now: int) -> _Book:
@@ -231,6 +232,11 @@ class Logins:
 def author_of(person: str) -> str:
     """Return the author of what a person writes in the control room."""
     return f"{HUMAN}:{person}"
+
+
+def _check_person(person: str) -> None:
+    if person_named(check_identifier(person, "name")) is None:
+        raise InvalidInput(f"{person!r} is no name of a person", "Give another name")
 
 
 def form_key(cookie: str) -> str:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from consult.asking_git import at_home, git, write_all
 from examples import examples
-from satchel.consult.git_config import read_config
+from satchel.base.git_config import read_config
 
 _SIGNS = (
     '"',

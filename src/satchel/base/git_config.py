@@ -1,4 +1,4 @@
-"""What git's configuration says about ignoring: https://git-scm.com/docs/git-config, read without running git.
+"""What git's configuration says about ignoring and the user: https://git-scm.com/docs/git-config, read without git.
 
 Asking git takes a millisecond, reading its files under a tenth of one. Files that these include are not read.
 """
@@ -51,7 +51,7 @@ def read_config(git_folder: str | None, environ: Mapping[str, str] = os.environ)
     for file in _files(git_folder, environ):
         text = text_of(file)
         if text:
-            found |= _core(text)
+            found |= _section(text, "core")
     home = environ.get("HOME")
     excludes = found.get("excludesfile")
     if excludes is None:
@@ -63,6 +63,16 @@ def read_config(git_folder: str | None, environ: Mapping[str, str] = os.environ)
         excludes = os.path.expanduser(excludes)  # noqa: PTH111 -- another user's, which no variable names
     ignorecase = found.get("ignorecase", "false")
     return GitConfig(excludes or None, ignorecase is None or ignorecase.lower() not in _FALSE)
+
+
+def user_name(environ: Mapping[str, str]) -> str | None:
+    """Return the name of the user; a repository's own configuration, which may have come in an archive, has no say."""
+    found: str | None = None
+    for file in _files(None, environ):
+        text = text_of(file)
+        if text:
+            found = _section(text, "user").get("name") or found
+    return found
 
 
 def text_of(file: str, *, behind_link: bool = True) -> str | None:
@@ -109,16 +119,16 @@ def _xdg_folder(environ: Mapping[str, str]) -> str | None:
 
 
 @lru_cache(maxsize=64)
-def _core(text: str) -> Mapping[str, str | None]:
-    """Return the values of the section core in one file, up to the first line that git would not understand."""
+def _section(text: str, section: str) -> Mapping[str, str | None]:
+    """Return the values of one section in one file, up to the first line that git would not understand."""
     found: dict[str, str | None] = {}
-    is_core = False
+    is_here = False
     at = 1 if text.startswith("\ufeff") else 0
     while (item := _LINE.match(text, at)) is not None and item.end() > at:
         at = item.end()
         if item["section"] is not None:
-            is_core = item["section"].lower() == "core" and item["part"] is None
-        elif item["name"] is not None and is_core:
+            is_here = item["section"].lower() == section and item["part"] is None
+        elif item["name"] is not None and is_here:
             raw = item["value"]
             found[item["name"].lower()] = None if raw is None else _value(raw)
     return found
