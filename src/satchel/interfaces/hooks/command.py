@@ -45,7 +45,7 @@ USAGE = "usage: satchel hook CLIENT EVENT < EVENT.json, or satchel hook --explai
 
 
 class Times(NamedTuple):
-    """How long a hook may take, by the clock and of processor time."""
+    """Limits of a hook, by the clock and of processor time."""
 
     clock_ms: float
     processor_ms: float
@@ -56,7 +56,7 @@ WORKING_TIMES = Times(1_500, 150)
 
 
 class Limit:
-    """How long a hook may take: when its time is over, the process ends, whatever it does.
+    """A limit that ends the process when its time is over, whatever it does.
 
     Args:
         hook: the client and event, for the record.
@@ -253,7 +253,7 @@ def _work(event: HookEvent, folder: str, limit: Limit, satchel: Satchel, late: S
 
 
 def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> bool:
-    """Brief who begins or goes on, or end a session; return whether everything was done."""
+    """Brief an agent, or end its session; return whether everything was done."""
     from satchel.interfaces.hooks import owing
 
     state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))

@@ -1,4 +1,4 @@
-"""What a hook owes its session until it gets to its end, and how a later one delivers it."""
+"""The debts of a hook to its session, recorded before its work and delivered by a later hook if it is ended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REST = "rest"
 """What a briefing had no time for."""
 
 _PROMPT, _EDIT = "prompt:", "edit:"
-"""What else a hook may owe beside a briefing: the notes on a prompt, and who has claimed the files of an edit."""
+"""Debts other than a briefing: the notes on a prompt, and who has claimed the files of an edit."""
 
 _MOST_FILES = 20
 _LATE = "Satchel: an earlier hook ran out of time; this is what it had to say."
@@ -74,14 +74,14 @@ def _text(
     event: HookEvent, satchel: Satchel, debt: str, deadline: Callable[[], Deadline], is_over: Callable[[], bool]
 ) -> str:
     if debt.startswith(_PROMPT):
-        kept = state.last(f"{event.client}-{debt.removeprefix(_PROMPT)}") or {}
-        prompt = kept.get("prompt")
-        if not isinstance(prompt, str) or kept.get("session_id") != event.session_id:
+        event_before = state.last(f"{event.client}-{debt.removeprefix(_PROMPT)}") or {}
+        prompt = event_before.get("prompt")
+        if not isinstance(prompt, str) or event_before.get("session_id") != event.session_id:
             return ""
-        said = satchel.working.prompt(prompt, is_over, agent_id=event.agent_id)
+        answer = satchel.working.prompt(prompt, is_over, agent_id=event.agent_id)
     elif debt.startswith(_EDIT):
         paths = json.loads(debt.removeprefix(_EDIT))
-        said = satchel.working.unchecked_edit([(str(path), "") for path in paths], agent_id=event.agent_id)
+        answer = satchel.working.unchecked_edit([(str(path), "") for path in paths], agent_id=event.agent_id)
     elif (moment := moment_named(debt)) is not None:
         put_in = satchel.moments.make(moment, deadline(), agent_id=event.agent_id, agent_type=event.agent_type)
         # before it is printed, so that what the event itself has to say repeats nothing of it
@@ -89,5 +89,5 @@ def _text(
         return put_in.text
     else:
         return ""
-    satchel.working.record(said)
-    return said.text
+    satchel.working.record(answer)
+    return answer.text
