@@ -27,7 +27,7 @@ _ITEMS = _NOTES + _DECISIONS + _RULES + _ERRORS
 
 @dataclass(slots=True)
 class Played:
-    """What happened to a number of starts and edits.
+    """Outcomes of a number of starts or edits.
 
     Attributes:
         milliseconds: how long each hook took that should have done it.
@@ -112,13 +112,15 @@ def starts(project: Path, hook: Sequence[str], environ: Mapping[str, str], times
 
 
 def edits(project: Path, hook: Sequence[str], environ: Mapping[str, str], times: int) -> Played:
-    """Let a session edit a file that another agent has claimed; if it is not stopped, the hook after it may tell."""
+    """Edit a file that another agent has claimed; if that is not stopped, the hook after it may report it."""
     played, session = Played(), _session()
     for _ in range(times):
-        given = {"tool_name": "Edit", "tool_input": {"file_path": str(project / _CLAIMED)}, "tool_use_id": _session()}
-        milliseconds, said = _call(project, hook, environ, "PreToolUse", session, **given)
+        fields = {"tool_name": "Edit", "tool_input": {"file_path": str(project / _CLAIMED)}, "tool_use_id": _session()}
+        milliseconds, said = _call(project, hook, environ, "PreToolUse", session, **fields)
         is_stopped = '"permissionDecision":"deny"' in said
-        is_told = is_stopped or "is claimed by ann" in _call(project, hook, environ, "PostToolUse", session, **given)[1]
+        is_told = (
+            is_stopped or "is claimed by ann" in _call(project, hook, environ, "PostToolUse", session, **fields)[1]
+        )
         played.add(milliseconds, at_once=is_stopped, late=is_told)
     return played
 

@@ -137,6 +137,16 @@ class TestEditOfAClaimedFile:
         assert "a.py is claimed by ann" in said
         assert "Tell ann what you changed" in said
 
+    def test_or_with_a_later_hook_where_that_was_ended_too(
+        self, edit: Callable[[str], dict[str, Any] | None], hook: Hook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cut(monkeypatch, Working, "before_edit", lambda: edit("PreToolUse"))
+        cut(monkeypatch, Working, "after_edit", lambda: edit("PostToolUse"))
+        said = prompt(hook)
+        assert LATE in said
+        assert "a.py is claimed by ann" in said
+        assert prompt(hook, "and on") == ""
+
     def test_is_stopped_and_told_where_the_store_is_locked(
         self, edit: Callable[[str], dict[str, Any] | None], store: Satchel, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -18,7 +18,8 @@ _TIMES = 10
 def test_no_start_and_no_edit_of_a_claimed_file_is_lost(own_state: None, tmp_path: Path) -> None:
     project = tmp_path / "project"
     load.fill(project)
-    environ = {name: value for name, value in os.environ.items() if name != "SATCHEL_HOOKS_DEADLINE_MS"}
+    own = ("SATCHEL_HOOKS_DEADLINE_MS", "PYTHONDONTWRITEBYTECODE")
+    environ = {name: value for name, value in os.environ.items() if name not in own}
     environ |= {"HOME": str(tmp_path), "SATCHEL_TRUST": "1"}
     with load.busy(10):
         begun = load.starts(project, _HOOK, environ, _TIMES)

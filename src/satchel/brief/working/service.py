@@ -144,6 +144,25 @@ class Working:
 
         return self._act(agent_id, "edit", act, look if self._config.hooks_claims != "off" else None)
 
+    def unchecked_edit(self, edits: Sequence[tuple[str, str]], *, agent_id: str | None = None) -> Said:
+        """Say who has claimed files that were edited though the hook before it could not check that.
+
+        Args:
+            edits: each file by its absolute path, with its change.
+        """
+        from satchel.brief.working import edits as moment
+
+        def act(scene: Scene) -> Said:
+            touched = moment.settle(scene, "", edits)
+            if self._config.hooks_claims == "off" or not touched:
+                return NOTHING
+            held = moment.standing_against(scene, touched).explicit
+            shown = tuple((scenes.CLAIM, one.claim.id, one.claim.seq) for one in held)
+            text = moment.warning(scene, held, is_made=True) if held else ""
+            return Said(text, shown=shown, window=scene.window)
+
+        return self._act(agent_id, "edit", act)
+
     def prompt(self, text: str, is_over: Callable[[], bool], *, agent_id: str | None = None) -> Said:
         """Say what is kept of what a prompt is about, where that is well met and this window has not got it.
 

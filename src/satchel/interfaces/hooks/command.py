@@ -41,16 +41,11 @@ _IDLE_SECONDS = 0.05
 _MOST_KEPT = 20
 """Of so many files of an edit the names are kept."""
 
-_PROMPT, _REST = "prompt:", "rest"
-"""What a hook may owe beside the briefing of a moment: the notes on a prompt, and what a briefing had no time for."""
-
-_LATE = "Satchel: an earlier hook ran out of time; this is what it had to say."
-
 USAGE = "usage: satchel hook CLIENT EVENT < EVENT.json, or satchel hook --explain CLIENT EVENT"
 
 
 class Times(NamedTuple):
-    """How long a hook may take, by the clock and of processor time."""
+    """Limits of a hook, by the clock and of processor time."""
 
     clock_ms: float
     processor_ms: float
@@ -61,7 +56,7 @@ WORKING_TIMES = Times(1_500, 150)
 
 
 class Limit:
-    """How long a hook may take: when its time is over, the process ends, whatever it does.
+    """A limit that ends the process when its time is over, whatever it does.
 
     Args:
         hook: the client and event, for the record.
@@ -178,25 +173,13 @@ def working_folder(event: HookEvent, environ: Mapping[str, str], here: str) -> s
 
 def moment_of(event: HookEvent) -> Moment | None:
     """Return the moment at which something is put in; None where the event is none."""
-    from satchel.brief import moments
-
     if event.happening == events.RESUME and not event.is_forgotten:
-        return moments.RESUME
-    return _moment(event.happening)
+        from satchel.brief.moments import RESUME
 
+        return RESUME
+    from satchel.interfaces.hooks.owing import moment_named
 
-def _moment(what: str) -> Moment | None:
-    """Return the moment of which a hook owes the briefing."""
-    from satchel.brief import moments
-
-    return {
-        events.START: moments.START,
-        events.CLEAR: moments.CLEAR,
-        events.RESUME: moments.RESUME_AFRESH,
-        events.COMPACTION: moments.COMPACTION,
-        events.SUBAGENT: moments.SUBAGENT,
-        _REST: moments.REST,
-    }.get(what)
+    return moment_named(event.happening)
 
 
 def open_for(event: HookEvent, folder: str, environ: Mapping[str, str]) -> Satchel | None:
@@ -231,18 +214,21 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     if event.happening == events.COMPACTING:
         state.owe(*event.who, events.COMPACTION)
         return
+    from satchel.interfaces.hooks import owing
+
     late = state.owed(*event.who) if event.carries_late_text else []
-    own = _owed_for(event)
-    limit.allow(BRIEFING_TIMES if own or late else WORKING_TIMES)
-    if own:  # whatever ends this hook, the next one knows
-        state.owe(*event.who, own)
+    debt = owing.debt_of(event, folder)
+    is_brief = event.happening == events.PROMPT or event.happening in events.BRIEFED
+    limit.allow(BRIEFING_TIMES if is_brief or late else WORKING_TIMES)
+    if debt:  # whatever ends this hook, the next one knows
+        state.owe(*event.who, debt)
     satchel = open_for(event, folder, os.environ)
     if satchel is None:
         state.settle(*event.who)
         return
     limit.choose(satchel.config.hooks_deadline_ms)
     if event.happening in events.AT_WORK:
-        is_done = _work(event, folder, limit, satchel, late)
+        is_done = _work(event, folder, limit, satchel, late, debt)
     else:
         is_done = _brief(event, folder, limit, satchel)
     if is_done and state.failing(folder):
@@ -251,56 +237,25 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
         telling.tell(satchel, folder, limit.hook)
 
 
-def _owed_for(event: HookEvent) -> str:
-    """Return what is owed where the hook of an event does not get to its end."""
-    if event.happening == events.PROMPT:
-        return f"{_PROMPT}{event.name}"
-    return event.happening if event.happening in events.BRIEFED else ""
+def _work(event: HookEvent, folder: str, limit: Limit, satchel: Satchel, late: Sequence[str], debt: str) -> bool:
+    """Do what an event at work asks for, and what is late; return whether everything was done."""
+    from satchel.interfaces.hooks import owing, working
 
-
-def _work(event: HookEvent, folder: str, limit: Limit, satchel: Satchel, late: Sequence[str]) -> bool:
-    """Do what an event at work asks for; return whether everything was done."""
-    from satchel.interfaces.hooks import working
-
-    opening = _late_text(event, folder, limit, satchel, late) if late else ""
+    opening = owing.late_text(event, satchel, late, limit.deadline, limit.is_short) if late else ""
     # before anything is looked up: a later hook reads the prompt there if this one is ended
     state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
     said = working.answer(event, folder, satchel, _print, limit.is_short, opening=opening)
     if said.problem:
         state.record_fault(limit.hook, said.problem, folder)
-    done = {*late} if said.problem else {*late, _owed_for(event)} - {""}
-    state.settle(*event.who, tuple(done))
+    is_owed = not debt or (said.problem and not said.denial)
+    state.settle(*event.who, tuple(late) if is_owed else (*late, debt))
     return not said.problem
 
 
-def _late_text(event: HookEvent, folder: str, limit: Limit, satchel: Satchel, late: Sequence[str]) -> str:
-    """Return what earlier hooks of the session had to say and could not."""
-    texts = []
-    try:
-        for what in late:
-            if what.startswith(_PROMPT):
-                kept = state.last(f"{event.client}-{what.removeprefix(_PROMPT)}") or {}
-                prompt = kept.get("prompt")
-                if isinstance(prompt, str) and kept.get("session_id") == event.session_id:
-                    said = satchel.working.prompt(prompt, limit.is_short, agent_id=event.agent_id)
-                    satchel.working.record(said)
-                    texts.append(said.text)
-            elif (moment := _moment(what)) is not None:
-                put_in = satchel.moments.make(
-                    moment, limit.deadline(), agent_id=event.agent_id, agent_type=event.agent_type
-                )
-                # before it is printed, so that what the event itself has to say repeats nothing of it
-                satchel.moments.record(moment, put_in)
-                texts.append(put_in.text)
-    except Exception as error:  # noqa: BLE001 -- the event itself is worth more: it may be an edit
-        state.record_fault(limit.hook, f"{type(error).__name__}: {error}", folder)
-    texts = [text for text in texts if text]
-    is_late = texts and not (late == [events.COMPACTION] and event.announces_compaction)
-    return "\n".join([_LATE, *texts] if is_late else texts)
-
-
 def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> bool:
-    """Brief who begins or goes on, or end a session; return whether everything was done."""
+    """Brief an agent, or end its session; return whether everything was done."""
+    from satchel.interfaces.hooks import owing
+
     state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
     moment = moment_of(event)
     if moment is None:
@@ -318,7 +273,7 @@ def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> boo
     state.settle(*event.who)
     if not put_in.is_complete:
         state.record_fault(limit.hook, "it was short of time: not everything was looked at", folder)
-        state.owe(*event.who, _REST)
+        state.owe(*event.who, owing.REST)
     if session is not None:
         _export(event, session, os.environ)
     return put_in.is_complete
