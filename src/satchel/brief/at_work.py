@@ -48,9 +48,7 @@ def count(
     return AtWork(len(live), len(stuck(rows, project_id, live, now)) if live else 0, unread)
 
 
-def _reader(
-    rows: Rows, project_id: int, agent: str | None, session: str | None, person: Callable[[], str]
-) -> int:
+def _reader(rows: Rows, project_id: int, agent: str | None, session: str | None, person: Callable[[], str]) -> int:
     """Return the number of who reads; -1 for a name that no agent has."""
     if agent is None and session is not None:
         try:

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
-from satchel.base.records import dataclass
 from satchel.base.git_config import read_config, text_of
+from satchel.base.records import dataclass
 
 _NAME = ".gitignore"
 # how pathspec translates a star inside a step

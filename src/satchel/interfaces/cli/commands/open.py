@@ -20,7 +20,12 @@ from satchel.keep.persons import person_here, shown_name
 
 
 @click.command()
-@click.option("--as", "person", metavar="NAME", help="Who you are there. Default: person.name, else git's user.name, else your login name.")
+@click.option(
+    "--as",
+    "person",
+    metavar="NAME",
+    help="Who you are there. Default: person.name, else git's user.name, else your login name.",
+)
 @click.option("--port", type=click.IntRange(1, 65_535), metavar="NUMBER", help="Of several servers the one there.")
 @click.option("--print", "only_prints", is_flag=True, help="Print the link, and open no browser.")
 @click.option("--list", "lists", is_flag=True, help="List the browsers that are logged in.")
