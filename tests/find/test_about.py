@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from satchel import Satchel
-from satchel.find.about import LEAST, Met, about
+from satchel.find.about import LEAST, RelatedItem, about
 from satchel.find.scopes import Scope
 from satchel.keep import projects
 from satchel.keep.entries import NewEntry
@@ -28,7 +28,7 @@ def fill(satchel: Satchel, others: int) -> str:
     return ref
 
 
-def asked(satchel: Satchel, text: str) -> list[Met]:
+def asked(satchel: Satchel, text: str) -> list[RelatedItem]:
     with satchel.workplace.engine.read() as transaction:
         project = projects.find(transaction, satchel.workplace)
         assert project is not None

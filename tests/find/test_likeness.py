@@ -111,8 +111,8 @@ def test_any_texts_can_be_compared_and_nothing_depends_on_which_comes_first(one:
 def test_what_has_marks_finds_itself_under_any_text(text: str) -> None:
     words = words_of(text)
     for marks in (key_bands(1, words), text_bands(1, words)):
-        assert bool(marks.recorded) == bool(marks.sought) == bool(set(marks.recorded) & set(marks.sought))
-        assert all(-(2**63) <= mark < 2**63 for mark in marks.recorded + marks.sought)
+        assert bool(marks.recorded) == bool(marks.looked_up) == bool(set(marks.recorded) & set(marks.looked_up))
+        assert all(-(2**63) <= mark < 2**63 for mark in marks.recorded + marks.looked_up)
 
 
 def test_the_marks_of_a_very_long_key_and_text_are_few() -> None:
@@ -124,7 +124,7 @@ def test_the_marks_of_a_very_long_key_and_text_are_few() -> None:
 def test_marks_of_two_projects_have_nothing_in_common() -> None:
     words = words_of("redis in cluster mode")
     for marks in (key_bands, text_bands):
-        assert set(marks(1, words).recorded).isdisjoint(marks(2, words).sought)
+        assert set(marks(1, words).recorded).isdisjoint(marks(2, words).looked_up)
 
 
 @pytest.fixture
@@ -165,9 +165,9 @@ class TestCandidates:
     def test_a_key_and_a_text_of_many_words_are_looked_up_by_all_of_their_marks(self, transaction: Transaction) -> None:
         words = [f"{letter}{letter}word" for letter in "bcdfghjklmnp"]
         marks = key_bands(1, words) + text_bands(1, words)
-        for item, mark in enumerate(marks.sought):
+        for item, mark in enumerate(marks.looked_up):
             remember(transaction, 1, Kind.DECISION, item, [mark])
-        assert len(candidates(transaction, 1, Kind.DECISION, marks)) == len(marks.sought)
+        assert len(candidates(transaction, 1, Kind.DECISION, marks)) == len(marks.looked_up)
 
     def test_are_no_more_once_they_were_forgotten(self, transaction: Transaction) -> None:
         remember(transaction, 1, Kind.DECISION, 1, [10, 11])
@@ -252,6 +252,8 @@ def test_whichever_of_two_like_keys_comes_first_the_second_is_pointed_to_it(satc
             if keys_alike(variant, meant) < THRESHOLD:
                 continue
             one, other = (key_bands(1, words_of(key)) for key in (variant, meant))
-            assert bool(set(one.sought) & set(other.recorded)) == bool(set(other.sought) & set(one.recorded)), variant
+            assert bool(set(one.looked_up) & set(other.recorded)) == bool(set(other.looked_up) & set(one.recorded)), (
+                variant
+            )
     decisions.set("user_session_ttl", 1)
     assert [one.key for one in decisions.set("session_ttl", 1).similar] == ["user_session_ttl"]

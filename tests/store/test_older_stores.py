@@ -13,9 +13,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-from satchel.base.errors import StoreOlder
+from satchel.base.errors import StoreNewer, StoreOlder
 from satchel.client import open_satchel
+from satchel.keep.decisions import NewDecision
 from satchel.store import contents, migrations, upkeep
+from satchel.store.schema import BASE_VERSION
 from store.opened import OpenEngine, use
 
 _WRITTEN = gzip.decompress(Path(__file__).with_name("data").joinpath("0.2.0.db.gz").read_bytes())
@@ -66,6 +68,36 @@ def test_a_migrated_store_has_the_objects_of_a_new_one(store_of_0_2_0: Path, ope
         migrated = transaction.all(_SCHEMA)
     with closing(migrations.empty_store()) as new:
         assert migrated == new.execute(_SCHEMA).fetchall()
+
+
+def test_near_duplicates_of_what_0_2_0_wrote_are_named(store_of_0_2_0: Path, tmp_path: Path) -> None:
+    # two at once are compared by their bands alone
+    new = [NewDecision("expiry", "the entries of cache 4 expire after 4 seconds"), NewDecision("other", 1)]
+    with open_satchel(store_of_0_2_0, "shop", cwd=tmp_path, environ={}) as satchel:
+        set_now = satchel.decisions.set_many(new)
+    assert "cache_4_ttl" in [similar.key for similar in set_now[0].similar]
+
+
+def test_a_program_of_0_2_0_is_refused_at_its_next_write_and_keeps_what_it_wrote(
+    store_of_0_2_0: Path, open_engine: OpenEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = "SELECT count(*) FROM runs"
+    insert = "INSERT INTO runs (uid, seq, project_id, run_id, created_at) VALUES (x'01', 1, 1, :name, 0)"
+    with monkeypatch.context() as program:
+        program.setattr(migrations, "SCHEMA_VERSION", BASE_VERSION)
+        old = open_engine()
+        with old.read() as transaction:
+            ((before,),) = transaction.all(count)
+        with old.write() as transaction:
+            transaction.run(insert, {"name": "acknowledged"})
+    with open_engine().write() as transaction:
+        transaction.run(insert, {"name": "of the new program"})
+    with monkeypatch.context() as program:
+        program.setattr(migrations, "SCHEMA_VERSION", BASE_VERSION)
+        with pytest.raises(StoreNewer, match="restart this client or server"):
+            use(old, "write")
+        with old.read() as transaction:
+            assert transaction.all(count) == [(before + 2,)]
 
 
 @pytest.mark.parametrize("kind", ["read", "write"])

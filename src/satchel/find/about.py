@@ -1,4 +1,4 @@
-"""What a text is about: the items that hold enough of its rare words, in a store of any size, or none."""
+"""Items that a text is about: those with enough of its rare words, in a store of any size, or none."""
 
 from __future__ import annotations
 
@@ -18,38 +18,35 @@ from satchel.find.words import WORD
 from satchel.store.transaction import Transaction, set_of
 
 MOST_WORDS = 48
-"""So many words of a text are looked for: two thirds from its begin, one from its end."""
+"""How many words of a text are used: two thirds from its start, one third from its end."""
 
 _MOST_PAIRS = 16
 
 LEAST = 1.0
-"""From this strength on an item counts as what a text is about."""
+"""The strength from which a text counts as being about an item."""
 
 LEAST_WORDS, LEAST_SHARE = 2, 0.15
-"""So many telling words it must hold, and this share of the text's, by their weight."""
+"""An item must contain so many telling words, and this share of the text's words by weight."""
 
 _MOST_UNKNOWN = 2
-"""What no item holds weighs at most so many times as much as the rest: a pasted log is full of that."""
+"""Unknown words weigh at most so many times as much as the known ones: a pasted log is full of them."""
 
 OF_BEST = 0.7
-"""What is weaker than this share of the strongest item stays out."""
+"""Items below this share of the strongest are dropped."""
 
 _PAIR_WEIGHT = 0.3
-"""What two words that stand together in both texts add, beside what each counts."""
+"""Extra weight of two words that are adjacent in both texts."""
 
 _EVERYDAY_WEIGHT = 0.25
-"""What an everyday word counts: a store may hold it rarely and yet it says nothing."""
+"""Weight of an everyday word: even where it is rare in a store, it tells little."""
 
 _FEW = 50
-"""A smaller store counts as if it had so many documents."""
+"""Smaller stores count as having so many documents."""
 
 _CANDIDATES = 1_000
 
 _COMMON = 20
-"""A word that more than one document of so many holds, and more than :data:`_FEW`, says as little as an everyday one.
-
-In 100,000 records of few different words a prompt took 185 ms of the processor, with it 60.
-"""
+"""A word in more than one of so many documents, and in more than :data:`_FEW`, counts as an everyday word."""
 
 _LIKE_TERMS, _LIKE_CANDIDATES, _LIKE_COMMON = 12, 60, 2_000
 
@@ -85,18 +82,18 @@ typical undo unless unsure update upon use useful user usual valid value variabl
 way week welcome whatever whether whole wide wish within without wonder word work world worth wrap write wrong year
 yes yesterday yet zero
 """
-"""Words in which people ask for anything at all, by judgement; what a project is about is seldom said in them."""
+"""Words of requests of any kind, chosen by judgement; they seldom name what a project is about."""
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class RelatedItem:
     """An item that a text is about.
 
     Attributes:
         item: its number within its kind.
-        strength: how much it holds of the text's words, by their rarity, against what chance would bring: 1 is what
-            the best of as many unrelated items would hold.
-        words: the words of the text that it holds, the rarest first.
+        strength: how much of the text's words it contains, by rarity, relative to chance: 1 is what the best of as many
+            unrelated items would contain.
+        words: the words of the text that it contains, the rarest first.
     """
 
     kind: Kind
@@ -106,48 +103,43 @@ class Met:
 
     @property
     def ref(self) -> str:
-        """Its short id."""
         return self.kind.ref(self.item)
 
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A word of a text: how it is looked for, how many documents hold it, and what it counts."""
+    """A word of a text, with how many documents contain it and its weight."""
 
     text: str
     count: int
     weight: float
     is_everyday: bool
-    is_looked_for: bool
+    is_searched: bool
 
 
-def about(transaction: Transaction, text: str, scope: Scope, most: int) -> list[Met]:
-    """Return what a text is about, the strongest first; nothing where no item is well met.
+def about(transaction: Transaction, text: str, scope: Scope, most: int) -> list[RelatedItem]:
+    """Return the items that a text is about, the strongest first, or none.
 
-    A word counts by its rarity in the project, as ``ln(N / n)``. Words that are independent of each other meet in one
-    of N documents by chance where their weights add up to ln N; a text of many words has as many more chances. So the
-    sum is judged by ``ln(N * words)``, which holds for a store of any size.
-
-    Args:
-        text: of a long one words are looked for from its begin and its end.
-        most: how many at most.
+    A word counts by its rarity in the project, ``ln(N / n)``. Independent words occur together in one of N documents by
+    chance if their weights add up to ln N, and a text of many words has as many more chances. So the sum is compared
+    with ``ln(N * words)``, which holds for a store of any size.
     """
     population = max(_FEW, population_of(transaction, scope))
     words = _words(transaction, text, scope, population)
-    known = [stem for stem, word in words.items() if word.is_looked_for]
-    if sum(not words[stem].is_everyday for stem in known) < LEAST_WORDS:
+    known_stems = [stem for stem, word in words.items() if word.is_searched]
+    if sum(not words[stem].is_everyday for stem in known_stems) < LEAST_WORDS:
         return []
     pairs = _pairs(text, words.values())
-    terms = (*(Term((words[stem].text,)) for stem in known), *pairs)
+    terms = (*(Term((words[stem].text,)) for stem in known_stems), *pairs)
     ranking = search.rank(transaction, Query(terms), scope, small=2 * _CANDIDATES, candidates=_CANDIDATES)
-    of_known = sum(words[stem].weight for stem in known)
-    of_others = sum(word.weight for word in words.values()) - of_known
-    total = of_known + min(of_others, _MOST_UNKNOWN * of_known)
+    known_weight = sum(words[stem].weight for stem in known_stems)
+    unknown_weight = sum(word.weight for word in words.values()) - known_weight
+    total = known_weight + min(unknown_weight, _MOST_UNKNOWN * known_weight)
     noise = math.log(population * len(words))
-    places = {words[stem].text: words[stem] for stem in known}
-    found: list[tuple[float, int, list[_Word]]] = []
+    words_by_text = {words[stem].text: words[stem] for stem in known_stems}
+    results: list[tuple[float, int, list[_Word]]] = []
     for document, scores in ranking.own.items():
-        held: list[_Word] = []
+        contained: list[_Word] = []
         strength = 0.0
         for term, score, idf in zip(ranking.terms, scores, ranking.idf, strict=True):
             if not score or not idf:
@@ -156,83 +148,79 @@ def about(transaction: Transaction, text: str, scope: Scope, most: int) -> list[
             if len(term.words) > 1:
                 strength += _PAIR_WEIGHT * idf * amount
             else:
-                word = places[term.words[0]]
+                word = words_by_text[term.words[0]]
                 strength += word.weight * amount
-                held.append(word)
-        telling = sum(not word.is_everyday for word in held)
-        if telling >= LEAST_WORDS and sum(word.weight for word in held) >= LEAST_SHARE * total:
-            found.append((strength / noise, document, held))
-    found.sort(key=lambda one: (-one[0], -one[1]))
-    best = max(LEAST, OF_BEST * found[0][0]) if found else LEAST
-    return _items(transaction, [one for one in found[:most] if one[0] >= best])
+                contained.append(word)
+        telling = sum(not word.is_everyday for word in contained)
+        if telling >= LEAST_WORDS and sum(word.weight for word in contained) >= LEAST_SHARE * total:
+            contained.sort(key=lambda word: -word.weight)
+            results.append((strength / noise, document, contained))
+    results.sort(key=lambda result: (-result[0], -result[1]))
+    best = max(LEAST, OF_BEST * results[0][0]) if results else LEAST
+    return _items(transaction, [result for result in results[:most] if result[0] >= best])
 
 
 def query_like(transaction: Transaction, project_id: int, text: str) -> Query:
-    """Return the query of a text's most telling words: often in it, rare elsewhere, yet not in it alone.
+    """Return a query of a text's most telling words: frequent in it and rare elsewhere, but not in it alone.
 
-    Args:
-        project_id: where the words are counted.
-        text: that of an item in the index.
-
-    Returns:
-        The query; without terms when no other item holds any of the words.
+    It has no terms if no other item of the project contains any of the words.
     """
     counts = word_counts(text)
-    common = [word for word, _ in counts.most_common(_LIKE_CANDIDATES)]
-    here = scoped_index(transaction, Scope(project_id))
-    found = here.counts([Term((word,)) for word in common], _LIKE_COMMON)
-    rarity = {word: number for word, number in zip(common, found, strict=True) if number > 1}
+    candidates = [word for word, _ in counts.most_common(_LIKE_CANDIDATES)]
+    index = scoped_index(transaction, Scope(project_id))
+    document_counts = index.counts([Term((word,)) for word in candidates], _LIKE_COMMON)
+    rarity = {word: number for word, number in zip(candidates, document_counts, strict=True) if number > 1}
     telling = sorted(rarity, key=lambda word: (rarity[word] >= _LIKE_COMMON, -counts[word] / (1 + rarity[word]), word))
     return Query(tuple(Term((word,)) for word in telling[:_LIKE_TERMS]))
 
 
-def _items(transaction: Transaction, found: Sequence[tuple[float, int, list[_Word]]]) -> list[Met]:
-    if not found:
+def _items(transaction: Transaction, results: Sequence[tuple[float, int, list[_Word]]]) -> list[RelatedItem]:
+    if not results:
         return []
-    documents = set_of(document for _, document, _ in found)
+    documents = set_of(document for _, document, _ in results)
     rows = transaction.all(f"SELECT id, kind, item_id FROM documents WHERE id IN {documents}")
     kinds = {kind.number: kind for kind in Kind}
     items = {document: (kinds[kind], item) for document, kind, item in rows}
     return [
-        Met(*items[document], strength, tuple(word.text for word in sorted(held, key=lambda word: -word.weight)))
-        for strength, document, held in found
+        RelatedItem(*items[document], strength, tuple(word.text for word in contained))
+        for strength, document, contained in results
         if document in items
     ]
 
 
 def _words(transaction: Transaction, text: str, scope: Scope, population: int) -> dict[str, _Word]:
-    """Return the words to look for, by their stems."""
-    every = [word for word in word_counts(text) if len(word) > 1 and not word.isdigit()]
-    if len(every) > MOST_WORDS:
-        every = every[: MOST_WORDS * 2 // 3] + every[-(MOST_WORDS - MOST_WORDS * 2 // 3) :]
+    """Return the words to search for, by stem."""
+    words = [word for word in word_counts(text) if len(word) > 1 and not word.isdigit()]
+    if len(words) > MOST_WORDS:
+        words = words[: MOST_WORDS * 2 // 3] + words[-(MOST_WORDS - MOST_WORDS * 2 // 3) :]
     index = index_of(transaction)
     everyday = {stem for _, _, stem in index.tokens(_EVERYDAY)}
     by_stem: dict[str, str] = {}
-    for word in every:
+    for word in words:
         by_stem.setdefault(_stem(index, word), word)
     most = max(_FEW, population // _COMMON)
     terms = [Term((word,)) for word in by_stem.values()]
     counts = scoped_index(transaction, Scope(scope.project_id), population).counts(terms, most + 1)
-    found: dict[str, _Word] = {}
+    words_by_stem: dict[str, _Word] = {}
     for (stem, word), count in zip(by_stem.items(), counts, strict=True):
         weight = math.log(max(1.0, (population + 1) / (count + 0.5)))
         is_everyday = stem in everyday or count > most
         weight *= _EVERYDAY_WEIGHT if is_everyday else 1
-        found[stem] = _Word(word, count, weight, is_everyday, 0 < count <= most)
-    return found
+        words_by_stem[stem] = _Word(word, count, weight, is_everyday, 0 < count <= most)
+    return words_by_stem
 
 
 def _pairs(text: str, words: Iterable[_Word]) -> list[Term]:
-    """Return the words that stand side by side in a text, but for what no item holds and what is everyday alone."""
-    by_text = {word.text: word for word in words if word.is_looked_for}
-    found: dict[tuple[str, str], None] = {}
+    """Return the adjacent words of a text, without unknown words and pairs of everyday words."""
+    by_text = {word.text: word for word in words if word.is_searched}
+    pairs: dict[tuple[str, str], None] = {}
     for pair in pairwise(match[0].lower() for match in WORD.finditer(text)):
-        some = [by_text[word] for word in pair if word in by_text]
-        if len(some) == 2 and some[0] is not some[1] and not all(word.is_everyday for word in some):
-            found[pair] = None
-            if len(found) == _MOST_PAIRS:
+        known = [by_text[word] for word in pair if word in by_text]
+        if len(known) == 2 and known[0] is not known[1] and not all(word.is_everyday for word in known):
+            pairs[pair] = None
+            if len(pairs) == _MOST_PAIRS:
                 break
-    return [Term(pair) for pair in found]
+    return [Term(pair) for pair in pairs]
 
 
 def _stem(index: Index, word: str) -> str:

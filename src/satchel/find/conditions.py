@@ -1,4 +1,4 @@
-"""Terms that a search looks for, and conditions on them as a tree, as a query with operators makes it."""
+"""Search terms, and the tree of conditions that a query with operators becomes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from satchel.base.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One thing to look for.
+    """A word or phrase to look for.
 
     Attributes:
-        words: the words of a phrase, or a single one; letters and digits only.
-        weight: how much a match counts, 1 for a word of the query.
-        prefix: whether a word that begins so matches too.
-        in_text: whether only the text is looked at, not the parts of identifiers.
+        words: letters and digits only; more than one make a phrase.
+        weight: 1 for an ordinary word of the query.
+        prefix: whether the last word also matches longer words that start with it.
+        in_text: whether to search the text only, not the parts of identifiers.
     """
 
     words: tuple[str, ...]
@@ -24,23 +24,23 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """What must all be true."""
+    """A condition that holds if all of its parts do."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """Of what one must be true."""
+    """A condition that holds if any of its parts does."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Without:
-    """What must be true, and what must not be."""
+    """A condition that holds where one part does and the other does not."""
 
-    kept: Condition
+    required: Condition
     excluded: Condition
 
 
@@ -48,8 +48,8 @@ Condition = Term | Every | Either | Without
 
 
 def terms_of(condition: Condition) -> list[Term]:
-    """Return the terms of a condition in their order, those included that exclude."""
+    """Return the terms of a condition in order, including excluded ones."""
     if isinstance(condition, Term):
         return [condition]
-    parts = (condition.kept, condition.excluded) if isinstance(condition, Without) else condition.parts
+    parts = (condition.required, condition.excluded) if isinstance(condition, Without) else condition.parts
     return [term for part in parts for term in terms_of(part)]

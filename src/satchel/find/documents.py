@@ -1,4 +1,4 @@
-"""The search documents: one narrow row for every text that can be found, whatever kind of thing it belongs to."""
+"""Search documents: one narrow row for every searchable text, whatever kind of item it belongs to."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ from satchel.store.transaction import Transaction, set_of
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What the documents knows of one item.
+    """What the search index knows about one item.
 
     Attributes:
-        kind: what it is.
         item_id: its number in the table of its kind.
-        text: what can be searched; it is indexed, never stored here.
+        text: the searchable text; it is indexed, not stored here.
         type: the number of its type within the kind, or None.
-        status: 1 while it is live.
         created_at: milliseconds UTC.
-        expires_at: from when on it is not found any more, in milliseconds UTC, or None.
+        expires_at: when it disappears from search, in milliseconds UTC, or None.
     """
 
     kind: Kind
@@ -55,16 +53,15 @@ _COUNT = "UPDATE projects SET documents = documents + :n WHERE id = :project"
 
 
 def add(transaction: Transaction, document: Document, *, counts: bool = False) -> None:
-    """Make an item findable. Its text must not be there already: a new version is a remove and an add.
+    """Index a new item; a new version is a removal and an addition.
 
-    Args:
-        counts: whether to count it too, where :meth:`Transaction.next_seq` was not told of it.
+    ``counts`` also updates the project's count, for callers that did not pass the item to ``Transaction.next_seq``.
     """
     index_of(transaction).insert(_insert(transaction, _values(document), counts=counts), document, is_new=True)
 
 
 def renew(transaction: Transaction, document: Document) -> None:
-    """Make the documents and the index say of an item what the item says, whatever they said before."""
+    """Bring the document and the index entry of an item up to date, whatever they held before."""
     values = _values(document)
     row = transaction.one(_RENEW, values)
     index_of(transaction).insert(row[0] if row else _insert(transaction, values, counts=True), document)
@@ -97,27 +94,27 @@ def _values(document: Document) -> dict[str, object]:
 
 
 def segment_of(task_id: str | None, loop_id: str | None) -> str | None:
-    """Return what holds items together inside a run: their loop, else their task, else nothing but time."""
+    """Return what groups items within a run: their loop, else their task, else None."""
     if loop_id is not None:
         return f"l:{loop_id}"
     return None if task_id is None else f"t:{task_id}"
 
 
 def remove(transaction: Transaction, kind: Kind, item_ids: Iterable[int]) -> None:
-    """Make items unfindable: their rows and their texts leave the index in the same transaction."""
+    """Remove items from the documents and the index."""
     index = index_of(transaction)
     for item in item_ids:
         removed = transaction.all(
             "DELETE FROM documents WHERE kind = :kind AND item_id = :item RETURNING id, project_id",
             {"kind": kind.number, "item": item},
         )
-        for document, project in removed:
-            index.delete(document, project)
+        for number, project in removed:
+            index.delete(number, project)
             transaction.run(_COUNT, {"n": -1, "project": project})
 
 
 def remove_leftovers(transaction: Transaction, kind: Kind) -> None:
-    """Remove what the documents and the index know of items that are gone."""
+    """Remove documents and index entries of items that no longer exist."""
     transaction.run(
         # not NOT IN: PostgreSQL reads a million numbers again for each of a million documents
         f"DELETE FROM documents WHERE kind = :kind "
@@ -131,12 +128,11 @@ _COUNTED = "SELECT count(*) FROM documents d WHERE d.project_id = projects.id"
 
 
 def recount(transaction: Transaction) -> None:
-    """Recount the documents of every project."""
     transaction.run(f"UPDATE projects SET documents = ({_COUNTED})")
 
 
 def count_problems(transaction: Transaction) -> list[str]:
-    """Return which projects have another number of documents than is recorded."""
+    """Return a message for each project whose recorded number of documents is wrong."""
     rows = transaction.all(f"SELECT name, documents, ({_COUNTED}) FROM projects WHERE documents <> ({_COUNTED})")
     return [f"project {name!r} has {actual} documents, not {recorded}" for name, recorded, actual in rows]
 
@@ -151,7 +147,7 @@ _COLUMNS = {
 
 
 class Source:
-    """How the documents of one kind are read from its table."""
+    """How to read the documents of one kind from its table."""
 
     def __init__(
         self,
@@ -163,13 +159,11 @@ class Source:
         also: Callable[[Transaction, Sequence[int]], Mapping[int, object]] | None = None,
         **columns: str,
     ) -> None:
-        """Say what stands where.
+        """Declare the columns of one kind.
 
-        Args:
-            texts: the columns that ``searchable`` makes the searchable text of.
-            joined: what is joined to the kind's table.
-            also: what ``searchable`` gets after those columns of items that have it, by their numbers.
-            columns: SQL for fields of :class:`Document` that not every kind has, by their names.
+        ``texts`` are the columns that ``searchable`` turns into the text, ``joined`` is SQL joined to the table,
+        ``also`` loads one more argument for ``searchable`` by item, and ``columns`` maps fields of :class:`Document` to
+        SQL.
         """
         self._kind = kind
         self._texts = texts
@@ -179,12 +173,12 @@ class Source:
         self._columns = {**_COLUMNS, **columns}
 
     def texts(self, transaction: Transaction, numbers: Iterable[int]) -> dict[int, str]:
-        """Return what can be searched of items, by their numbers; those that are gone are left out."""
+        """Return the searchable texts of items by number, without those that no longer exist."""
         rows = transaction.all(f"SELECT id, {self._texts} FROM {self._table} WHERE id IN {set_of(numbers)}")
-        return self._made(transaction, {number: texts for number, *texts in rows})
+        return self._searchable_texts(transaction, {number: texts for number, *texts in rows})
 
     def load(self, transaction: Transaction, after: int, most: int) -> list[Document]:
-        """Return what the documents should know of the items after a number, at most so many, in order."""
+        """Return at most so many documents of the items after a number, in order."""
         fields = self._columns
         rows = transaction.all(
             f"SELECT {', '.join(fields.values())}, {self._texts} FROM {self._table} "
@@ -192,23 +186,23 @@ class Source:
             {"after": after, "most": most},
         )
         count = len(fields)
-        made = self._made(transaction, {row[0]: row[count:] for row in rows})
-        return [Document(self._kind, text=made[row[0]], **dict(zip(fields, row[:count], strict=True))) for row in rows]
+        texts = self._searchable_texts(transaction, {row[0]: row[count:] for row in rows})
+        return [Document(self._kind, text=texts[row[0]], **dict(zip(fields, row[:count], strict=True))) for row in rows]
 
-    def _made(self, transaction: Transaction, texts: Mapping[int, Sequence[Any]]) -> dict[int, str]:
+    def _searchable_texts(self, transaction: Transaction, texts: Mapping[int, Sequence[Any]]) -> dict[int, str]:
         also = self._also(transaction, list(texts)) if self._also is not None and texts else {}
         return {
-            number: self._searchable(*found, *([also[number]] if number in also else []))
-            for number, found in texts.items()
+            number: self._searchable(*columns, *([also[number]] if number in also else []))
+            for number, columns in texts.items()
         }
 
 
 STATUS_BY_HEIR = f"CASE WHEN superseded_by IS NULL THEN {LIVE} ELSE {SUPERSEDED} END"
-"""The status of what may be superseded."""
+"""SQL for the status of an item that another may supersede."""
 
 
 def set_status(transaction: Transaction, kind: Kind, items: Sequence[tuple[int, int]], status: int) -> None:
-    """Record that items were superseded or live again; pairs of the item and the seq of the change."""
+    """Set the status of items, given as pairs of the item and the seq of the change."""
     transaction.many(
         "UPDATE documents SET status = :status, seq = :seq WHERE kind = :kind AND item_id = :item",
         [{"status": status, "seq": seq, "kind": kind.number, "item": item} for item, seq in items],
@@ -216,7 +210,7 @@ def set_status(transaction: Transaction, kind: Kind, items: Sequence[tuple[int, 
 
 
 def set_expiry(transaction: Transaction, kind: Kind, items: Iterable[tuple[int, int]]) -> None:
-    """Record from when on items are not found any more; pairs of the item and the time in milliseconds UTC."""
+    """Set when items expire, given as pairs of the item and the time in milliseconds UTC."""
     transaction.many(
         "UPDATE documents SET expires_at = :expires WHERE kind = :kind AND item_id = :item",
         [{"expires": expires, "kind": kind.number, "item": item} for item, expires in items],

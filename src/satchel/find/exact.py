@@ -1,8 +1,9 @@
-"""What a query names exactly: identifiers, paths, versions, numbers, error codes, flags and quoted words.
+"""Exact names in queries: identifiers, paths, versions, numbers, error codes, flags and quoted words.
 
-Each is looked for in stages, the first of which that occurs anywhere is taken: the whole, as it was typed or in another
-way to write the same identifier; then what holds it; then its parts. The index knows words only, so the whole is also
-looked for in the texts that hold its words: ``src/auth.py`` is not in ``src/auth.pyi`` nor in "src, auth and py".
+Each is searched for in stages, and the first stage with a match anywhere is used: the whole name, as typed or in
+another spelling of the same identifier; then longer words that contain it; then its parts. The index knows words only,
+so the texts that contain the words are checked for the whole: ``src/auth.py`` does not occur in ``src/auth.pyi``, nor
+in "src, auth and py".
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from satchel.find.words import STOP_WORDS, WORD, identifier_parts, unspaced_runs
 from satchel.store.transaction import Transaction
 
 MAX_NAMES = 8
-"""A query of more exact names is no lookup: each costs a question to the index, or a few."""
+"""Queries with more names are not lookups: each name costs one or more index queries."""
 
 _WHOLE_WEIGHT = 2.0
 _PART_WEIGHT = 0.5
 _MAX_WORDS = 16
 _MAX_CHARS = 200
 _CHECKED = 2_000
-"""In so many texts, the newest, it is checked that they hold the whole."""
+"""How many of the newest texts are checked for the whole name."""
 
 _LETTERS = r"[^\W_]"
-# words with what joins them or marks them; begins only where nothing of the kind stands before
+# words with the characters that join or mark them, not preceded by such a character
 _UNIT = re.compile(
     r"\"(?P<straight>[^\"]+)\"|“(?P<curly>[^“”]+)”|(?<![\w\-./:\\@#+$~])(?P<run>[\w\u0300-\u036f\-./:\\@#+$~]+)"
 )
@@ -40,24 +41,24 @@ _WITH_LINE = re.compile(r"(?P<path>.*[^\W\d_].*?)(?::\d+){1,2}")
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One way to look for a name.
+    """One way to search for a name.
 
     Attributes:
-        terms: any of these.
-        whole: an expression that a text must match too; None takes every text that holds a term.
-        said: what is shown instead of the name; None where it is the name itself.
-        apart: whether each term is a thing of its own, not one more way to write the same.
+        terms: alternatives, of which any matches.
+        whole: an expression that a text must match too; None accepts every text that contains a term.
+        label: how a note describes the matches; None where they contain the name itself.
+        separate: whether the terms are different things instead of spellings of one.
     """
 
     terms: tuple[Term, ...]
     whole: str | None = None
-    said: str | None = None
-    apart: bool = False
+    label: str | None = None
+    separate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """Something that a query names exactly, as it was typed, and how it is looked for, in this order."""
+    """An exact name, as it was typed, and the stages of the search for it."""
 
     text: str
     stages: tuple[Stage, ...]
@@ -65,11 +66,11 @@ class Name:
 
 @dataclass(frozen=True)
 class Reading:
-    """A query taken apart.
+    """A query split into exact names and other words.
 
     Attributes:
-        names: what it names exactly, each once.
-        plain: its other words, stop words among them, as they were typed.
+        names: the exact names, without repeats.
+        plain: the other words as they were typed, including stop words.
     """
 
     names: tuple[Name, ...]
@@ -77,13 +78,13 @@ class Reading:
 
     @cached_property
     def telling(self) -> tuple[str, ...]:
-        """The other words that say something, in lower case, each once."""
+        """The other words in lower case, without stop words and repeats."""
         lowered = dict.fromkeys(word.lower() for word in self.plain)
         return tuple(word for word in lowered if word not in STOP_WORDS)
 
 
 def read(text: str) -> Reading:
-    """Take a query apart into what it names exactly and its other words."""
+    """Split a query into exact names and other words."""
     names: dict[str, Name] = {}
     plain: list[str] = []
     for match in _UNIT.finditer(text):
@@ -111,13 +112,13 @@ def _quoted(text: str, words: Sequence[str]) -> tuple[Stage, ...]:
     telling = [word for word in phrase if word not in STOP_WORDS] or list(phrase)
     return (
         Stage((_whole(phrase),), _bounded(r"\s+".join(map(re.escape, text.split())), text)),
-        Stage((Term(phrase, _WHOLE_WEIGHT),), said="its words in other forms"),
+        Stage((Term(phrase, _WHOLE_WEIGHT),), label="its words in other forms"),
         *(_parts(telling) if len(phrase) > 1 else ()),
     )
 
 
 def _stages(unit: str, words: Sequence[str]) -> tuple[Stage, ...]:
-    """Return how to look for a unit; nothing where it is an ordinary word."""
+    """Return how to search for a unit, or nothing where it is an ordinary word."""
     lowered = tuple(word.lower() for word in words)
     if len(words) == 1 and unit != words[0]:
         return _marked(unit, lowered[0])
@@ -139,47 +140,47 @@ def _stages(unit: str, words: Sequence[str]) -> tuple[Stage, ...]:
 def _marked(unit: str, word: str) -> tuple[Stage, ...]:
     whole = Stage((_whole((word,)),), _bounded(re.escape(unit), unit))
     if unit.startswith("#") and word.isdigit():
-        return (whole, *(replace(stage, said=stage.said or word) for stage in _number(word)))
+        return (whole, *(replace(stage, label=stage.label or word) for stage in _number(word)))
     return (whole, *_parts((word,)))
 
 
 def _number(digits: str) -> tuple[Stage, ...]:
     return (
         Stage((_whole((digits,)),), _bounded(digits, digits)),
-        Stage((Term((digits,), _WHOLE_WEIGHT),), said="longer words that hold it"),
+        Stage((Term((digits,), _WHOLE_WEIGHT),), label="longer words that hold it"),
     )
 
 
 def _identifier(words: tuple[str, ...], parts: tuple[str, ...]) -> tuple[Stage, ...]:
-    """Return how to look for an identifier: in whatever way it is written, then inside longer ones."""
+    """Return stages for an identifier: in any spelling, then inside longer identifiers, then its parts."""
     ways = tuple(dict.fromkeys((words, ("".join(words),), parts)))
     whole = _bounded("[-_]?".join(map(re.escape, parts)), "".join(words))
     return (
         Stage((_whole(ways[0]), *(replace(_whole(way), weight=1.0) for way in ways[1:])), whole),
-        Stage(tuple(Term(way, _PART_WEIGHT) for way in ways), said="its parts side by side"),
+        Stage(tuple(Term(way, _PART_WEIGHT) for way in ways), label="its parts side by side"),
         *_parts(parts),
     )
 
 
 def _compound(unit: str, words: tuple[str, ...]) -> Iterator[Stage]:
-    """Yield how to look for a path, a dotted name or the like: a path without its line, then without its folders."""
+    """Yield stages for a path or a dotted name: whole, its words, without the line number, without leading folders."""
     yield Stage((_whole(words),), _bounded(re.escape(unit), unit))
-    yield Stage((Term(words, _PART_WEIGHT),), said="its words side by side")
+    yield Stage((Term(words, _PART_WEIGHT),), label="its words side by side")
     with_line = _WITH_LINE.fullmatch(unit)
     path = with_line["path"] if with_line is not None else unit
     tails = [path[match.end() :] for match in re.finditer(r"[/\\]+", path)]
     for shorter in (*([path] if path != unit else []), *tails):
-        found = tuple(word.lower() for word in WORD.findall(shorter))
-        if len(found) > 1 or (found and shorter == path):
-            yield Stage((_whole(found),), _bounded(re.escape(shorter), shorter), said=shorter)
+        words_of_tail = tuple(word.lower() for word in WORD.findall(shorter))
+        if len(words_of_tail) > 1 or (words_of_tail and shorter == path):
+            yield Stage((_whole(words_of_tail),), _bounded(re.escape(shorter), shorter), label=shorter)
 
 
 def _parts(parts: Sequence[str]) -> tuple[Stage, ...]:
-    """Return the stage of parts, each for itself: single letters and numbers would find whatever holds them."""
+    """Return the stage of separate parts, without single letters and numbers, which match nearly everything."""
     telling = [part for part in dict.fromkeys(parts) if len(part) > 1 and not part.isdigit()]
     if not telling:
         return ()
-    return (Stage(tuple(Term((part,), _PART_WEIGHT) for part in telling), said="its parts", apart=True),)
+    return (Stage(tuple(Term((part,), _PART_WEIGHT) for part in telling), label="its parts", separate=True),)
 
 
 def _whole(words: tuple[str, ...]) -> Term:
@@ -187,7 +188,7 @@ def _whole(words: tuple[str, ...]) -> Term:
 
 
 def _bounded(expression: str, unit: str) -> str:
-    """Return an expression for a unit that is no part of a longer word, path, number or version."""
+    """Return an expression that matches a unit only outside of longer words, paths, numbers and versions."""
     first, last = unit[0], unit[-1]
     if first == "-":
         before = r"(?<![\w-])"
@@ -207,16 +208,16 @@ def _bounded(expression: str, unit: str) -> str:
 
 
 Texts = Callable[[Transaction, Sequence[int]], Mapping[int, str]]
-"""Returns what can be searched of documents, by their numbers."""
+"""Returns the searchable texts of documents by number."""
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """How a name is looked for.
+class Choice:
+    """The stage used for a name.
 
     Attributes:
-        only: the documents that hold the whole; None where the terms alone decide.
-        note: says that the name itself is nowhere; None where it is somewhere.
+        only: the documents that contain the whole name; None where the terms alone decide.
+        note: a message that the name itself does not occur, or None.
     """
 
     stage: Stage
@@ -224,24 +225,20 @@ class Chosen:
     note: str | None
 
 
-def choose(transaction: Transaction, name: Name, index: ScopedIndex, texts: Texts | None) -> Chosen:
-    """Return the first way to look for a name by which something is found.
-
-    Args:
-        texts: reads documents; None leaves it at what the index knows.
-    """
+def choose(transaction: Transaction, name: Name, index: ScopedIndex, texts: Texts | None) -> Choice:
+    """Return the first stage that has a match; without ``texts`` to check the whole, the index alone decides."""
     for stage in name.stages:
-        checked = stage.whole is not None and texts is not None
-        found = index.holding(stage.terms, _CHECKED if checked else 1)
+        is_checked = stage.whole is not None and texts is not None
+        documents = index.holding(stage.terms, _CHECKED if is_checked else 1)
         only = None
-        if found and stage.whole is not None and texts is not None:
+        if documents and stage.whole is not None and texts is not None:
             whole = re.compile(stage.whole, re.IGNORECASE)
-            only = frozenset(number for number, text in texts(transaction, found).items() if whole.search(text))
-        if found and only != frozenset():
-            shown = (
+            only = frozenset(number for number, text in texts(transaction, documents).items() if whole.search(text))
+        if documents and only != frozenset():
+            note = (
                 None
-                if stage.said is None
-                else f"nothing contains {name.text} as a whole word; shown are hits of {stage.said}"
+                if stage.label is None
+                else f"nothing contains {name.text} as a whole word; shown are hits of {stage.label}"
             )
-            return Chosen(stage, only, shown)
-    return Chosen(Stage(()), None, f"nothing contains {name.text}")
+            return Choice(stage, only, note)
+    return Choice(Stage(()), None, f"nothing contains {name.text}")

@@ -1,10 +1,10 @@
-"""The full-text index of a store: what search and upkeep ask of it, whatever database the store is in."""
+"""The full-text index of a store, independent of the database that the store is in."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-# not where it is used: after a commit nothing is left to load, which could fail
+# imported at the top, so that nothing that could fail is loaded after a commit
 from satchel.find.index_sqlite import SqliteIndex
 
 if TYPE_CHECKING:
@@ -18,82 +18,70 @@ if TYPE_CHECKING:
 
 
 class Index(Protocol):
-    """The full-text index, as one transaction sees it and changes it."""
+    """The full-text index within one transaction."""
 
     def insert(self, number: int, document: Document, *, is_new: bool = False) -> None:
-        """Index the text of a document, in the place of what was indexed under its number.
+        """Index the text of a document, replacing any indexed under its number unless it is new."""
 
-        Args:
-            is_new: whether nothing can be.
-        """
-
-    def delete(self, number: int, project_id: int) -> None:
-        """Take one text out of the index."""
+    def delete(self, number: int, project_id: int) -> None: ...
 
     def tokens(self, text: str) -> list[tuple[int, int, str]]:
-        """Return the words of a text as the index keeps them, stemmed, each with its first and last byte in UTF-8."""
+        """Return the stemmed words of a text as the index stores them, with their start and end in UTF-8 bytes."""
 
     def holds(self, number: int, project_id: int, text: str) -> bool:
-        """Whether the index holds a text under a document's number: asked for the first words of the text."""
+        """Return whether a text is indexed under a document's number, judged by its first words."""
 
     def fingerprints(self) -> dict[int, int]:
-        """Return for every document a number that stands for all that the index knows of it."""
+        """Return for every document a hash of all its index entries."""
 
     def fingerprint(self, document: Document) -> int:
-        """Return the number that :meth:`fingerprints` gives for a document that is indexed as it should be."""
+        """Return the hash that a correctly indexed document has in :meth:`fingerprints`."""
 
     def problems(self) -> list[str]:
-        """Return where the index and the documents disagree; nothing when all is well."""
+        """Return messages about mismatches between the index and the documents."""
 
     def is_sound(self) -> bool:
-        """Whether the index passes its own check of its structure."""
+        """Return whether the index passes its structural check."""
 
     def empty(self) -> None:
-        """Take every text out of the index, as before it is rebuilt."""
+        """Delete the whole index before a rebuild."""
 
     def remove_unknown(self) -> int:
-        """Take out what is not in the documents, and return how many texts that was."""
+        """Delete entries without a document and return how many there were."""
 
     def pack(self) -> bool:
-        """Bring some of what was written into the form that is searched, where that is put off.
-
-        Returns:
-            Whether there was any: then there may be more.
-        """
+        """Merge recent writes into the searched form, if that is deferred; return True if there may be more."""
 
     def optimize(self) -> None:
-        """Leave nothing of a deleted text in the index."""
+        """Purge deleted text from the index."""
 
 
 class ScopedIndex(Protocol):
-    """The index of what a scope holds: its project, run, kinds and types. The other filters are for :meth:`matches`."""
+    """The index of one project, run, set of kinds or types; the other filters apply in :meth:`matches` only."""
 
     @property
     def population(self) -> int:
-        """How many documents there are to choose from: those of the run where they are few, else the project's."""
+        """The number of candidates: the documents of the run if they are few, else of the project."""
 
     def counts(self, terms: Sequence[Term], most: int) -> list[int]:
-        """Return how many documents hold each term, counted no further than so many."""
+        """Return how many documents contain each term, counting at most so far."""
 
     def holding(self, terms: Sequence[Term], most: int) -> list[int]:
-        """Return the documents that hold any of some terms, the newest first, at most so many."""
+        """Return the newest documents that contain any of the terms."""
 
     def matches(
         self, terms: Sequence[Term], choosing: Sequence[Term], condition: Condition | None, most: int, *, newest: bool
     ) -> list[Matched]:
-        """Return documents that match and pass every filter, with how often they hold each term, the newest first.
+        """Return documents that match and pass every filter, with term counts, the newest first.
 
-        Args:
-            terms: one of these must be there, and each is counted.
-            choosing: if any are given, one of these must be there too; few and rare ones spare the work on common ones.
-            condition: what must be true of the document's words too.
-            most: how many at most.
-            newest: which of more than that: the newest, else the oldest.
+        A match contains one of the terms, and one of ``choosing`` if any are given: a few rare ones that avoid reading
+        the postings of common terms. It also meets the condition. If more than ``most`` match, the newest or oldest are
+        returned.
         """
 
 
 def index_of(transaction: Transaction) -> Index:
-    """Return the index of the store that a transaction is of."""
+    """Return the index of the store that a transaction is on."""
     if transaction.database == "sqlite":
         return SqliteIndex(transaction)
     from satchel.find.index_postgres import PostgresIndex
@@ -102,12 +90,8 @@ def index_of(transaction: Transaction) -> Index:
 
 
 def scoped_index(transaction: Transaction, scope: Scope, population: int | None = None) -> ScopedIndex:
-    """Return the index of what a scope holds.
-
-    Args:
-        population: how many documents the scope has; None counts those of the run or project.
-    """
-    # imported here: who only writes leaves the search alone
+    """Return the index of a scope; without a population its documents are counted."""
+    # imported here so that a program that only writes does not load the search
     if transaction.database == "sqlite":
         from satchel.find.index_sqlite_scoped import ScopedSqliteIndex
 

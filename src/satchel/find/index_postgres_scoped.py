@@ -356,6 +356,6 @@ class ScopedPostgresIndex:
         if isinstance(condition, Term):
             return set(found[self._sought(condition)])
         if isinstance(condition, Without):
-            return self._of(condition.kept, found) - self._of(condition.excluded, found)
+            return self._of(condition.required, found) - self._of(condition.excluded, found)
         parts = [self._of(part, found) for part in condition.parts]
         return set.intersection(*parts) if isinstance(condition, Every) else set().union(*parts)

@@ -1,8 +1,8 @@
-"""The full-text index on SQLite: FTS5, contentless, with the scope as a column of its own.
+"""The full-text index on SQLite: a contentless FTS5 table with the scope as a column.
 
-The built-in bm25() reads every term's whole posting list, those of the scope too. A function of our own, registered
-when a connection first searches, reports for each matched row only its length and how often each term occurs; the
-scoring is done in Python (:mod:`satchel.find.scoring`). Nothing of ours is in the schema.
+The built-in bm25() reads the whole posting list of every term, including those of the scope. A function of our own,
+registered when a connection first searches, reports the length and term counts of each matched row; the scoring is
+done in Python (:mod:`satchel.find.scoring`). The schema does not depend on it.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _INSERT = "INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALU
 
 _SAMPLE_WORDS = 24
 _MAX_WORD_BYTES = 32_768
-"""FTS5 cuts words there, in the middle of a character if need be (FTS5_MAX_TOKEN_SIZE in fts5Int.h)."""
+"""FTS5 truncates words here, even within a character (FTS5_MAX_TOKEN_SIZE in fts5Int.h)."""
 
 _TOKENIZERS: weakref.WeakKeyDictionary[apsw.Connection, apsw.FTS5Tokenizer] = weakref.WeakKeyDictionary()
 
 
 @lru_cache(maxsize=256)
 def scope_tokens(project: int | None, run: int | None, kind: int | None, item_type: int | None = None) -> str:
-    """Return the tokens that tell where a text belongs, as in ``p3 r57 k1 k1t2``; None leaves one out."""
+    """Return the tokens for where a text belongs, such as ``p3 r57 k1 k1t2``; None omits one."""
     tokens = [f"{letter}{number}" for letter, number in (("p", project), ("r", run), ("k", kind)) if number is not None]
     if kind is not None and item_type is not None:
         tokens.append(f"k{kind}t{item_type}")
@@ -43,7 +43,7 @@ def _scope_of(document: Document) -> str:
 
 
 class SqliteIndex:
-    """The index of a SQLite store; see :class:`satchel.find.index.Index`."""
+    """The index of a SQLite store."""
 
     __slots__ = ("_transaction",)
 
@@ -51,60 +51,55 @@ class SqliteIndex:
         self._transaction = transaction
 
     def insert(self, number: int, document: Document, *, is_new: bool = False) -> None:  # noqa: ARG002
-        """Index one text. REPLACE is a belt: a plain INSERT on a living id would merge two texts without a word."""
+        """Index a text; REPLACE as a safeguard: INSERT on an existing id would silently merge two texts."""
         text = document.text
         self._transaction.run(
             _INSERT, {"id": number, "text": text, "parts": parts_text(text), "scope": _scope_of(document)}
         )
 
-    def delete(self, number: int, project_id: int) -> None:  # noqa: ARG002 -- the number alone is enough
-        """Take one text out of the index."""
+    def delete(self, number: int, project_id: int) -> None:  # noqa: ARG002
         self._transaction.run("DELETE FROM documents_fts WHERE rowid = :id", {"id": number})
 
     def tokens(self, text: str) -> list[tuple[int, int, str]]:
-        """Return the words of a text as the index keeps them, stemmed, each with its first and last byte in UTF-8."""
         connection = self._connection
         tokenizer = _TOKENIZERS.get(connection)
         if tokenizer is None:
             tokenizer = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
             _TOKENIZERS[connection] = tokenizer
-        found: Any = tokenizer(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
-        return [(start, end, word) for start, end, word in found]
+        words: Any = tokenizer(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
+        return [(start, end, word) for start, end, word in words]
 
-    def holds(self, number: int, project_id: int, text: str) -> bool:  # noqa: ARG002 -- the number alone is enough
-        """Whether the index holds a text under a document's number: asked for the first words of the text."""
+    def holds(self, number: int, project_id: int, text: str) -> bool:  # noqa: ARG002
         raw = text.encode()
-        # a word is what the index takes for one, or an unknown script would never be found
+        # words as the tokenizer splits them, so that texts in any script are found
         words = {stem: raw[start:end].decode() for start, end, stem in self.tokens(text)}
         if not words:
             return True
-        some = " AND ".join(f'"{word}"' for word in list(words.values())[:_SAMPLE_WORDS])
+        expression = " AND ".join(f'"{word}"' for word in list(words.values())[:_SAMPLE_WORDS])
         row = self._transaction.one(
             "SELECT 1 FROM documents_fts WHERE documents_fts MATCH :match AND rowid = :id",
-            {"match": f"{{text parts}} : ({some})", "id": number},
+            {"match": f"{{text parts}} : ({expression})", "id": number},
         )
         return row is not None
 
     def fingerprints(self) -> dict[int, int]:
-        """Return for every document a number that stands for all of its words in the index, with their places."""
         connection = self._connection
         is_reader = connection.pragma("query_only")
-        connection.pragma("query_only", False)  # the look into the index is a table for this connection alone
+        connection.pragma("query_only", False)  # the vocabulary is a temporary table
         try:
             connection.execute(
                 "CREATE VIRTUAL TABLE IF NOT EXISTS temp.documents_words USING fts5vocab(main, documents_fts, instance)"
             )
         finally:
             connection.pragma("query_only", is_reader)
-        found: dict[int, int] = {}
+        hashes: dict[int, int] = {}
         for word, document, column, place in connection.execute(
             'SELECT CAST(term AS BLOB), doc, col, "offset" FROM documents_words'
         ):
-            found[document] = found.get(document, 0) + hash((word, column, place))
-        return found
+            hashes[document] = hashes.get(document, 0) + hash((word, column, place))
+        return hashes
 
     def fingerprint(self, document: Document) -> int:
-        """Return the number that :meth:`fingerprints` gives for a document that is indexed as it should be."""
         text = document.text
         return sum(
             hash((word.encode()[:_MAX_WORD_BYTES], column, place))
@@ -113,26 +108,23 @@ class SqliteIndex:
         )
 
     def empty(self) -> None:
-        """Take every text out of the index, as before it is rebuilt."""
         self._transaction.run("INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')")
 
     def pack(self) -> bool:
-        """Return False: FTS5 merges what was written by itself."""
+        """Return False: FTS5 merges automatically."""
         return False
 
     def optimize(self) -> None:
-        """Merge the whole index into one segment, so that nothing of a deleted text is left in it."""
+        """Merge the index into one segment, which drops deleted text."""
         self._transaction.run("INSERT INTO documents_fts (documents_fts) VALUES ('optimize')")
 
     def remove_unknown(self) -> int:
-        """Take out what is not in the documents, and return how many texts that was."""
         unknown = self._unknown()
         for document in unknown:
             self._transaction.run("DELETE FROM documents_fts WHERE rowid = :id", {"id": document})
         return len(unknown)
 
     def is_sound(self) -> bool:
-        """Whether the index passes its own check of its structure."""
         try:
             self._transaction.run("INSERT INTO documents_fts (documents_fts, rank) VALUES ('integrity-check', 0)")
         except apsw.CorruptError:
@@ -140,7 +132,7 @@ class SqliteIndex:
         return True
 
     def problems(self) -> list[str]:
-        """Return where the index and the documents disagree; its own structure is part of SQLite's integrity check."""
+        """Return mismatches between index and documents; SQLite's integrity check covers the structure."""
         rows = self._transaction.all("SELECT id FROM documents EXCEPT SELECT id FROM documents_fts_docsize")
         missing = [row[0] for row in rows]
         return [
@@ -159,5 +151,4 @@ class SqliteIndex:
 
 
 def connection_of(transaction: Transaction) -> apsw.Connection:
-    """Return the connection to SQLite that a transaction uses."""
     return cast("SqliteTransaction", transaction).connection

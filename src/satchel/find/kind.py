@@ -12,9 +12,9 @@ SUPERSEDED = 2
 
 
 class Kind(Enum):
-    """A kind of thing that can be found: its number in the documents, the letter of its short ids, and its table.
+    """A kind of searchable item: its number in the documents, the letter of its short ids, and its table.
 
-    What is peculiar to a kind, such as how its texts are read, stands in ``satchel.keep.finding``.
+    ``satchel.keep.finding`` defines what differs between kinds, such as how to read their texts.
     """
 
     ENTRY = (1, "e", "context")
@@ -32,27 +32,19 @@ class Kind(Enum):
         self.table = table
 
     def ref(self, number: int) -> str:
-        """Return the short id of an item, as in ``e812``."""
+        """Return the short id of an item, such as ``e812``."""
         return f"{self.letter}{number}"
 
     def number_of(self, ref: object) -> int:
-        """Read a short id, with or without its letter.
-
-        Raises:
-            InvalidInput: it is no short id of this kind.
-        """
+        """Parse a short id of this kind, with or without its letter."""
         thing = self.name.lower().replace("_", " ")
         return read_number(ref, self.letter, f"{'an' if thing[0] in 'aeiou' else 'a'} {thing}")
 
 
 def read_number(ref: object, letter: str, thing: str) -> int:
-    """Read a short id, with or without its letter.
+    """Parse a short id, with or without its letter.
 
-    Args:
-        thing: what it should be of, with its article, for the error.
-
-    Raises:
-        InvalidInput: it is no short id with that letter.
+    ``thing`` names what the id should belong to, with its article, for the error.
     """
     digits = str(ref).strip().removeprefix(letter) if isinstance(ref, (str, int)) else ""
     if isinstance(ref, bool) or not (digits.isascii() and digits.isdigit() and len(digits) < 19):

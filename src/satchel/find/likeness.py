@@ -1,13 +1,13 @@
-"""Near-duplicates: what is about the same thing under another name, or says the same in other words.
+"""Near-duplicates: the same thing under another name, or the same statement in other words.
 
-Candidates share a band, so that one indexed statement finds them however much is kept; whether they are alike is then
-decided on the words themselves. A key has a band for all of its words and for all but each single one, which is what a
-key of one word less looks for; a word counts there by two letters that its misspellings and abbreviations have too. A
-text gets six bands, each of two minima of hashes over its words (locality-sensitive hashing by MinHash: Broder 1997,
-"On the resemblance and containment of documents"): texts that share 60 % of all their words share a band with a
-probability of about 93 %, 80 % with one of 99.8 %, 5 % with one of 1.5 %. The minima are the first hashes from twelve
-places on, around the circle (Shrivastava and Li 2014, "Densifying One Permutation Hashing via Rotation"): one hash of a
-word instead of twelve makes a text's bands in a quarter of the time.
+Candidates share a band, so that one indexed statement finds them in a store of any size; then the words themselves are
+compared. A key has a band for all of its words and one for all but each single word, which a key of one word less looks
+up; a word is represented by two letters that its misspellings and abbreviations share. A text has six bands, each of
+two minima of hashes over its words (locality-sensitive hashing by MinHash: Broder 1997, "On the resemblance and
+containment of documents"): texts that share 60 % of all their words share a band with a probability of about 93 %, 80 %
+with one of 99.8 %, 5 % with one of 1.5 %. The minima are the first hashes from twelve places on, around the circle
+(Shrivastava and Li 2014, "Densifying One Permutation Hashing via Rotation"), so that each word is hashed once instead
+of twelve times.
 """
 
 from __future__ import annotations
@@ -23,20 +23,21 @@ from satchel.find.words import STOP_WORDS, identifier_parts, unspaced_parts, uns
 from satchel.store.transaction import Transaction
 
 THRESHOLD = 80
-"""From so many percent on two keys or texts are called alike."""
+"""The percentage from which two keys or texts are similar."""
 
 MIN_WORDS = 3
-"""A text of fewer different words says too little to be called alike: many things are ``Redis``."""
+"""Texts with fewer different words are never similar: many of them are just ``Redis``."""
 
 _BANDS = 6
 _ROWS = 2
 _CUT = "text of six"
-"""Part of what seeds the bands of texts: those that were cut otherwise are not found."""
+"""Part of the seed of text bands, so that bands of another scheme do not match."""
 
 _MAX_WORDS = 200
 _NOT_TELLING = ""
 _SHORT = 500
 _HALF = 1 << 63
+_HALF_OF_BAND = 1 << 31
 _STARTS = tuple(place * 2 * _HALF // (_BANDS * _ROWS) for place in range(_BANDS * _ROWS))
 _MIXERS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 """Odd numbers that keep the minima of a band apart, so that their order counts."""
@@ -49,63 +50,58 @@ _MAX_CANDIDATES = 16
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """Return the telling words of a key or text, each once, in lower case and without a plural's s."""
+    """Return the distinct telling words of a key or text, in lower case and without a plural s."""
     return _words_of_short(text) if len(text) <= _SHORT else _words_of(text)
 
 
 @lru_cache(maxsize=2_048)
 def _words_of_short(text: str) -> tuple[str, ...]:
-    # the same candidates come up again and again
+    # cached because the same candidates recur
     return _words_of(text)
 
 
 def _words_of(text: str) -> tuple[str, ...]:
-    found: list[str] = []
+    parts: list[str] = []
     for word in words_in(text):
-        found += _parts_of(word)
-        if len(found) > _MAX_WORDS:
+        parts += _parts_of(word)
+        if len(parts) > _MAX_WORDS:
             break
     for run in unspaced_runs(text[:_MAX_WORDS]):
-        found += unspaced_parts(run)
-    telling = dict.fromkeys(found)
+        parts += unspaced_parts(run)
+    telling = dict.fromkeys(parts)
     telling.pop(_NOT_TELLING, None)
     return tuple(telling)
 
 
 @lru_cache(maxsize=8_192)
 def _parts_of(word: str) -> tuple[str, ...]:
-    # the same words come up again and again: what a text's words take falls to a third
+    # cached because the same words recur
     parts = [word] if word.islower() and word.isalpha() else identifier_parts(word) or [word.lower()]
     return tuple(_NOT_TELLING if part in STOP_WORDS else _stem(part) for part in parts)
 
 
 def key_likeness(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how alike two keys are, in percent: 0 unless every word of the shorter one is in the longer.
+    """Return the similarity of two keys in percent: 0 unless every word of the shorter one is in the longer.
 
-    A word matches itself, what it abbreviates (auth, authentication), and itself misspelt.
-
-    Args:
-        one: the words of a key, as :func:`words_of` gives them.
-        other: those of the other.
+    A word matches itself, its abbreviation (auth, authentication) and its misspellings. Both keys are given as the
+    words that :func:`words_of` returns.
     """
     shorter, longer = sorted((one, other), key=len)
     if not shorter or len(longer) > max(len(shorter) + 1, 1) or (len(shorter) == 1 and len(longer) > 1):
         return 0
-    left = list(longer)
+    unmatched = list(longer)
     for word in shorter:
-        match = next((candidate for candidate in left if _same_word(word, candidate)), None)
+        match = next((candidate for candidate in unmatched if _same_word(word, candidate)), None)
         if match is None:
             return 0
-        left.remove(match)
+        unmatched.remove(match)
     return round(200 * len(shorter) / (len(one) + len(other)))
 
 
 def text_likeness(one: Collection[str], other: Collection[str]) -> int:
-    """Return how alike two texts are, in percent: the share of their words that the other has too (Dice 1945).
+    """Return the similarity of two texts in percent, as the share of common words (Dice 1945).
 
-    Args:
-        one: the words of a text, as :func:`words_of` gives them; 0 for fewer than :data:`MIN_WORDS`.
-        other: those of the other.
+    Both texts are given as the words that :func:`words_of` returns; fewer than :data:`MIN_WORDS` give 0.
     """
     if min(len(one), len(other)) < MIN_WORDS:
         return 0
@@ -115,37 +111,36 @@ def text_likeness(one: Collection[str], other: Collection[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Bands:
-    """What is recorded of an item, and what to look for to find those like it."""
+    """The bands to record with an item, and those to look up for similar items."""
 
     recorded: tuple[int, ...]
-    sought: tuple[int, ...]
+    looked_up: tuple[int, ...]
 
     def __add__(self, other: Bands) -> Bands:
-        return Bands(self.recorded + other.recorded, self.sought + other.sought)
+        return Bands(self.recorded + other.recorded, self.looked_up + other.looked_up)
 
 
 NO_BANDS = Bands((), ())
 
 
 def key_bands(project_id: int, words: Sequence[str]) -> Bands:
-    """Return the bands of a key."""
     hashes = [_hash(_beginning(word)) for word in words[:_MAX_KEY_WORDS]]
     if not hashes:
         return NO_BANDS
-    # a sum is the same in whatever order the words stand, and loses one word by a subtraction
+    # a sum does not depend on the order of words, and a subtraction removes one
     every, whole, part = sum(hashes), _seed("whole", project_id), _seed("part", project_id)
     shorter = {every - one for one in hashes} if len(hashes) > 2 else ()
     recorded = (_signed(every + whole), *(_signed(rest + part) for rest in shorter))
-    sought = (recorded[0], _signed(every + part), *(_signed(rest + whole) for rest in shorter))
-    return Bands(recorded, sought)
+    looked_up = (recorded[0], _signed(every + part), *(_signed(rest + whole) for rest in shorter))
+    return Bands(recorded, looked_up)
 
 
 def text_bands(project_id: int, words: Collection[str]) -> Bands:
-    """Return the bands of a text; none for a text of few words."""
+    """Return the bands of a text, or none for a text of few words."""
     if len(words) < MIN_WORDS:
         return NO_BANDS
     hashes = sorted(map(_hash, words))
-    # beyond the last the circle begins again
+    # the circle closes after the last hash
     hashes.append(hashes[0] + 2 * _HALF)
     least = [hashes[bisect_left(hashes, start)] for start in _STARTS]
     seed, (one, other) = _seed(_CUT, project_id), _MIXERS
@@ -154,12 +149,11 @@ def text_bands(project_id: int, words: Collection[str]) -> Bands:
 
 
 def mark(what: str, project_id: int) -> int:
-    """Return a number under which something else is recorded beside the bands of a project."""
+    """Return a number for recording something else in the table of bands."""
     return _signed(_seed(what, project_id))
 
 
 def remember(transaction: Transaction, project_id: int, kind: Kind, item: int, bands: Iterable[int]) -> None:
-    """Record the bands of an item."""
     marks = {f"m{place}": band for place, band in enumerate(bands)}
     if marks:
         transaction.run(_remembering(len(marks)), {**marks, "project": project_id, "kind": kind.number, "item": item})
@@ -167,13 +161,12 @@ def remember(transaction: Transaction, project_id: int, kind: Kind, item: int, b
 
 @cache
 def _remembering(count: int) -> str:
-    # one statement for all bands: with one for each a note took a fifth more of a server's processor time
+    # one statement for all bands; one for each costs a server a fifth more processor time
     rows = ", ".join(f"(:project, :m{place}, :kind, :item)" for place in range(count))
     return f"INSERT INTO likenesses (project_id, mark, kind, item_id) VALUES {rows} ON CONFLICT DO NOTHING"
 
 
 def forget(transaction: Transaction, project_id: int, kind: Kind, item: int, bands: Iterable[int]) -> None:
-    """Remove the bands of an item."""
     transaction.many(
         "DELETE FROM likenesses WHERE project_id = :project AND mark = :band AND kind = :kind AND item_id = :item",
         [{"project": project_id, "band": band, "kind": kind.number, "item": item} for band in bands],
@@ -187,7 +180,7 @@ _OF_BAND = """
     ) AS m{0}
 """
 
-# few texts of SQL for any number of bands: a new one costs more to prepare than to run
+# few statements for any number of bands, because preparing one costs more than running it
 _LOOK_UP = {
     size: f"""
     SELECT item_id FROM ({" UNION ALL ".join(map(_OF_BAND.format, range(size)))}) AS shared
@@ -198,22 +191,20 @@ _LOOK_UP = {
 
 
 def look_up(project_id: int, kind: Kind, bands: Bands, most: int, of_band: int) -> tuple[str, dict[str, object]]:
-    """Return SQL for the ``item_id`` of items that share a band, those that share the most first, and its parameters.
+    """Return SQL for the ``item_id`` of items that share a band, and its parameters.
 
-    Args:
-        bands: at least one is sought.
-        most: so many at most; of those that share as many bands the newest.
-        of_band: so many of each band at most, the newest.
+    Items with the most shared bands come first, then the newest. At most ``of_band`` items of each band are considered,
+    and at most ``most`` returned; there must be a band to look up.
     """
-    size = next((size for size in _LOOKED_UP if size >= len(bands.sought)), _LOOKED_UP[-1])
-    sought = (*bands.sought, *repeat(None, size))[:size]
-    values: dict[str, object] = {f"m{place}": band for place, band in enumerate(sought)}
+    size = next((size for size in _LOOKED_UP if size >= len(bands.looked_up)), _LOOKED_UP[-1])
+    padded = (*bands.looked_up, *repeat(None, size))[:size]
+    values: dict[str, object] = {f"m{place}": band for place, band in enumerate(padded)}
     return _LOOK_UP[size], values | {"project": project_id, "kind": kind.number, "most": most, "of_band": of_band}
 
 
 def candidates(transaction: Transaction, project_id: int, kind: Kind, bands: Bands) -> list[int]:
-    """Return items that share a band, a dozen or so at most, those that share the most first, then the newest."""
-    if not bands.sought:
+    """Return up to 16 items that share a band, those with the most shared bands first, then the newest."""
+    if not bands.looked_up:
         return []
     sql, values = look_up(project_id, kind, bands, _MAX_CANDIDATES, _MAX_CANDIDATES)
     return [row[0] for row in transaction.all(sql, values)]
@@ -231,17 +222,14 @@ def _same_word(one: str, other: str) -> bool:
 
 
 def _beginning(word: str) -> str:
-    """Return what a word shares with what it abbreviates and with nearly all of its misspellings.
-
-    That is its first letter and the next consonant that is another one; a short word is neither.
-    """
+    """Return the letters that a word shares with its abbreviations and nearly all of its misspellings."""
     if len(word) < _LEAST_LETTERS or not (word.isascii() and word.isalpha()):
         return word[:_LEAST_LETTERS]
     return word[0] + next((letter for letter in word[1:] if letter not in _VOWELS and letter != word[0]), "")
 
 
 def _is_one_slip(shorter: str, longer: str) -> bool:
-    """Whether one letter more, one other letter, or two swapped neighbours make the one into the other."""
+    """Return whether one letter more, one other letter or two swapped letters turn one word into the other."""
     start = next((place for place, (a, b) in enumerate(zip(shorter, longer, strict=False)) if a != b), len(shorter))
     if len(longer) > len(shorter):
         return shorter[start:] == longer[start + 1 :]
@@ -257,7 +245,7 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _hash(word: str) -> int:
-    from hashlib import blake2b  # 3 ms of a start: it loads OpenSSL
+    from hashlib import blake2b  # imported here because it loads OpenSSL
 
     return int.from_bytes(blake2b(word.encode("utf-8", "replace"), digest_size=8).digest(), "big")
 
@@ -268,5 +256,5 @@ def _seed(what: str, project_id: int) -> int:
 
 
 def _signed(number: int) -> int:
-    """Return the last 64 bits of a number as the store keeps them."""
-    return ((number + _HALF) & (2 * _HALF - 1)) - _HALF
+    # 32 bits: four bytes less for each band, and whether two items are alike is decided on their words
+    return ((number + _HALF_OF_BAND) & (2 * _HALF_OF_BAND - 1)) - _HALF_OF_BAND

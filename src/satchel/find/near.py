@@ -1,8 +1,8 @@
-"""Near-duplicates of texts: what says nearly the same is kept beside it and pointed out.
+"""Near-duplicates of texts: both are kept, and the writer is told.
 
-What is written seldom (rules, decisions, strategies) is looked for by an ordinary search, whose first results are
-judged by the words they share with the shorter text. What is written often (notes) is looked for by bands that are
-recorded with it (:mod:`satchel.find.likeness`), and judged by the words they share of all.
+Rarely written kinds (rules, decisions, strategies) use an ordinary search, and compare its first results by the share
+of the shorter text's words. Notes, which are written often, use bands that are recorded with them
+(:mod:`satchel.find.likeness`), and the share of all words.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from satchel.find.likeness import MIN_WORDS, words_of
 from satchel.store.transaction import Transaction, set_of
 
 THRESHOLD = 60
-"""From so many percent of shared words on a text is pointed to another."""
+"""The percentage of shared words from which texts are near-duplicates."""
 
 _MAX_NAMED = 3
 
 _LEAST_OF_SHORTER = 4
-"""Of lines of four change logs three shared words point 15 of 100 to a commit of another project, four point 4."""
+"""In lines of four change logs, three shared words matched another project's commit in 15 % of cases, four in 4 %."""
 
 _FIRST = 5
 _MAX_TERMS = 24
@@ -33,23 +33,23 @@ class Near:
     """An item that says nearly the same.
 
     Attributes:
-        distance: what its likeness lacks of 100 percent, so that the most alike come first.
+        distance: 100 minus the percentage of shared words, so that the most similar sort first.
     """
 
     distance: int
     item: int
     text: str
 
-    def note(self, kind: Kind, shown: str | None = None) -> str:
+    def note(self, kind: Kind, title: str | None = None) -> str:
         """Return the sentence that points to it."""
         return (
             f"{kind.ref(self.item)} says nearly the same ({100 - self.distance} % alike): "
-            f"{shortened(shown or self.text)}"
+            f"{shortened(title or self.text)}"
         )
 
 
 def share_of_shorter(one: Collection[str], other: Collection[str]) -> int:
-    """Return how many percent of the words of the shorter text the other has too; 0 for few, unless they are all."""
+    """Return the percentage of the shorter text's words that both share; 0 for few, unless those are all."""
     mine, theirs = frozenset(one), frozenset(other)
     shared = len(mine & theirs)
     if shared < _LEAST_OF_SHORTER and (shared < MIN_WORDS or mine != theirs):
@@ -58,7 +58,7 @@ def share_of_shorter(one: Collection[str], other: Collection[str]) -> int:
 
 
 def share_of_both(one: Collection[str], other: Collection[str]) -> int:
-    """Return how many percent of the words of two texts are in both; 0 for fewer than three."""
+    """Return the percentage of the words of two texts that both share; 0 for fewer than three."""
     shared = len(frozenset(one) & frozenset(other))
     return round(100 * shared / (len(one) + len(other) - shared)) if shared >= MIN_WORDS else 0
 
@@ -66,16 +66,11 @@ def share_of_both(one: Collection[str], other: Collection[str]) -> int:
 def judged(
     text: str, others: Iterable[tuple[int, str]], likeness: Callable[[Collection[str], Collection[str]], int]
 ) -> tuple[Near, ...]:
-    """Return which of other texts say nearly the same as one, the most alike first, three at most.
-
-    Args:
-        others: items with their texts.
-        likeness: :func:`share_of_shorter` or :func:`share_of_both`.
-    """
+    """Return which of other items say nearly the same as a text, the most similar first, three at most."""
     words = frozenset(words_of(text))
-    judged_ones = ((likeness(words, words_of(other)), item, other) for item, other in others)
-    found = [Near(100 - percent, item, other) for percent, item, other in judged_ones if percent >= THRESHOLD]
-    return tuple(sorted(found)[:_MAX_NAMED])
+    percentages = ((likeness(words, words_of(other)), item, other) for item, other in others)
+    similar = [Near(100 - percent, item, other) for percent, item, other in percentages if percent >= THRESHOLD]
+    return tuple(sorted(similar)[:_MAX_NAMED])
 
 
 def by_search(
@@ -85,14 +80,10 @@ def by_search(
     text: str,
     read: Callable[[Transaction, Sequence[int]], Mapping[int, str]],
 ) -> tuple[Near, ...]:
-    """Return which items of a kind say nearly the same as a text.
-
-    Args:
-        read: returns the texts to compare of items that hold, by their numbers.
-    """
+    """Return the items of a kind that say nearly the same; ``read`` loads the texts to compare."""
     if len(words_of(text)) < MIN_WORDS:
         return ()
-    # who writes nothing that is looked for leaves the search alone: its modules take 4 ms to load
+    # imported here so that a write without a search does not load its modules
     from satchel.find import search
     from satchel.find.conditions import Term
     from satchel.find.query import Query, word_counts

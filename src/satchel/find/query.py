@@ -1,7 +1,7 @@
-"""The query language: any text is a valid query; operators only on request.
+"""The query language: any text is a valid query, and operators apply only on request.
 
-Natural language is a set of words, any of which may match. Whatever the text, only words of letters and digits reach
-the full-text engine, each in quotes, so nothing in it is syntax.
+A natural query is a set of words, any of which may match. Only words of letters and digits reach the full-text engine,
+each in quotes, so no text can inject syntax.
 """
 
 from __future__ import annotations
@@ -31,36 +31,35 @@ from satchel.find.words import (
 MAX_TERMS = 64
 SYNTAXES = ("natural", "operators")
 QUESTION_TERMS = 3
-"""From so many words on that are no exact names a query is a question, which what stands around an entry may help to
-answer; fewer look a thing up."""
+"""A query with so many words that are not exact names is a question, which the neighbours of a match may help to
+answer; fewer words are a lookup."""
 
-# measured on 10,000 notes: 64 alternatives took 190 ms, 64 prefixes 260 ms
 _MAX_OPERATOR_TERMS = 24
 _PART_WEIGHT = 0.5
 _PHRASE_WEIGHT = 2.0
-# parseConfig is looked for by its parts too: as it was typed it has to outweigh them
+# the parts of parseConfig are searched too, and the whole has to outweigh them
 _IDENTIFIER_WEIGHT = 2.0
 _MAX_PHRASE_WORDS = 16
 _MAX_DEPTH = 32
 _MAX_SHOWN_CHARS = 80
-# neither may hold its own opening quote: a text of nothing but those would be read again from each of them
+# without the opening quote inside, so that a text of only quotes is not read again from each of them
 _QUOTED = re.compile(r"\"[^\"]+\"|“[^“”]+”")
-# words that stand together without a space, as in a path, a dotted name, foo-bar or a.ts:42
+# words joined without a space, as in a path, a dotted name, foo-bar or a.ts:42
 _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[-_./:\\@#+][^\W_]++)+")
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query, read.
+    """A parsed query.
 
     Attributes:
-        terms: what to look for and to score by.
-        condition: what must be true of every match; None takes whatever matches any term.
-        is_question: whether what stands around an entry counts too.
-        is_cut: whether it has more words than are looked for.
-        names: what it names exactly; how each is looked for depends on what occurs.
-        beside: the terms beside the names.
-        is_lookup: whether only what holds most of it is found.
+        terms: what to search for and to score by.
+        condition: what every match must meet; None accepts anything that matches a term.
+        is_question: whether the neighbours of a match count too.
+        is_cut: whether it had more words than the limit.
+        names: exact names; the search decides from the index how to match each.
+        other_terms: the terms that are not names.
+        is_lookup: whether to return only matches that contain most of it.
     """
 
     terms: tuple[Term, ...]
@@ -68,23 +67,15 @@ class Query:
     is_question: bool = False
     is_cut: bool = False
     names: tuple[Name, ...] = ()
-    beside: tuple[Term, ...] = ()
+    other_terms: tuple[Term, ...] = ()
     is_lookup: bool = False
 
 
 def parse(text: str, syntax: str = "natural") -> Query:
-    """Read a query.
+    """Parse a query; without a letter or digit it has no terms.
 
-    Args:
-        text: anything a person or an agent types.
-        syntax: ``natural``, or ``operators`` for AND, OR, NOT or -, prefix*, "phrases" and parentheses.
-
-    Returns:
-        The query; without terms when the text has no letter and no digit.
-
-    Raises:
-        InvalidInput: in operator syntax, with the position of what is wrong.
-        TooLarge: the text is longer than 64 KiB.
+    The ``operators`` syntax knows AND, OR, NOT or -, prefix*, "phrases" and parentheses, and raises InvalidInput with
+    the position of an error.
     """
     check_query(text)
     if first_invisible(text) is not None:
@@ -95,26 +86,23 @@ def parse(text: str, syntax: str = "natural") -> Query:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text, each once, in order, in lower case, without stop words.
-
-    A text of nothing but stop words keeps them.
-    """
+    """Return the distinct words of a text in order and lower case, without stop words unless there are no others."""
     return _telling(WORD.findall(text))
 
 
-def _telling(found: Iterable[str]) -> list[str]:
-    lowered = list(dict.fromkeys(word.lower() for word in found))
+def _telling(all_words: Iterable[str]) -> list[str]:
+    lowered = list(dict.fromkeys(word.lower() for word in all_words))
     return [word for word in lowered if word not in STOP_WORDS] or lowered
 
 
 def word_counts(text: str) -> Counter[str]:
-    """Return how often each word of a text occurs, as the index can be asked for it, without stop words."""
-    found = (match[0].lower() for match in WORD.finditer(text))
-    return Counter(piece for word in found if word not in STOP_WORDS for piece in _searched_as(word))
+    """Return how often each indexed word of a text occurs, without stop words."""
+    all_words = (match[0].lower() for match in WORD.finditer(text))
+    return Counter(piece for word in all_words if word not in STOP_WORDS for piece in _searched_as(word))
 
 
 def _searched_as(word: str) -> list[str]:
-    """Return what to look for to find a word: itself; without spaces between words its pairs and what else is in it."""
+    """Return the words that find a word: itself, or character pairs and the rest for scripts without spaces."""
     runs = unspaced_runs(word)
     if not runs:
         return [word]
@@ -132,35 +120,31 @@ def _natural(text: str) -> Query:
     is_cut = len(words(text)) > MAX_TERMS
     reading = exact.read(text)
     names, telling = reading.names, reading.telling
-    asks = "?" in text or len(telling) < len({word.lower() for word in reading.plain})
+    reads_as_question = "?" in text or len(telling) < len({word.lower() for word in reading.plain})
     if (
         len(telling) >= QUESTION_TERMS
         or len(names) > exact.MAX_NAMES
-        or (asks and telling and len(telling) + len(names) >= QUESTION_TERMS)
+        or (reads_as_question and telling and len(telling) + len(names) >= QUESTION_TERMS)
     ):
-        # what is hyphenated in a sentence is seldom the name of anything
+        # in a sentence, a hyphenated word is seldom a name
         names = tuple(
             name for name in names[: exact.MAX_NAMES] if WORD.fullmatch(name.text) and not name.text.isdigit()
         )
-        beside = _bag(text, frozenset(name.text for name in names)) if names else ()
-        return Query(terms, is_question=True, is_cut=is_cut, names=names, beside=beside)
-    beside = tuple(Term((piece,)) for word in telling for piece in _searched_as(word)) if names else ()
-    return Query(terms, is_cut=is_cut, names=names, beside=beside, is_lookup=True)
+        other_terms = _bag(text, frozenset(name.text for name in names)) if names else ()
+        return Query(terms, is_question=True, is_cut=is_cut, names=names, other_terms=other_terms)
+    other_terms = tuple(Term((piece,)) for word in telling for piece in _searched_as(word)) if names else ()
+    return Query(terms, is_cut=is_cut, names=names, other_terms=other_terms, is_lookup=True)
 
 
 def _bag(text: str, without: Container[str] = ()) -> tuple[Term, ...]:
-    """Return the words of a text, its phrases and the parts of its identifiers, each to be looked for by itself.
-
-    Args:
-        without: words to leave out.
-    """
+    """Return the words of a text, its phrases and the parts of its identifiers as separate terms."""
     terms: dict[tuple[str, ...], Term] = {}
 
-    def add(found: tuple[str, ...], weight: float) -> None:
-        if found and len(terms) < MAX_TERMS and (found not in terms or terms[found].weight < weight):
-            terms[found] = Term(found, weight)
+    def add(phrase: tuple[str, ...], weight: float) -> None:
+        if phrase and len(terms) < MAX_TERMS and (phrase not in terms or terms[phrase].weight < weight):
+            terms[phrase] = Term(phrase, weight)
 
-    # a long text mostly repeats itself
+    # long texts are mostly repetition
     distinct = [word for word in dict.fromkeys(WORD.findall(text)) if word not in without]
     plain = _telling(distinct)
     for word in plain[:MAX_TERMS]:
@@ -170,17 +154,17 @@ def _bag(text: str, without: Container[str] = ()) -> tuple[Term, ...]:
         add(_phrase(quoted), _PHRASE_WEIGHT)
     for compound in islice(_distinct(_COMPOUND, text), MAX_TERMS):
         add(_phrase(compound), _PART_WEIGHT)
-    known = {word for term in terms for word in term}
+    used_words = {word for term in terms for word in term}
     for word in distinct:
         if len(terms) >= MAX_TERMS:
             break
         parts = identifier_parts(word)
         if parts and not word.islower():
             add((word.lower(),), _IDENTIFIER_WEIGHT)
-            # in snake_case they stand side by side
+            # snake_case has the parts as adjacent words
             add(tuple(parts[:_MAX_PHRASE_WORDS]), _PART_WEIGHT)
         for part in dict.fromkeys(parts):
-            if part not in known:
+            if part not in used_words:
                 add((part,), _PART_WEIGHT)
     for joined in joined_identifiers(text):
         if len(terms) >= MAX_TERMS:
@@ -190,42 +174,42 @@ def _bag(text: str, without: Container[str] = ()) -> tuple[Term, ...]:
 
 
 def _distinct(pattern: re.Pattern[str], text: str) -> Iterator[str]:
-    """Yield what a pattern matches in a text, each once."""
-    seen: set[str] = set()
+    """Yield the distinct matches of a pattern."""
+    yielded: set[str] = set()
     for match in pattern.finditer(text):
-        if match[0] not in seen:
-            seen.add(match[0])
+        if match[0] not in yielded:
+            yielded.add(match[0])
             yield match[0]
 
 
 def _phrases(text: str) -> list[tuple[str, ...]]:
-    """Return what must be there for a text to be: its words as one phrase, each run without spaces as one of pairs."""
-    found: list[tuple[str, ...]] = []
+    """Return the phrases that a text must contain: its spaced words as one, each run without spaces as another."""
+    unspaced: list[tuple[str, ...]] = []
     spaced: list[str] = []
     for match in WORD.finditer(text):
         word = match[0].lower()
         runs = unspaced_runs(word)
-        found += [tuple(_pairs(run)) for run in runs]
+        unspaced += [tuple(_pairs(run)) for run in runs]
         if runs:
-            found += [(piece,) for piece in mixed_parts(word)]
+            unspaced += [(piece,) for piece in mixed_parts(word)]
         else:
             spaced.append(word)
-    return [phrase[:_MAX_PHRASE_WORDS] for phrase in (tuple(spaced), *found) if phrase]
+    return [phrase[:_MAX_PHRASE_WORDS] for phrase in (tuple(spaced), *unspaced) if phrase]
 
 
 def _phrase(text: str) -> tuple[str, ...]:
-    found = tuple(match[0].lower() for match in WORD.finditer(text))[:_MAX_PHRASE_WORDS]
-    return found if len(found) > 1 else ()
+    phrase = tuple(match[0].lower() for match in WORD.finditer(text))[:_MAX_PHRASE_WORDS]
+    return phrase if len(phrase) > 1 else ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What a piece of an operator query comes to.
+    """A parsed part of an operator query.
 
     Attributes:
-        terms: what of it can match, not what is excluded.
-        place: where in the text it begins.
-        is_negative: whether it only takes away.
+        terms: the terms that can match, without excluded ones.
+        place: its offset in the text.
+        is_negative: whether it only excludes.
     """
 
     condition: Condition
@@ -235,7 +219,7 @@ class _Part:
 
     @staticmethod
     def joined(how: type[Every | Either], parts: Sequence[_Part], *, is_negative: bool = False) -> _Part:
-        """Combine parts; one alone stays as it is."""
+        """Combine parts; a single one stays unchanged."""
         return _Part(
             parts[0].condition if len(parts) == 1 else how(tuple(part.condition for part in parts)),
             tuple(term for part in parts for term in part.terms),
@@ -245,7 +229,7 @@ class _Part:
 
 
 class _Operators:
-    """A parser by descent: alternatives of sequences; what stands side by side must all match."""
+    """A recursive-descent parser: alternatives of sequences, whose parts must all match."""
 
     _TOKEN = re.compile(r"\s*(?:(?P<mark>[()\-])|\"(?P<phrase>[^\"]*)(?P<end>\"?)|(?P<word>[^\s()\"]+))")
 
@@ -262,7 +246,7 @@ class _Operators:
         if self._peek() is not None:
             raise self._wrong("a closing parenthesis without an opening one", self._place)
         if part.is_negative:
-            raise self._wrong("the query only excludes", part.place, "Add a word that must be there")
+            raise self._wrong("the query only excludes words", part.place, "Add a word to search for")
         return Query(part.terms, condition=part.condition)
 
     def _alternatives(self) -> _Part:
@@ -274,7 +258,9 @@ class _Operators:
         for part in dict.fromkeys(parts):
             if part.is_negative:
                 raise self._wrong(
-                    "an alternative of OR only excludes", part.place, "Exclude beside the alternatives instead"
+                    "an alternative of OR only excludes words",
+                    part.place,
+                    "Exclude them after the alternatives",
                 )
         return _Part.joined(Either, parts)
 
@@ -293,11 +279,11 @@ class _Operators:
             raise self._wrong("a word is missing", self._place)
         if not wanted:
             return _Part.joined(Either, unwanted, is_negative=True)
-        kept = _Part.joined(Every, wanted)
+        required = _Part.joined(Every, wanted)
         if not unwanted:
-            return kept
+            return required
         excluded = _Part.joined(Either, unwanted)
-        return _Part(Without(kept.condition, excluded.condition), kept.terms, kept.place)
+        return _Part(Without(required.condition, excluded.condition), required.terms, required.place)
 
     def _single(self) -> _Part | None:
         start = self._place
@@ -349,7 +335,7 @@ class _Operators:
         return self._TOKEN.match(self._text, self._place)
 
     def _takes_word(self, word: str) -> int | None:
-        """Step over an operator if it is next, and return where it stands."""
+        """Consume an operator if it is next, and return its offset."""
         token = self._peek()
         if token is None or token["word"] != word:
             return None
@@ -357,7 +343,7 @@ class _Operators:
         return token.start("word")
 
     def _wrong(self, problem: str, place: int, remedy: str = "Natural syntax takes any text") -> InvalidInput:
-        """Return an error that names a place: the first character of what is wrong, or the last of the text."""
+        """Return an error at the first character of the problem, or the last of the text."""
         rest = self._text[place:]
         where = place + len(rest) - len(rest.lstrip())
         return InvalidInput(f"{problem}, at character {min(where + 1, len(self._text))} of the query", remedy)

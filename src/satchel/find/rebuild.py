@@ -1,4 +1,4 @@
-"""Rebuilding the index from what is kept, in small steps, while others write."""
+"""Rebuilding the index from the stored items in small steps, while others write."""
 
 from __future__ import annotations
 
@@ -13,24 +13,18 @@ from satchel.store.transaction import Transaction
 
 Progress = Callable[[int, int], None]
 Load = Callable[[Transaction, int, int], list[Document]]
-"""Returns the items of a kind after a number, at most so many, in order."""
+"""Returns up to so many items of a kind after a number, in order."""
 
 _PER_STEP = 200
 
 
 def rebuild(engine: Writable, loaders: Iterable[tuple[Kind, Load]], progress: Progress) -> int:
-    """Index every item again; each step is a transaction of its own, so writers wait for little.
+    """Index every item again and return how many there were.
 
-    Searches find everything throughout: a text is replaced where it is, and only then are leftovers removed. Only an
-    index whose structure is damaged is emptied first.
+    Each step is its own transaction, so writers wait briefly. Searches stay complete throughout: a text is replaced in
+    place, and leftovers are removed afterwards. Only a structurally damaged index is emptied first.
 
-    Args:
-        engine: the store.
-        loaders: for each kind what loads its items.
-        progress: told how many items are done, of how many.
-
-    Returns:
-        How many items were indexed.
+    ``loaders`` load the items of each kind, and ``progress`` is called with the number of items done and the total.
     """
     with engine.without_deadline():
         return _rebuild(engine, loaders, progress)
@@ -42,7 +36,7 @@ def _rebuild(engine: Writable, loaders: Iterable[tuple[Kind, Load]], progress: P
         index = index_of(transaction)
         if not index.is_sound():
             index.empty()
-        # what is written from here on is indexed as it is written: following that too might never end
+        # later writes index themselves, and following them might never end
         goals = [(kind, load, *_extent(transaction, kind)) for kind, load in loaders]
     total = sum(count for *_, count in goals)
     for kind, load, last, _ in goals:
@@ -70,7 +64,7 @@ def _rebuild(engine: Writable, loaders: Iterable[tuple[Kind, Load]], progress: P
 
 
 def _reached(transaction: Transaction, kind: Kind, after: int) -> int | None:
-    """Return the highest number of a step's items, those included that cannot be loaded; None without any."""
+    """Return the highest number in a step, including items that cannot be loaded, or None without items."""
     row = transaction.one(
         f"SELECT max(id) FROM (SELECT id FROM {kind.table} WHERE id > :after ORDER BY id LIMIT {_PER_STEP}) AS step",
         {"after": after},
@@ -79,6 +73,6 @@ def _reached(transaction: Transaction, kind: Kind, after: int) -> int | None:
 
 
 def _extent(transaction: Transaction, kind: Kind) -> tuple[int, int]:
-    """Return the highest number of a kind's items, 0 without any, and how many there are."""
+    """Return the highest number of a kind's items and how many there are."""
     row = transaction.one(f"SELECT coalesce(max(id), 0), count(*) FROM {kind.table}")
     return (int(row[0]), int(row[1])) if row else (0, 0)

@@ -1,4 +1,4 @@
-"""The scope of a search: which documents it chooses from."""
+"""Search scopes: which documents a search considers."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from satchel.find.kind import SUPERSEDED, Kind
 from satchel.store.transaction import Transaction
 
 SMALL = 8_000
-"""A scope of so many documents is scored whole."""
+"""In scopes of up to so many documents every match is scored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What to search. None or an empty tuple means that a filter was not given.
+    """The documents to search; None or an empty tuple leaves a filter out.
 
     Attributes:
-        types: item types, each as its kind and its number within it.
-        agent_id, task_id, loop_id, file: only items of these.
-        since: only items from this time on, in milliseconds UTC.
-        status: live, superseded or all; drafts are live, and rank below the rest.
-        now: the time, in milliseconds: what has expired by then is not found.
-        condition: SQL over ``documents d`` that items must meet too; empty is none.
-        values: its parameters.
+        types: item types, each as its kind and its number within the kind.
+        since: the earliest creation time in milliseconds UTC.
+        status: live (including drafts, which rank last), superseded, or all.
+        now: milliseconds UTC; items that expired by then are excluded.
+        condition: more SQL over ``documents d``, or empty.
+        values: the parameters of the condition.
     """
 
     project_id: int
@@ -41,16 +40,12 @@ class Scope:
     values: Mapping[str, object] = field(default_factory=dict)
 
 
-def filters(scope: Scope, asked: Sequence[str] = ()) -> tuple[str, dict[str, object]]:
-    """Return the filters on the documents, not on the index, as SQL over ``documents d``; empty without any.
-
-    Args:
-        asked: more of them.
-    """
+def filters(scope: Scope, conditions: Sequence[str] = ()) -> tuple[str, dict[str, object]]:
+    """Return the filters that the index does not apply, with more conditions, as SQL over ``documents d``."""
     parts = [scope.condition] if scope.condition else []
     values = dict(scope.values) if scope.condition else {}
-    named = (("agent_id", scope.agent_id), ("task_id", scope.task_id), ("loop_id", scope.loop_id), ("file", scope.file))
-    for column, value in named:
+    pairs = (("agent_id", scope.agent_id), ("task_id", scope.task_id), ("loop_id", scope.loop_id), ("file", scope.file))
+    for column, value in pairs:
         if value is not None:
             parts.append(f"d.{column} = :{column}")
             values[column] = value
@@ -59,12 +54,12 @@ def filters(scope: Scope, asked: Sequence[str] = ()) -> tuple[str, dict[str, obj
         values["since"] = scope.since
     if scope.status == "superseded":
         parts.append(f"d.status = {SUPERSEDED}")
-    parts += asked
+    parts += conditions
     return " AND ".join(parts), values
 
 
 def population_of(transaction: Transaction, scope: Scope) -> int:
-    """Return how many documents there are to choose from: those of a run where they are few, else the project's."""
+    """Return the number of candidates: the documents of the run if they are few, else of the project."""
     if scope.run_id is not None:
         row = transaction.one(
             "SELECT count(*) FROM (SELECT 1 FROM documents WHERE run_id = :run LIMIT :most) AS counted",

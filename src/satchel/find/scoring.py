@@ -1,4 +1,4 @@
-"""How well texts match: term weights in the manner of BM25, and what stands around an entry.
+"""Scoring: BM25 term weights, and evidence from the neighbours of an entry.
 
 BM25: Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with idf as ln(1 + (N - n + .5) / (n + .5)).
 """
@@ -11,50 +11,50 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from satchel.base.records import dataclass
 
-# one pair for short notes and for code: measured on LoCoMo and CoSQA, where the pairs made for either lose on the other
+# one pair for short notes and for code: pairs tuned for LoCoMo or CoSQA alone lose on the other
 K1 = 1.0
 B = 0.7
 PARTS_WEIGHT = 0.5
-"""What a match in the parts of identifiers counts, against one in the text."""
+"""Weight of a match in the parts of identifiers, relative to one in the text."""
 
 NEIGHBOUR_WEIGHTS = (0.5, 0.25)
-"""What a term counts for an entry when its next neighbour has it, and the one after that."""
+"""Weight of a term in the next neighbour, and in the one after that."""
 
 LOOSE_NEIGHBOUR_WEIGHTS = (0.1, 0.03)
-"""The same where only time holds the entries together."""
+"""The same where the neighbours share neither loop nor task."""
 
 SEGMENT_WEIGHT = 0.2
-"""What the best matches of an entry's loop or task count for it."""
+"""Weight of the best matches in the same loop or task."""
 
 AUTHOR_BONUS = 3.0
-"""What an entry gains when the question names its author."""
+"""Bonus for an entry whose author is named in the question."""
 
 OTHERS_SHARE = 0.85
-"""What the score of an entry by anyone else counts then.
+"""Factor for entries by anyone else in that case.
 
 On LoCoMo recall@10 is .765 with .85 and with .8, .762 without; questions that name the wrong one lose .08 with .8, .05
 with .85.
 """
 
 LEAST_OF_BEST = 0.25
-"""What answers a question scores at least this share of the best; on LoCoMo that leaves out six hits of ten, and none
-of the first 20 that were looked for."""
+"""An answer to a question scores at least this share of the best; on LoCoMo this drops six hits of ten, but none of
+the expected ones among the first 20."""
 
 LEAST_OF_LENDER = 0.8
-"""What only stands beside a match is shown where that match scores at least this share of the best."""
+"""A neighbour without a term is shown if its match scores at least this share of the best."""
 
 
 Matched = tuple[int, bytes]
-"""A document that matched, and what the index reports of it: its length in words as two bytes, then for each term two
-more, how often it is in the text and in the parts, up to 255."""
+"""A matching document and the report of the index: its length in words as two bytes, then for each term two more, its
+counts in the text and in the parts, up to 255."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """A document's place: its segment, whether that is named, and its neighbours by distance, nearest first.
+    """The segment and the neighbours of a document, nearest first.
 
     Attributes:
-        segment: what tells it from others; None where only time bounds it.
+        segment: the loop or task; None where only time groups the documents.
         neighbours: pairs of (distance 1 or 2, document).
     """
 
@@ -66,20 +66,11 @@ class Surroundings:
 def term_scores(
     matched: Sequence[Matched], weights: Sequence[float], population: int
 ) -> tuple[dict[int, list[float]], list[float]]:
-    """Score every term for every document.
-
-    Args:
-        matched: the documents that match.
-        weights: the weight of each term.
-        population: how many documents there are to choose from.
-
-    Returns:
-        For each document the score of each term, and the idf of each term.
-    """
+    """Return the score of each term by document, and the idf of each term."""
     size = len(weights)
     frequencies = [0] * size
     total_length = 0
-    # many documents of one search are alike in length and counts, so each such pair is scored once
+    # many matches have the same length and counts, so each combination is scored once
     alike = Counter([counts for _, counts in matched])
     for counts, times in alike.items():
         total_length += times * ((counts[0] << 8) + counts[1])
@@ -105,46 +96,40 @@ def term_scores(
 def holding_most(
     matched: Sequence[Matched], things: Sequence[Sequence[int]], names: int, population: int, least_share: float
 ) -> list[Matched]:
-    """Return the documents that hold at least a share of what the best one holds, and of the names that occur one.
+    """Return the documents that contain at least a share of what the best one contains, by idf.
 
-    Args:
-        matched: the documents that match.
-        things: for each thing that is looked for, the places of the terms of which any is enough.
-        names: how many of them, the first, are names.
-        population: how many documents there are to choose from.
-        least_share: of the idf of the things, 0 to 1.
+    ``things`` are the positions of alternative terms. The first ``names`` of them are exact names; if any document
+    contains one of those, the others are dropped.
     """
     alike = Counter([counts for _, counts in matched])
-    held = {
+    contained = {
         counts: [any(counts[2 * term + 2] or counts[2 * term + 3] for term in thing) for thing in things]
         for counts in alike
     }
     population = max(population, len(matched))
-    worth: list[float] = []
+    idf: list[float] = []
     for place in range(len(things)):
-        number = sum(times for counts, times in alike.items() if held[counts][place])
-        worth.append(math.log(1 + (population - number + 0.5) / (number + 0.5)))
+        number = sum(times for counts, times in alike.items() if contained[counts][place])
+        idf.append(math.log(1 + (population - number + 0.5) / (number + 0.5)))
     shares = {
-        counts: sum(value for value, there in zip(worth, holds, strict=True) if there) for counts, holds in held.items()
+        counts: sum(value for value, is_contained in zip(idf, holds, strict=True) if is_contained)
+        for counts, holds in contained.items()
     }
     least = least_share * max(shares.values(), default=0.0)
-    named = {counts for counts, holds in held.items() if any(holds[:names])} or held.keys()
-    return [row for row in matched if shares[row[1]] >= least and row[1] in named]
+    with_name = {counts for counts, holds in contained.items() if any(holds[:names])} or contained.keys()
+    return [row for row in matched if shares[row[1]] >= least and row[1] in with_name]
 
 
 def with_surroundings(scores: Mapping[int, Sequence[float]], places: Iterable[Surroundings]) -> dict[int, list[float]]:
-    """Let what stands around an entry speak for it.
+    """Return term scores that include evidence from neighbours, with the segment's share as one more value.
 
-    Each term counts for a document with the best evidence there is: its own, or a share of a neighbour's; and besides,
-    a share of the best in its loop or task. Measured on LoCoMo, taking the best of each term beats adding up whole
-    scores: what neighbours repeat is not counted twice.
+    Each term counts with the best evidence there is: the document's own, or a share of a neighbour's. The segment adds
+    a share of its best scores. On LoCoMo, taking the best of each term beats adding whole scores: a term that
+    neighbours repeat is not counted twice.
 
     Args:
-        scores: what :func:`term_scores` returned.
-        places: the best documents, with their neighbours.
-
-    Returns:
-        New term scores for those documents and their neighbours, with one more value at the end: the segment's share.
+        scores: the result of :func:`term_scores`.
+        places: the best documents with their neighbours, which are included in the result.
     """
     segments: dict[tuple[int, str], list[float]] = {}
     gathered: dict[int, list[float]] = {}
@@ -152,8 +137,8 @@ def with_surroundings(scores: Mapping[int, Sequence[float]], places: Iterable[Su
 
     def gather(document: int, segment: tuple[int, str] | None, values: Sequence[float]) -> None:
         segment_of[document] = segment
-        known = gathered.get(document) or scores.get(document)
-        gathered[document] = list(values) if known is None else _better(known, values)
+        earlier = gathered.get(document) or scores.get(document)
+        gathered[document] = list(values) if earlier is None else _better(earlier, values)
 
     for place in places:
         own = scores[place.document]
@@ -179,8 +164,8 @@ def near_best(
 
     Args:
         totals: the scores of documents.
-        own: the term scores of those that hold a term themselves; a share of the best of these is enough too.
-        evidence: what :func:`with_surroundings` returned; it alone brings the others.
+        own: the term scores of documents that contain a term; a share of the best of these is enough too.
+        evidence: the result of :func:`with_surroundings`, the only reason why the others are here.
     """
     best = max(totals.values(), default=0.0)
     best_own = max(map(sum, own.values()), default=0.0)

@@ -1,4 +1,4 @@
-"""One search: candidates from the index, scored with what stands around them, ranked in one snapshot."""
+"""One search: candidates from the index, scored together with their neighbours and ranked in one snapshot."""
 
 from __future__ import annotations
 
@@ -19,19 +19,15 @@ from satchel.find.words import WORD
 from satchel.store.transaction import NO_LIMIT, Row, Transaction, set_of
 
 CANDIDATES = 2_000
-"""In a larger one the rarest terms choose so many, the newest of them."""
+"""In larger scopes the rarest terms select so many of the newest documents."""
 
 OF_ONE_TERM = 500
-"""Of what holds the only term so many are scored, the newest, which is the largest page: it is told apart by no more
-than length and repetition.
-
-Each document that is scored costs 3 microseconds: the commonest word of 8,000 notes took 22 ms, with it 2.7.
-"""
+"""With a single term only so many of the newest matches are scored (the largest page): only length and repetition
+distinguish them."""
 
 MANY_TERMS = 24
-"""A query of more looks for its rarest so many in a larger scope than :data:`CANDIDATES`, which are scored alone.
-
-Work grows with terms times documents: 64 common words in 8,000 documents took 0.7 s, with it 0.07."""
+"""In scopes larger than :data:`CANDIDATES`, longer queries are reduced to their rarest so many terms, because work
+grows with terms times documents."""
 
 # recall@10 on LoCoMo is .750 with 60, .747 with 100 and .746 with 40
 _WITH_SURROUNDINGS = 60
@@ -40,12 +36,11 @@ _SILENCE_MS = 30 * 60 * 1_000
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result.
+    """One result; a higher score is better.
 
     Attributes:
         document: its number in the documents.
-        score: higher is better.
-        by_surroundings: it holds no term itself; what stands around it does.
+        by_surroundings: whether only its neighbours contain a term.
     """
 
     document: int
@@ -59,14 +54,13 @@ class Ranking:
 
     Attributes:
         hits: live items, then superseded ones.
-        is_complete: False when more match than were scored: the scope is large, or the query long.
-        terms: what was searched for, each with its idf.
-        own: what each term scores in a document itself.
-        evidence: the same with what stands around it, where that was looked at, and one more value at the end: the
-            share of its loop or task.
-        bonus: what a document gains when the question names its author, or loses when it names another.
-        is_cut: whether the query had more words than were looked for.
-        said: what the query names that occurs nowhere.
+        is_complete: False if there are more matches than were scored.
+        terms: the searched terms, in the order of ``idf``.
+        own: the score of each term in a document itself.
+        evidence: the same including the neighbours, where they were considered, and the share of its loop or task last.
+        bonus: what a document gains if the question names its author, or loses if it names another.
+        is_cut: whether the query had more words than the limit.
+        missing: notes about names in the query that do not occur.
     """
 
     hits: tuple[Hit, ...]
@@ -77,34 +71,34 @@ class Ranking:
     evidence: dict[int, list[float]]
     bonus: dict[int, float]
     is_cut: bool = False
-    said: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know of what was left out, or stands for what is nowhere."""
-        return self.said + (INCOMPLETE,) * (not self.is_complete) + (CUT,) * self.is_cut
+        """Notes for the reader about what was left out or replaced."""
+        return self.missing + (INCOMPLETE,) * (not self.is_complete) + (CUT,) * self.is_cut
 
 
 CUT = f"the search has more than {MAX_TERMS} words: only the first {MAX_TERMS} were looked for"
 INCOMPLETE = "more match: very common words were left out, add a rarer one to narrow it down"
 
 SUNK = 0.5
-"""What the score of a result counts that sinks."""
+"""Factor for the score of a result that sinks."""
 
 Sink = Callable[[Sequence[int]], Collection[int]]
-"""Returns which of some documents are to sink."""
+"""Returns which of some documents to rank lower."""
 
 NOTHING = Ranking((), True, (), (), {}, {}, {})
 
 LEAST_SHARE = 0.42
-"""A lookup leaves out what holds less than this share, by idf, of what the best result holds of it: where something
-holds both of two words, the rarer one alone is enough; the other one is only if it is nearly as rare."""
+"""A lookup leaves out results that contain less of the query, by idf, than this share of what the best contains: where
+a result contains both of two words, the rarer one alone is enough; the other is only if it is nearly as rare."""
 
-_FEW_FOUND = 500
-"""Of so many it is asked which have expired; else all that have are read, which took 20 ms where 37,500 had."""
+_FEW_MATCHES = 500
+"""Up to so many matches are checked for expiry by number; beyond, all expired documents are read."""
 
 _FEW = 20
-"""In fewer documents than that the rarity of a word says little, and it is judged as if there were so many."""
+"""Smaller populations count as this many, because rarity among fewer documents means little."""
 
 
 def rank(
@@ -119,21 +113,15 @@ def rank(
     texts: Texts | None = None,
     near_best: bool = True,
 ) -> Ranking:
-    """Search and rank.
+    """Search, and return every result in one snapshot, so that its pages are consistent.
 
     Args:
-        near_best: whether what is far below the best is left out; who weighs results with more than their scores
-            wants it too.
-        texts: reads documents, to tell what holds a path or the like from what holds its words; None takes either.
-        small: up to how many documents a scope is scored whole; None is ``scopes.SMALL``. Of what holds the only term
-            it is :data:`OF_ONE_TERM`.
-        candidates: how many the rarest terms choose in a larger one; None is :data:`CANDIDATES`.
-        population: how many documents the scope has, which tells how rare a word is; None counts those of the run or
-            project.
-        sink: which documents count :data:`SUNK` of their score; asked once, with the best first.
-
-    Returns:
-        Every result in one snapshot, so that pages of it fit together.
+        small: the size up to which every match in a scope is scored; None is ``scopes.SMALL``.
+        candidates: how many matches the rarest terms select in a larger scope; None is :data:`CANDIDATES`.
+        population: the number of documents in the scope, which decides how rare a word is; None counts them.
+        sink: returns the documents whose score is multiplied by :data:`SUNK`; called once, with the best first.
+        texts: loads documents, to tell texts that contain a path or the like from those that contain its words.
+        near_best: whether to leave out results far below the best; callers with more criteria want all.
     """
     if not query.terms:
         return NOTHING
@@ -143,10 +131,10 @@ def rank(
     population = index.population
     is_long = len(query.terms) > MANY_TERMS and population > candidates
     is_small = population <= small and not is_long
-    asking = _resolve(transaction, query, index, texts)
-    terms = asking.terms
+    resolved = _resolve(transaction, query, index, texts)
+    terms = resolved.terms
     if not terms:
-        return replace(NOTHING, said=asking.said)
+        return replace(NOTHING, missing=resolved.missing)
     if len(terms) == 1 and query.condition is None:
         small, candidates = min(small, OF_ONE_TERM), min(candidates, OF_ONE_TERM)
         is_small = population <= small
@@ -155,19 +143,19 @@ def rank(
     if query.condition is None and not is_small and len(terms) > 1:
         terms, choosing = _rarest(index, terms, candidates, MANY_TERMS if is_long else len(terms))
         if not terms:
-            return replace(NOTHING, said=asking.said)
-    found = index.matches(terms, choosing, query.condition, most + 1, newest=not is_small)
-    is_complete = not choosing and len(found) <= most
-    old, hidden = _put_back(transaction, scope, [row[0] for row in found[:most]])
+            return replace(NOTHING, missing=resolved.missing)
+    matches = index.matches(terms, choosing, query.condition, most + 1, newest=not is_small)
+    is_complete = not choosing and len(matches) <= most
+    demoted, excluded = _demotions(transaction, scope, [row[0] for row in matches[:most]])
     if scope.status == "live":
-        hidden |= {document for document, status in old.items() if status == SUPERSEDED}
-    matched = [row for row in found[:most] if row[0] not in hidden]
-    matched = asking.only_whole(matched, terms)
-    everything = max(population, _FEW)
-    if query.is_lookup and near_best and len(asking.things) > 1:
-        matched = scoring.holding_most(matched, asking.places(terms), asking.whole, everything, LEAST_SHARE)
+        excluded |= {document for document, status in demoted.items() if status == SUPERSEDED}
+    matched = [row for row in matches[:most] if row[0] not in excluded]
+    matched = resolved.only_whole(matched, terms)
+    judged_population = max(population, _FEW)
+    if query.is_lookup and near_best and len(resolved.things) > 1:
+        matched = scoring.holding_most(matched, resolved.places(terms), resolved.whole, judged_population, LEAST_SHARE)
     if not matched:
-        return Ranking((), is_complete, terms, (), {}, {}, {}, query.is_cut, asking.said)
+        return Ranking((), is_complete, terms, (), {}, {}, {}, query.is_cut, resolved.missing)
     scores, idf = scoring.term_scores(matched, [term.weight for term in terms], population)
     totals = {document: sum(values) for document, values in scores.items()}
     evidence: dict[int, list[float]] = {}
@@ -182,32 +170,32 @@ def rank(
         authors = _authors_named(agents.all(), query.terms)
         for document, shares in evidence.items():
             total = sum(shares)
-            # what only time holds together would be lifted whatever it says
+            # a match by time alone would gain whatever its text is
             if authors and (document in scores or shares[-1]):
                 is_theirs = rows[document][1] in authors
                 bonus[document] = scoring.AUTHOR_BONUS if is_theirs else (scoring.OTHERS_SHARE - 1) * total
             totals[document] = total + bonus.get(document, 0.0)
         if near_best:
             flat = scores
-            if everything > population:
-                flat, _ = scoring.term_scores(matched, [term.weight for term in terms], everything)
+            if judged_population > population:
+                flat, _ = scoring.term_scores(matched, [term.weight for term in terms], judged_population)
             totals = scoring.near_best(totals, flat, evidence)
-    ordered = _ordered(totals, old)
+    ordered = _ordered(totals, demoted)
     sunk = () if sink is None else sink(ordered)
     if sunk:
         totals |= {document: totals[document] * SUNK for document in sunk}
-        ordered = _ordered(totals, old)
+        ordered = _ordered(totals, demoted)
     hits = tuple(Hit(document, totals[document], document not in scores) for document in ordered)
-    return Ranking(hits, is_complete, terms, tuple(idf), scores, evidence, bonus, query.is_cut, asking.said)
+    return Ranking(hits, is_complete, terms, tuple(idf), scores, evidence, bonus, query.is_cut, resolved.missing)
 
 
 def newest(transaction: Transaction, scope: Scope, offset: int, limit: int) -> tuple[Ranking, int]:
-    """Return a page of what a scope holds, the newest first, and how many there are, in one snapshot.
+    """Return a page of the newest documents in a scope, and the number of them, in one snapshot.
 
-    The documents are sorted from the last one on, which is mostly the newest: of 100,000 the sort keeps the first page
-    at once, which takes 11 ms, 30 in the order of the table, and 160 to number all.
+    The inner query runs from the last document, which is usually the newest, so that the sort keeps the first page
+    early.
     """
-    where, values = _held(scope)
+    where, values = _conditions_of(scope)
     rows = transaction.all(
         f"""
         SELECT id FROM (
@@ -221,58 +209,52 @@ def newest(transaction: Transaction, scope: Scope, offset: int, limit: int) -> t
 
 
 def count(transaction: Transaction, scope: Scope) -> int:
-    """Return how many documents a scope holds."""
-    where, values = _held(scope)
+    where, values = _conditions_of(scope)
     row = transaction.one(f"SELECT count(*) FROM documents d WHERE {where}", values)
     return int(row[0]) if row else 0
 
 
-def _held(scope: Scope) -> tuple[str, dict[str, object]]:
-    """Return what documents of a scope meet, as SQL over ``documents d``, with its parameters."""
-    asked = ["d.project_id = :project", "(d.expires_at IS NULL OR d.expires_at > :now)"]
+def _conditions_of(scope: Scope) -> tuple[str, dict[str, object]]:
+    """Return the conditions for the documents of a scope, as SQL over ``documents d``, with parameters."""
+    conditions = ["d.project_id = :project", "(d.expires_at IS NULL OR d.expires_at > :now)"]
     if scope.kinds:
-        asked.append(f"d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})")
+        conditions.append(f"d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})")
     if scope.types:
-        some = (f"d.kind = {kind.number} AND d.type = {number}" for kind, number in scope.types)
-        asked.append(f"({' OR '.join(some)})")
+        alternatives = (f"d.kind = {kind.number} AND d.type = {number}" for kind, number in scope.types)
+        conditions.append(f"({' OR '.join(alternatives)})")
     if scope.run_id is not None:
-        asked.append("d.run_id = :run")
+        conditions.append("d.run_id = :run")
     if scope.status == "live":
-        asked.append(f"d.status <> {SUPERSEDED}")
-    condition, values = scopes.filters(scope, asked)
+        conditions.append(f"d.status <> {SUPERSEDED}")
+    condition, values = scopes.filters(scope, conditions)
     return condition, {**values, "project": scope.project_id, "run": scope.run_id, "now": scope.now}
 
 
 def disagreement() -> StoreDamaged:
-    """Return the error for a result that the index names and the documents or the tables do not have."""
-    return StoreDamaged("the search index names what is not kept", "`satchel doctor --rebuild` rebuilds it")
+    """Return the error for a result whose item does not exist."""
+    return StoreDamaged("the search index lists an item that does not exist", "`satchel doctor --rebuild` rebuilds it")
 
 
-def _ordered(totals: Mapping[int, float], old: Mapping[int, int]) -> list[int]:
-    """Return the best first, of equals the newest, and superseded ones last: each sort keeps the order before it."""
+def _ordered(totals: Mapping[int, float], demoted: Mapping[int, int]) -> list[int]:
+    """Sort by score, equals by age with the newest first, superseded ones last."""
     ordered = sorted(totals, reverse=True)
     ordered.sort(key=totals.__getitem__, reverse=True)
-    if old:
-        ordered.sort(key=old.__contains__)
+    if demoted:
+        ordered.sort(key=demoted.__contains__)
     return ordered
 
 
 def _rarest(
     index: ScopedIndex, terms: Sequence[Term], most: int, max_terms: int
 ) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
-    """Choose the rarest terms: the others would bring little but work.
+    """Return the rarest terms to score by, and those of them that select enough candidates.
 
-    Args:
-        most: how many candidates are enough.
-        max_terms: how many terms to score by.
-
-    Returns:
-        The terms to score by, and of those the ones that choose candidates; none where all terms may.
+    The second is empty where all terms may select; common terms add much work and little to the ranking.
     """
     counted = sorted((count, place) for place, count in enumerate(index.counts(terms, most + 1)))
     scored = counted
     if len(counted) > max_terms:
-        scored = [found for found in counted if found[0]][:max_terms]
+        scored = [pair for pair in counted if pair[0]][:max_terms]
     choosing: list[int] = []
     total = 0
     for count, place in scored:
@@ -280,22 +262,22 @@ def _rarest(
             break
         choosing.append(place)
         total += count
-    kept = tuple(terms[place] for place in sorted(place for _, place in scored))
+    scored_terms = tuple(terms[place] for place in sorted(place for _, place in scored))
     if len(choosing) == len(counted):
-        return kept, ()
-    return kept, tuple(terms[place] for place in sorted(choosing))
+        return scored_terms, ()
+    return scored_terms, tuple(terms[place] for place in sorted(choosing))
 
 
-def _put_back(transaction: Transaction, scope: Scope, found: Sequence[int]) -> tuple[dict[int, int], set[int]]:
-    """Return what ranks below the rest, with its status, and which of some documents have expired."""
+def _demotions(transaction: Transaction, scope: Scope, documents: Sequence[int]) -> tuple[dict[int, int], set[int]]:
+    """Return the status of documents that rank last, and which of some documents have expired."""
     parts: list[str] = []
     if scope.status != "superseded":
         run = "" if scope.run_id is None else " AND run_id = :run"
         parts.append(f"SELECT id, status FROM documents WHERE project_id = :project AND status <> {LIVE}{run}")
-    if found:
-        some = f" AND id IN {set_of(found)}" if len(found) <= _FEW_FOUND else ""
-        # with those that were not swept away yet
-        parts.append(f"SELECT id, 0 FROM documents WHERE expires_at <= :now AND project_id = :project{some}")
+    if documents:
+        of_documents = f" AND id IN {set_of(documents)}" if len(documents) <= _FEW_MATCHES else ""
+        # expired documents may not be deleted yet
+        parts.append(f"SELECT id, 0 FROM documents WHERE expires_at <= :now AND project_id = :project{of_documents}")
     if not parts:
         return {}, set()
     rows = transaction.all(
@@ -305,13 +287,13 @@ def _put_back(transaction: Transaction, scope: Scope, found: Sequence[int]) -> t
 
 
 def _authors_named(agents: Iterable[Row], terms: Sequence[Term]) -> frozenset[int]:
-    """Return which agents have their whole name among the words of the query."""
+    """Return the agents whose whole name occurs in the query."""
     words = {word for term in terms for word in term.words}
     return frozenset(number for number, name in agents if (parts := WORD.findall(name)) and words.issuperset(parts))
 
 
 def _neighbour(sign: str, direction: str, distance: int) -> str:
-    """Return SQL for the document at a distance from ``documents d``; PostgreSQL looks up no IS NOT DISTINCT FROM."""
+    """Return SQL for a neighbour of ``documents d``; PostgreSQL does not use an index for IS NOT DISTINCT FROM."""
     alone, together = (
         f"(SELECT n.id FROM documents n WHERE n.run_id = d.run_id AND {same} AND n.id {sign} d.id "
         f"ORDER BY n.id {direction} LIMIT 1 OFFSET {distance - 1})"
@@ -329,15 +311,15 @@ _NEAR = ", ".join(
 def _surroundings(
     transaction: Transaction, documents: Sequence[int], scope: Scope
 ) -> tuple[list[Surroundings], dict[int, Row]]:
-    """Return the places of documents, and the rows of those and their neighbours that pass the filters too."""
-    found = transaction.all(f"SELECT {_PLACE}, {_NEAR} FROM documents d WHERE d.id IN {set_of(documents)}")
-    rows: dict[int, Row] = {row[0]: row for row in found}
-    wanted = {number for row in found for number in row[5:] if number is not None} - rows.keys()
-    if wanted:
+    """Return the places of documents, and the rows of those and of their neighbours that pass the filters."""
+    placed = transaction.all(f"SELECT {_PLACE}, {_NEAR} FROM documents d WHERE d.id IN {set_of(documents)}")
+    rows: dict[int, Row] = {row[0]: row for row in placed}
+    missing = {number for row in placed for number in row[5:] if number is not None} - rows.keys()
+    if missing:
         condition, values = scopes.filters(scope)
-        parts = [f"d.id IN {set_of(wanted)}"] + ([condition] if condition else [])
+        parts = [f"d.id IN {set_of(missing)}"] + ([condition] if condition else [])
         if scope.kinds:
-            # the plus keeps the planner from the index by kind, which would read the whole spine
+            # the plus keeps the planner from the index by kind, which would read every document
             parts.append(f"+d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})")
         if scope.types:
             pairs = ", ".join(f"({kind.number}, {number})" for kind, number in scope.types)
@@ -348,7 +330,7 @@ def _surroundings(
         values["now"] = scope.now
         more = transaction.all(f"SELECT {_PLACE} FROM documents d WHERE {' AND '.join(parts)}", values)
         rows.update({row[0]: row for row in more})
-    return [_place(row, rows) for row in found], rows
+    return [_place(row, rows) for row in placed], rows
 
 
 def _place(row: Row, rows: dict[int, Row]) -> Surroundings:
@@ -363,32 +345,31 @@ def _place(row: Row, rows: dict[int, Row]) -> Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class _Resolved:
-    """What is looked for, once it is known which names occur.
+class _ResolvedQuery:
+    """A query after its names were looked up in the index.
 
     Attributes:
-        things: the terms that stand for one thing each: ways to write one name, or a single term.
-        whole: how many of the things, the first, are names that occur whole.
-        only: by terms, the documents in which they count; in any where a term is not there.
-        said: which names occur nowhere.
+        things: what to search for, each as alternative terms: the spellings of a name, or a single term.
+        whole: how many of the things, at the start, are names that occur as a whole.
+        only: the documents in which a term counts; a term that is not a key counts everywhere.
+        missing: notes about names that do not occur.
     """
 
     things: tuple[tuple[Term, ...], ...]
     whole: int = 0
     only: Mapping[Term, frozenset[int]] = field(default_factory=dict)
-    said: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """Every term, once."""
         return tuple(dict.fromkeys(term for thing in self.things for term in thing))
 
     def only_whole(self, matched: Sequence[scoring.Matched], terms: Sequence[Term]) -> list[scoring.Matched]:
-        """Leave out the counts of words in documents that do not hold the whole, and what then holds nothing."""
+        """Drop counts of terms in documents without the whole name, and documents left without a count."""
         only = [(place, self.only[term]) for place, term in enumerate(terms) if term in self.only]
         if not only:
             return list(matched)
-        kept: list[scoring.Matched] = []
+        result: list[scoring.Matched] = []
         for document, counts in matched:
             wrong = [place for place, documents in only if document not in documents]
             if wrong:
@@ -396,33 +377,33 @@ class _Resolved:
                 for place in wrong:
                     changed[2 * place + 2 : 2 * place + 4] = b"\0\0"
                 if any(changed[2:]):
-                    kept.append((document, bytes(changed)))
+                    result.append((document, bytes(changed)))
             else:
-                kept.append((document, counts))
-        return kept
+                result.append((document, counts))
+        return result
 
     def places(self, terms: Sequence[Term]) -> list[list[int]]:
-        """Return for each thing the places of its terms."""
+        """Return the positions of each thing's terms."""
         places = {term: place for place, term in enumerate(terms)}
         return [[places[term] for term in thing if term in places] for thing in self.things]
 
 
-def _resolve(transaction: Transaction, query: Query, index: ScopedIndex, texts: Texts | None) -> _Resolved:
-    """Settle how the names in a query are looked for, by what occurs in the scope."""
+def _resolve(transaction: Transaction, query: Query, index: ScopedIndex, texts: Texts | None) -> _ResolvedQuery:
+    """Decide how to search for the names of a query, by what occurs in the scope."""
     if not query.names:
-        return _Resolved(tuple((term,) for term in query.terms))
+        return _ResolvedQuery(tuple((term,) for term in query.terms))
     whole: list[tuple[Term, ...]] = []
-    others: list[tuple[Term, ...]] = [(term,) for term in query.beside]
+    other_things: list[tuple[Term, ...]] = [(term,) for term in query.other_terms]
     only: dict[Term, frozenset[int]] = {}
-    said: list[str] = []
+    missing: list[str] = []
     for name in query.names:
-        chosen = exact.choose(transaction, name, index, texts)
-        stage = chosen.stage
-        if stage.apart:
-            others += [(term,) for term in stage.terms]
+        choice = exact.choose(transaction, name, index, texts)
+        stage = choice.stage
+        if stage.separate:
+            other_things += [(term,) for term in stage.terms]
         else:
             whole += [stage.terms] if stage.terms else []
-        if chosen.only is not None:
-            only |= {term: only.get(term, frozenset()) | chosen.only for term in stage.terms}
-        said += [chosen.note] if chosen.note else []
-    return _Resolved((*whole, *others), len(whole), only, tuple(said))
+        if choice.only is not None:
+            only |= {term: only.get(term, frozenset()) | choice.only for term in stage.terms}
+        missing += [choice.note] if choice.note else []
+    return _ResolvedQuery((*whole, *other_things), len(whole), only, tuple(missing))

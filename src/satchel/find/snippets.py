@@ -1,4 +1,4 @@
-"""Snippets: the part of a text that shows why it was found."""
+"""Snippets: the part of a text that shows why it matched."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _MAX_SNIPPET_CHARS = 400
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Part of a text, and what in it matched.
+    """Part of a text with its matches.
 
     Attributes:
-        text: the part, on one line, with an ellipsis where something was cut off.
-        marks: pairs of first and last character of each match in ``text``.
+        text: one line, with an ellipsis where the text was cut.
+        marks: pairs of the first and last character of each match in ``text``.
     """
 
     text: str
@@ -31,7 +31,7 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A word of a text, or a character where words have no spaces between them: its bytes, and what it weighs."""
+    """A word of a text, or a character in scripts without spaces, with its byte range and weight."""
 
     start: int
     end: int
@@ -52,10 +52,10 @@ class Snipper:
         self._prefixes = tuple(
             stem for term in terms if term.prefix and term.weight for stem in self._stems(term.words[-1])
         )
-        self._known: dict[str, float] = {}
+        self._part_weights: dict[str, float] = {}
 
     def cut(self, text: str) -> Snippet:
-        """Return the window of a text that holds the most telling terms, or its beginning where it holds none."""
+        """Return the part of a text with the most telling terms, or its beginning if it has none."""
         first = self._cut(text, 0)
         if first.marks:
             return first
@@ -67,29 +67,29 @@ class Snipper:
         raw = text.encode()
         pieces = self._pieces(text, raw)
         if not pieces:
-            return _shortened(_on_one_line(text), (), cut_before=False, cut_after=False)
+            return _shorten(_one_line(text), (), cut_before=False, cut_after=False)
         first = _best_window(pieces)
         window = pieces[first : first + _WORDS]
         start = 0 if first == 0 else window[0].start
         end = len(raw) if window[-1] is pieces[-1] else window[-1].end
-        shown: list[str] = []
+        parts: list[str] = []
         marks: list[tuple[int, int]] = []
         length = 0
         reached = start
         for piece in window:
             if piece.weight:
-                before = _on_one_line(raw[reached : piece.start].decode())
-                matching = _on_one_line(raw[piece.start : piece.end].decode())
+                before = _one_line(raw[reached : piece.start].decode())
+                matching = _one_line(raw[piece.start : piece.end].decode())
                 begin = length + len(before)
                 if marks and not before:
                     begin = marks.pop()[0]
                 length += len(before) + len(matching)
                 marks.append((begin, length))
-                shown += (before, matching)
+                parts += (before, matching)
                 reached = piece.end
-        shown.append(_on_one_line(raw[reached:end].decode()))
-        return _shortened(
-            "".join(shown),
+        parts.append(_one_line(raw[reached:end].decode()))
+        return _shorten(
+            "".join(parts),
             marks,
             cut_before=place + start > 0,
             cut_after=end < len(raw) or place + len(text) < len(whole),
@@ -114,11 +114,11 @@ class Snipper:
         return pieces
 
     def _unspaced(self, word: str, start: int, runs: Sequence[str]) -> Iterator[_Piece]:
-        """Take a word of a script without spaces apart: its characters, and what is mixed into them."""
+        """Yield the characters of a word without spaces, and the words mixed into it."""
         place = 0
         for run in (*runs, ""):
-            found = word.index(run, place) if run else len(word)
-            mixed = word[place:found]
+            next_run = word.index(run, place) if run else len(word)
+            mixed = word[place:next_run]
             if mixed:
                 yield _Piece(start, start + len(mixed.encode()), mixed, self._part_weight(mixed.lower()))
                 start += len(mixed.encode())
@@ -127,25 +127,25 @@ class Snipper:
                 size = len(character.encode())
                 yield _Piece(start, start + size, character, max(map(self._part_weight, around)))
                 start += size
-            place = found + len(run)
+            place = next_run + len(run)
 
     def _joined(self, words: Sequence[tuple[int, int, str]], raw: bytes) -> dict[int, float]:
-        """Return the weights of words that match as one when their underscores are left out."""
-        found: dict[int, float] = {}
+        """Return the weights of words that match once their underscores are removed."""
+        weights: dict[int, float] = {}
         first = 0
         for place, (_, end, _) in enumerate(words):
             if place + 1 < len(words) and raw[end : words[place + 1][0]] == b"_":
                 continue
             if place > first:
                 whole = raw[words[first][0] : end].decode().replace("_", "").lower()
-                found |= dict.fromkeys(range(first, place + 1), self._part_weight(whole))
+                weights |= dict.fromkeys(range(first, place + 1), self._part_weight(whole))
             first = place + 1
-        return found
+        return weights
 
     def _part_weight(self, part: str) -> float:
-        if part not in self._known:
-            self._known[part] = max(map(self._weight, self._stems(part)), default=0.0)
-        return self._known[part]
+        if part not in self._part_weights:
+            self._part_weights[part] = max(map(self._weight, self._stems(part)), default=0.0)
+        return self._part_weights[part]
 
     def _weight(self, stem: str) -> float:
         weight = self._weights.get(stem, 0.0)
@@ -156,7 +156,7 @@ class Snipper:
 
 
 def _best_window(pieces: Sequence[_Piece]) -> int:
-    """Return the first piece of the window whose different terms weigh most; the earliest of equals."""
+    """Return the first piece of the window with the highest total weight; of equals the earliest."""
     best, best_weight = 0, -1.0
     matching = [place for place, piece in enumerate(pieces) if piece.weight]
     for place in matching:
@@ -168,23 +168,23 @@ def _best_window(pieces: Sequence[_Piece]) -> int:
     return best
 
 
-def _on_one_line(text: str) -> str:
+def _one_line(text: str) -> str:
     for separator in "\n\t\u2028\u2029":
         text = text.replace(separator, " ")
     return text
 
 
-def _shortened(text: str, marks: Sequence[tuple[int, int]], *, cut_before: bool, cut_after: bool) -> Snippet:
-    """Keep what is around the first mark, with an ellipsis where something was cut off."""
-    wanted = marks[0][0] - _MAX_SNIPPET_CHARS // 4 if marks else 0
-    first = max(0, min(wanted, len(text) - _MAX_SNIPPET_CHARS))
-    kept = text[first : first + _MAX_SNIPPET_CHARS]
+def _shorten(text: str, marks: Sequence[tuple[int, int]], *, cut_before: bool, cut_after: bool) -> Snippet:
+    """Return a snippet around the first mark, with an ellipsis where the text was cut."""
+    ideal_start = marks[0][0] - _MAX_SNIPPET_CHARS // 4 if marks else 0
+    first = max(0, min(ideal_start, len(text) - _MAX_SNIPPET_CHARS))
+    excerpt = text[first : first + _MAX_SNIPPET_CHARS]
     before = "…" if cut_before or first else ""
-    after = "…" if cut_after or first + len(kept) < len(text) else ""
+    after = "…" if cut_after or first + len(excerpt) < len(text) else ""
     shift = len(before) - first
     inside = [
-        (start + shift, min(end, first + len(kept)) + shift)
+        (start + shift, min(end, first + len(excerpt)) + shift)
         for start, end in marks
-        if first <= start < first + len(kept)
+        if first <= start < first + len(excerpt)
     ]
-    return Snippet(f"{before}{kept}{after}", tuple(inside))
+    return Snippet(f"{before}{excerpt}{after}", tuple(inside))

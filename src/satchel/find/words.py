@@ -1,4 +1,4 @@
-"""Words as the index sees them, and the parts that identifiers and scripts without spaces are made of."""
+"""Words as the index splits them, and the parts of identifiers and of scripts without spaces."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-# what SQLite's unicode61 tokenizer takes for a word: letters and digits with their accents, never the underscore
+# words as SQLite's unicode61 tokenizer splits them: letters and digits with their accents, without underscores
 WORD = re.compile("(?:[^\\W_][\u0300-\u036f]*)+")
 
 _ASCII_WORD = re.compile("[A-Za-z0-9]+")
 
 _UPPER = "A-ZÀ-ÖØ-ÞΑ-ΩА-Я"
 _LOWER = "a-zß-öø-ÿα-ωа-я"
-# compiled when they are first needed: together they took 2 ms of a write, and few texts have what they are about
-# begins only where a word does, which keeps a long word from being read again from each of its characters
+# these are compiled on first use, because few texts need them
+# starts at a word boundary, so that a long word is not read again from each of its characters
 _SNAKE = r"(?<![^\W_])[^\W_]++(?:_[^\W_]++)+"
 _BOUNDARY = (
     f"(?<=[{_LOWER}0-9])(?=[{_UPPER}])|(?<=[{_UPPER}])(?=[{_UPPER}][{_LOWER}])"
@@ -29,7 +29,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-# every byte by what it is: a letter of either case, a digit, or something else
+# the class of every byte: upper case, lower case, digit or other
 _SHAPES = bytes(
     0x75 if 65 <= byte <= 90 else 0x6C if 97 <= byte <= 122 else 0x64 if 48 <= byte <= 57 else 0x20
     for byte in range(256)
@@ -46,12 +46,11 @@ STOP_WORDS = frozenset(
     while who whom why will with won would wouldn you your yours
     """.split()
 )
-"""Words that say nothing about what is looked for (a list of our own, of English function words and the halves that
-contractions fall into)."""
+"""Words that tell nothing about the subject: English function words and the halves of contractions."""
 
 
 def words_in(text: str) -> list[str]:
-    """Return the words of a text as they stand there; of ASCII, as most texts are, in a third of the time."""
+    """Return the words of a text unchanged; ASCII takes a faster expression."""
     return (_ASCII_WORD if text.isascii() else WORD).findall(text)
 
 
@@ -68,17 +67,17 @@ def identifier_parts(word: str) -> list[str]:
 
 
 def unspaced_parts(run: str) -> list[str]:
-    """Return the single characters and the pairs of neighbours of a run in a script without spaces."""
+    """Return the characters of a run without spaces, and the pairs of adjacent ones."""
     return [*run, *(run[place : place + 2] for place in range(len(run) - 1))]
 
 
 def unspaced_runs(text: str) -> list[str]:
-    """Return the runs of a text that are written without spaces."""
+    """Return the parts of a text in scripts without spaces."""
     return _compiled(_UNSPACED).findall(text) if not text.isascii() else []
 
 
 def mixed_parts(word: str) -> list[str]:
-    """Return what stands between runs without spaces in one word: ``検索API`` has api."""
+    """Return the rest of a word besides its runs without spaces: ``検索API`` has api."""
     return (
         [piece.lower() for piece in _compiled(_UNSPACED).split(word) if piece]
         if _compiled(_UNSPACED).search(word)
@@ -89,7 +88,7 @@ def mixed_parts(word: str) -> list[str]:
 def joined_identifiers(text: str) -> Iterator[str]:
     """Yield snake_case identifiers as one word in lower case, so that ``parse_config`` finds ``parseConfig``."""
     if "_" in text:
-        # looking only where an underscore stands spares a walk over every word
+        # only pieces with an underscore can match
         for piece in text.split():
             if "_" in piece:
                 for match in _compiled(_SNAKE).finditer(piece):
@@ -97,16 +96,16 @@ def joined_identifiers(text: str) -> Iterator[str]:
 
 
 def _may_have_parts(text: str) -> bool:
-    """Whether some word of an ASCII text may be an identifier with parts; most texts have none."""
+    """Return whether an ASCII text may contain an identifier with parts; most do not."""
     shape = text.encode().translate(_SHAPES)
     return any(change in shape for change in _CHANGES)
 
 
 def parts_text(text: str) -> str:
-    """Return what goes into the index beside a text, for its parts to be found.
+    """Return what is indexed in addition to a text, so that parts of words can be found.
 
-    Identifiers written in CamelCase or with digits give their parts, scripts without spaces their characters and pairs,
-    and what is mixed into those its own word. The parts of snake_case are words of the text already.
+    Identifiers in CamelCase or with digits yield their parts, scripts without spaces their characters and pairs, and
+    words mixed into those the rest. The parts of snake_case are words of the text already.
     """
     parts: list[str] = []
     if not text.isascii() or _may_have_parts(text):

@@ -38,7 +38,7 @@ def find(
     Raises:
         InvalidInput: a filter is empty, unknown or out of range, or two contradict each other.
         TooLarge: the query is longer than 64 KiB.
-        StoreDamaged: the search index names what is not kept.
+        StoreDamaged: the search index lists an item that does not exist.
     """
     asked = _check(workplace, listing, given)
     alias = listing.alias

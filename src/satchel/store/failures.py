@@ -55,7 +55,7 @@ def newer(location: str, needed: int, action: str) -> StoreNewer:
     return StoreNewer(
         f"{location} can only be {action} by a Satchel that knows schema version {needed}; "
         f"this one ({__version__}) knows {SCHEMA_VERSION}",
-        "Upgrade Satchel; the store was left untouched",
+        "Upgrade Satchel, or restart this client or server if it was upgraded meanwhile; the store was left untouched",
     )
 
 

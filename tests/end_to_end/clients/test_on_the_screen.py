@@ -45,6 +45,7 @@ class Interactive:
         dialogs: the keys that answer its questions at a first start, by a text in each.
         leave: the command that ends a session.
         edit, shell: its model's calls.
+        step: what `satchel setup --check` says is left before its first start; empty for nothing.
         refuses: what it writes itself before or above the reason of every hook that stops an edit.
         variables: that differ from those of a client without a person.
     """
@@ -56,6 +57,7 @@ class Interactive:
     leave: str
     edit: Callable[[Path], Sequence[Call]]
     shell: Callable[[str], Call]
+    step: str
     refuses: str
     variables: Mapping[str, str] = field(default_factory=dict)
 
@@ -81,6 +83,7 @@ CLIENTS = {
         leave="/exit",
         edit=_claude_edit,
         shell=lambda command: Call("Bash", {"command": command, "description": "Run it"}),
+        step="",
         refuses="PreToolUse:Edit hook error: Satchel: not edited",
     ),
     "codex": Interactive(
@@ -95,6 +98,7 @@ CLIENTS = {
         leave="/quit",
         edit=lambda file: [patch(file.name)],
         shell=lambda command: Call("exec_command", {"cmd": command}),
+        step='choose "Trust and continue", then choose "Trust all and continue" for Satchel\'s 7 hooks',
         refuses="Blocked by hook",
     ),
     "gemini": Interactive(
@@ -105,6 +109,7 @@ CLIENTS = {
         leave="/quit",
         edit=_gemini_edit,
         shell=lambda command: Call("run_shell_command", {"command": command, "description": "Run it"}),
+        step='choose "Trust folder"',
         refuses="Satchel: not edited",
         variables={"GEMINI_CLI_TRUST_WORKSPACE": ""},
     ),
@@ -178,6 +183,12 @@ def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def failures(screen: str) -> list[str]:
     """Return the lines by which a client reports a failure of Satchel."""
     return [line for line in screen.splitlines() if FAILURE.search(_AT_WORK.sub("", line))]
+
+
+def test_the_check_names_the_one_thing_left_before_the_first_start_and_then_says_that_it_works(seen: Seen) -> None:
+    before, after = (lines.splitlines()[0].split(maxsplit=1)[1] for lines in seen.checks)
+    assert before == "works" if not seen.client.step else seen.client.step in before
+    assert after == "works"
 
 
 def test_nothing_looks_like_a_failure_but_the_command_that_failed(seen: Seen) -> None:

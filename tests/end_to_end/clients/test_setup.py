@@ -61,8 +61,8 @@ class Day:
             before = _files(workplace.home)
             workplace.run(["satchel", "setup", client.name, *client.options, "--yes"])
             written = {path for path, content in _files(workplace.home).items() if content != before.get(path)}
-            status, checked, _ = workplace.try_to_run(["satchel", "setup", client.name, "--check"])
             environment = model.environment | client.environment(model.url)
+            status, checked, _ = workplace.try_to_run(["satchel", "setup", client.name, "--check"], environment)
             _, listed, problems = workplace.try_to_run([*program, *client.health], environment)
             for prompt in client.prompts():
                 workplace.run([*program, *prompt], environment)

@@ -294,7 +294,8 @@ def test_clients_that_ask_the_server_themselves_need_no_address_of_ours(
     assert not [path for path, content in everything(home).items() if b"s3cret" in content]
     assert cli("setup", "--check", "claude")[:2] == (
         0,
-        f"claude    ok: server\n          it asks {server.url}/mcp itself, which needs neither this program nor hooks\n"
+        "claude    set up: there is no `claude` on your path\n"
+        f"          it asks {server.url}/mcp itself, which needs neither this program nor hooks\n"
         "          Claude Code asks before each tool of Satchel; `satchel setup claude --allow` allows them all\n",
     )
     cli("setup", "--remove")

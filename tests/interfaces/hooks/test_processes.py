@@ -234,3 +234,12 @@ def test_a_home_that_cannot_be_written_is_no_hindrance(real: Path, monkeypatch: 
     monkeypatch.setenv("SATCHEL_TRUST", "1")
     monkeypatch.setenv("XDG_STATE_HOME", str(elsewhere))
     assert RULE in context(end(start(real, "SessionStart", source="startup")))
+
+
+def test_a_program_that_is_being_upgraded_shows_the_client_nothing(real: Path) -> None:
+    program = (
+        "import sys; sys.modules['satchel.interfaces.hooks.command'] = None; "
+        "sys.argv = ['satchel', 'hook', 'claude', 'SessionStart']; from satchel.interfaces.entry import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], input=b"{}", cwd=real, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

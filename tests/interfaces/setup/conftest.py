@@ -18,14 +18,14 @@ Program = Callable[[str, str], Path]
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    """A home folder with a project in it; the environment holds nothing else but a path of programs."""
+    """A home folder with a project in it, which Gemini CLI trusts; the environment holds a path of programs besides."""
     home = tmp_path / "home"
     project = home / "project"
     (project / ".git").mkdir(parents=True)
     (home / "bin").mkdir()
     monkeypatch.setenv("HOME", str(home))
     path = os.pathsep.join([str(home / "bin"), "/usr/bin", "/bin"])
-    return Place(home, {"HOME": str(home), "PATH": path}, project)
+    return Place(home, {"HOME": str(home), "PATH": path, "GEMINI_CLI_TRUST_WORKSPACE": "true"}, project)
 
 
 @pytest.fixture

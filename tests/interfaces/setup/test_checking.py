@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from satchel.interfaces.setup import checking
-from satchel.interfaces.setup.checking import ClientCheck, Verdict, check, launcher_note, version_note
+from satchel.interfaces.setup.checking import ClientCheck, Standing, Verdict, check, launcher_note, version_note
 from satchel.interfaces.setup.clients import CLIENTS, Place, Wish
 from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.planning import carry_out, plan_setup
@@ -76,8 +76,8 @@ def test_an_entry_that_the_user_has_switched_off_is_said_and_no_fault(
     content["mcp"]["satchel"]["enabled"] = False
     file.write_text(json.dumps(content))
     one = check(CLIENTS["opencode"], bare, wish)
-    assert found(one)["server"] is Verdict.NOTE
-    assert one.is_fine
+    assert found(one)["server"] is Verdict.OFF
+    assert (one.is_fine, one.standing, one.step) == (True, Standing.OFF, str(file))
 
 
 def test_what_is_left_for_the_user_is_said(bare: Place, wish: Wish, journal: Journal) -> None:
@@ -85,6 +85,34 @@ def test_what_is_left_for_the_user_is_said(bare: Place, wish: Wish, journal: Jou
     assert "--allow" in " ".join(check(CLAUDE, bare, wish).left)
     set_up(bare, replace(wish, allowed=frozenset({"claude"})), journal, "claude")
     assert check(CLAUDE, bare, wish).left == ()
+
+
+def test_a_client_that_is_set_up_works_where_its_program_is_there(
+    bare: Place, wish: Wish, journal: Journal, program: Program
+) -> None:
+    set_up(bare, wish, journal, "claude", "cursor")
+    assert check(CLAUDE, bare, wish).step == "there is no `claude` on your path"
+    program("claude", "print('2.1.330')")
+    one = check(CLAUDE, bare, wish)
+    assert (one.standing, one.step) == (Standing.WORKS, "")
+    assert check(CLIENTS["cursor"], bare, wish).standing is Standing.SET_UP
+
+
+def test_the_first_thing_to_do_is_said_alone(bare: Place, wish: Wish, journal: Journal) -> None:
+    untrusting = replace(bare, environ={**bare.environ, "GEMINI_CLI_TRUST_WORKSPACE": ""})
+    set_up(untrusting, replace(wish, hooks=False), journal, "gemini")
+    assert check(CLIENTS["gemini"], untrusting, wish).step == "run `satchel setup gemini`: hooks missing"
+    set_up(untrusting, wish, journal, "gemini")
+    one = check(CLIENTS["gemini"], untrusting, wish)
+    assert (one.is_fine, one.standing) == (False, Standing.NEEDS_YOU)
+    assert one.step == 'start Gemini CLI here once and choose "Trust folder"'
+
+
+def test_an_entry_of_the_project_counts_where_the_user_has_none(bare: Place, wish: Wish, journal: Journal) -> None:
+    set_up(bare, Wish("satchel", in_project=True, hooks=False), journal, "claude")
+    one = check(CLAUDE, bare, wish)
+    assert one.in_project
+    assert one.step == 'start Claude Code here once and choose "Use this MCP server"'
 
 
 def settings(place: Place, content: dict[str, object]) -> None:

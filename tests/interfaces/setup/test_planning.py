@@ -277,7 +277,7 @@ def test_claude_code_and_copilot_share_the_file_of_a_project(place: Place, journ
 def test_what_is_left_for_the_user(place: Place, wish: Wish) -> None:
     left = {one.name: " ".join(one.left) for one in plan_setup(ALL, place, wish).outcomes}
     assert "`satchel setup claude --allow`" in left["claude"]
-    assert "/hooks" in left["codex"]
+    assert "Trust all and continue" in left["codex"]
     assert "`satchel setup gemini --trust`" in left["gemini"]
     assert "`satchel setup qwen --trust`" in left["qwen"]
     assert "--allow-tool=satchel" in left["copilot"]

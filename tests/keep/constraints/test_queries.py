@@ -338,7 +338,7 @@ def test_an_index_that_names_what_is_gone_is_reported(satchel: Satchel) -> None:
     satchel.constraints.add("x")
     with satchel.workplace.engine.write() as transaction:
         transaction.run("DELETE FROM constraints")
-    with pytest.raises(StoreDamaged, match="names what is not kept"):
+    with pytest.raises(StoreDamaged, match="lists an item that does not exist"):
         satchel.constraints.find(query="x")
 
 

@@ -245,5 +245,5 @@ class TestSearch:
         decisions.set("needle", 1)
         with satchel.workplace.engine.write() as transaction:
             transaction.run("DELETE FROM decisions")
-        with pytest.raises(StoreDamaged, match=r"names what is not kept"):
+        with pytest.raises(StoreDamaged, match=r"lists an item that does not exist"):
             decisions.find(query="needle")

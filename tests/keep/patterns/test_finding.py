@@ -387,7 +387,7 @@ def test_an_index_that_names_what_is_gone_is_reported(satchel: Satchel) -> None:
     satchel.patterns.report("E", "x")
     with satchel.workplace.engine.write() as transaction:
         transaction.run("DELETE FROM error_patterns")
-    with pytest.raises(StoreDamaged, match="names what is not kept"):
+    with pytest.raises(StoreDamaged, match="lists an item that does not exist"):
         satchel.patterns.find(query="x")
 
 

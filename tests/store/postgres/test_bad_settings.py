@@ -146,10 +146,16 @@ def test_a_store_of_a_newer_program_is_left_alone(own_place: Place) -> None:
     assert isinstance(_refusal(own_place.engine(), writes=False), StoreNewer)
 
 
+def test_a_store_of_an_older_program_is_not_migrated_by_who_only_reads(own_place: Place) -> None:
+    own_place.new_project()
+    own_place.do(f"DELETE FROM migrations WHERE version = {SCHEMA_VERSION}")
+    assert isinstance(_refusal(own_place.engine(read_only=True), writes=False), ReadOnly)
+
+
 @pytest.mark.parametrize("writes", [False, True])
 def test_a_store_of_before_0_2_0_is_refused_with_the_way(own_place: Place, writes: bool) -> None:
     own_place.new_project()
-    own_place.do(f"UPDATE migrations SET version = {BASE_VERSION - 1}")
+    own_place.do(f"UPDATE migrations SET version = version - {SCHEMA_VERSION - BASE_VERSION + 1}")
     refusal = _refusal(own_place.engine(), writes=writes)
     assert isinstance(refusal, StoreOlder)
     assert "Install Satchel 0.2.0" in str(refusal)

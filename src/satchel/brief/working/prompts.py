@@ -8,7 +8,7 @@ from satchel.base.records import NamedTuple, replace
 from satchel.base.text import fold, shortened
 from satchel.brief.working import notes
 from satchel.brief.working.scene import Scene, Shown, fitting
-from satchel.find.about import LEAST, Met, about
+from satchel.find.about import LEAST, RelatedItem, about
 from satchel.find.kind import Kind
 from satchel.find.scopes import Scope
 from satchel.find.search import SUNK
@@ -37,7 +37,7 @@ class Item(NamedTuple):
         head: what stands before its text.
     """
 
-    met: Met
+    met: RelatedItem
     seq: int
     head: str
     text: str
@@ -60,7 +60,7 @@ class Looked(NamedTuple):
 
     text: str
     tokens: int
-    met: tuple[Met, ...]
+    met: tuple[RelatedItem, ...]
     why: str
     shown: tuple[Shown, ...] = ()
 
@@ -75,7 +75,7 @@ class _Found(NamedTuple):
     """
 
     transaction: Transaction
-    met: Mapping[int, Met]
+    met: Mapping[int, RelatedItem]
     files_root: str | None
     is_over: Callable[[], bool]
     now: int

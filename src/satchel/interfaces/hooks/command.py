@@ -29,6 +29,9 @@ _DEADLINE_VARIABLE = "SATCHEL_HOOKS_DEADLINE_MS"
 _FOR_PRINTING_MS = 60
 """What is kept of the time by the clock for writing the text out and recording it."""
 
+_LEAST_SHARE = 1 / 4
+"""That part of its processor time a hook has for what it looks up, however much loading the program took."""
+
 _STEP_SECONDS = 0.1
 """How often a hook looks whether its time is over."""
 
@@ -70,6 +73,7 @@ class Limit:
 
     def __init__(self, hook: str, clock_ms: float | None = None) -> None:
         self._began, self._processor = time.monotonic(), time.process_time()
+        self._looked_up_from: float | None = None
         self._chosen_ms = clock_ms
         self._times = BRIEFING_TIMES
         self.hook = hook
@@ -109,10 +113,14 @@ class Limit:
 
     def _left_ms(self) -> tuple[float, float]:
         """Return what is left of the processor's time, and by the clock but for what printing takes."""
-        used = (time.process_time() - self._processor) * 1_000
+        now = time.process_time()
+        if self._looked_up_from is None:
+            self._looked_up_from = now
         gone = (time.monotonic() - self._began) * 1_000
         processor_ms = self._times.processor_ms * self.clock_ms / self._times.clock_ms
-        return processor_ms - used, self.clock_ms - gone - min(_FOR_PRINTING_MS, self.clock_ms / 4)
+        left = processor_ms - (now - self._processor) * 1_000
+        least = processor_ms * _LEAST_SHARE - (now - self._looked_up_from) * 1_000
+        return max(left, least), self.clock_ms - gone - min(_FOR_PRINTING_MS, self.clock_ms / 4)
 
     def _wait(self) -> None:
         while (left := self._began + self.clock_ms / 1_000 - time.monotonic()) > 0:

@@ -1,4 +1,4 @@
-"""Whether what setup writes is there, current, and the only one."""
+"""Whether a client will start Satchel: what setup writes is there, current, trusted, and the only one."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from satchel.interfaces.setup.guide import found_in, left_for_user, reads_hooks_
 from satchel.interfaces.setup.launcher import on_path
 from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, State, at, hook_of
 from satchel.interfaces.setup.texts import TextPart
+from satchel.interfaces.setup.trust import trust_step, trusts_folder_of_codex
 
 
 class Verdict(StrEnum):
@@ -26,6 +27,7 @@ class Verdict(StrEnum):
 
     OK = "ok"
     NOTE = "note"
+    OFF = "off"
     UNKNOWN = "unknown"
     MISSING = "missing"
     STALE = "stale"
@@ -34,7 +36,19 @@ class Verdict(StrEnum):
     UNTRUSTED = "untrusted"
 
 
-_FINE = {Verdict.OK, Verdict.NOTE, Verdict.UNKNOWN}
+_FINE = {Verdict.OK, Verdict.NOTE, Verdict.OFF, Verdict.UNKNOWN}
+_IN_ORDER = (Verdict.BROKEN, Verdict.STALE, Verdict.MISSING, Verdict.DOUBLED, Verdict.UNTRUSTED)
+"""What keeps a client from working, the first thing to do first."""
+
+
+class Standing(StrEnum):
+    """What is said of a client as a whole."""
+
+    WORKS = "works"
+    NEEDS_YOU = "needs you"
+    OFF = "switched off"
+    SET_UP = "set up"
+    NOT_SET_UP = "not set up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +67,45 @@ class ClientCheck:
     Attributes:
         name: the client's name.
         findings: in the order in which they are shown.
-        left: what only the user can do.
+        left: what the user may do besides.
+        in_project: whether it is set up in the project's files.
+        why_unsure: why Satchel cannot tell whether it works; empty where it can.
     """
 
     name: str
     findings: tuple[Finding, ...]
     left: tuple[str, ...]
+    in_project: bool = False
+    why_unsure: str = ""
+
+    @property
+    def standing(self) -> Standing:
+        """What is said of the client as a whole."""
+        if not self.is_set_up:
+            return Standing.NOT_SET_UP
+        if not self.is_fine:
+            return Standing.NEEDS_YOU
+        if any(finding.verdict is Verdict.OFF for finding in self.findings):
+            return Standing.OFF
+        return Standing.SET_UP if self.why_unsure else Standing.WORKS
+
+    @property
+    def step(self) -> str:
+        """The one thing to do next, or why it cannot be told whether the client works; empty where it does."""
+        match self.standing:
+            case Standing.NEEDS_YOU:
+                bad = min((one for one in self.findings if one.verdict not in _FINE), key=_urgency)
+                if bad.verdict not in {Verdict.MISSING, Verdict.STALE}:
+                    return bad.detail
+                parts = " and ".join(dict.fromkeys(one.part for one in self.findings if one.verdict is bad.verdict))
+                command = f"satchel setup {self.name}{' --project' if self.in_project else ''}"
+                what = "missing" if bad.verdict is Verdict.MISSING else f"out of date, {bad.detail}"
+                return f"run `{command}`: {parts} {what}"
+            case Standing.OFF:
+                return next(finding.detail for finding in self.findings if finding.verdict is Verdict.OFF)
+            case Standing.SET_UP:
+                return self.why_unsure
+        return ""
 
     @property
     def is_set_up(self) -> bool:
@@ -66,14 +113,13 @@ class ClientCheck:
         return any(finding.verdict not in {Verdict.MISSING, Verdict.NOTE} for finding in self.findings)
 
     @property
-    def has_gaps(self) -> bool:
-        """Whether setup could put in what is missing or stale."""
-        return any(finding.verdict in {Verdict.MISSING, Verdict.STALE} for finding in self.findings)
-
-    @property
     def is_fine(self) -> bool:
         """Whether nothing is missing, stale, doubled, broken or untrusted."""
         return all(finding.verdict in _FINE for finding in self.findings)
+
+
+def _urgency(finding: Finding) -> int:
+    return _IN_ORDER.index(finding.verdict)
 
 
 def is_on_machine(client: Client, place: Place) -> bool:
@@ -89,6 +135,15 @@ def check(client: Client, place: Place, wish: Wish) -> ClientCheck:
         place: where.
         wish: what is expected to be there.
     """
+    one = _check_scope(client, place, wish)
+    if one.is_set_up or wish.in_project or place.project is None:
+        return one
+    # a clone may bring the project's own entry, beside which a user needs none
+    of_project = _check_scope(client, place, Wish(NAME, in_project=True, hooks=False))
+    return of_project if of_project.is_set_up else one
+
+
+def _check_scope(client: Client, place: Place, wish: Wish) -> ClientCheck:
     plugin = plugin_of(client, place)
     findings = list(_parts(client, place, wish))
     is_there = any(finding.verdict is not Verdict.MISSING for finding in findings)
@@ -105,8 +160,19 @@ def check(client: Client, place: Place, wish: Wish) -> ClientCheck:
     ]
     if wish.hooks and any(finding.part == "hooks" for finding in findings):
         findings += _about_hooks(client, place, wish)
+    step = trust_step(client, place, in_project=wish.in_project)
+    if step is not None:
+        findings.append(Finding("trust", Verdict.UNTRUSTED, step))
     left = left_for_user(client, place, wish, _text_of, is_changed=False)
-    return ClientCheck(client.name, tuple(findings), tuple(left))
+    return ClientCheck(client.name, tuple(findings), tuple(left), wish.in_project, _why_unsure(client, place))
+
+
+def _why_unsure(client: Client, place: Place) -> str:
+    if client.known is None:
+        return f"Satchel was never tested in {client.title}: ask its agent for a briefing"
+    if program_of(client, place) is None:
+        return f"there is no `{client.program}` on your path"
+    return ""
 
 
 def version_note(client: Client, place: Place) -> str | None:
@@ -164,7 +230,7 @@ def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
                     and target.syntax
                     and part.is_switched_off(parse(text, target.syntax))
                 )
-                yield Finding(role, Verdict.NOTE if off else Verdict.OK, f"{where}{' (switched off)' if off else ''}")
+                yield Finding(role, Verdict.OFF if off else Verdict.OK, where)
             elif one.state is State.STALE:
                 yield Finding(role, Verdict.STALE, f"{where}: {shortened(one.detail)}")
             elif not is_direct:
@@ -179,16 +245,20 @@ def _about_hooks(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
         return
     rows = codex_hooks(client, place)
     if rows is None:
-        yield Finding("trust", Verdict.UNKNOWN, "Codex is not there to say whether it trusts the hooks")
+        yield Finding("trust", Verdict.UNKNOWN, "Codex did not say whether it trusts the hooks")
         return
     file = str(client.targets(place, wish)[-1].path)
     ours = [row for row in rows if row.get("sourcePath") == file and hook_of(row.get("command")) is not None]
-    states = sorted({str(row.get("trustStatus")) for row in ours})
-    if ours and set(states) <= {"trusted", "managed"}:
+    states = {str(row.get("trustStatus")) for row in ours}
+    if ours and states <= {"trusted", "managed"}:
+        off = sum(row.get("enabled") is False for row in ours)
+        if off:
+            yield Finding("hooks", Verdict.OFF, f"{off} of {len(ours)} hooks: start Codex and enter `/hooks`")
         yield Finding("trust", Verdict.OK, f"Codex trusts all {len(ours)} hooks")
-    else:
-        seen = f"Codex says {' and '.join(states)}" if states else "Codex does not see the hooks"
-        yield Finding("trust", Verdict.UNTRUSTED, f"{seen}: start it, enter /hooks and trust those of Satchel")
+        return
+    folder = "" if trusts_folder_of_codex(client, place) else 'choose "Trust and continue", then '
+    hooks = f"Satchel's {len(ours)} hooks" if ours else "Satchel's hooks"
+    yield Finding("trust", Verdict.UNTRUSTED, f'start Codex here, {folder}choose "Trust all and continue" for {hooks}')
 
 
 def _asked(part: JsonPart | TextPart, text: str, target: Target) -> object:

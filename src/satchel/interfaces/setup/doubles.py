@@ -42,10 +42,10 @@ def plugin_of(client: Client, place: Place) -> str | None:
         files += [place.project / ".claude" / name for name in ("settings.json", "settings.local.json")]
     switched: dict[str, bool] = {}
     for file in files:
-        enabled = at(_content(file), ("enabledPlugins",))
+        enabled = at(content_of(file), ("enabledPlugins",))
         if isinstance(enabled, Mapping):
             switched |= {str(name): value is True for name, value in enabled.items()}
-    installed = at(_content(folder / "plugins" / "installed_plugins.json"), ("plugins",))
+    installed = at(content_of(folder / "plugins" / "installed_plugins.json"), ("plugins",))
     names = [str(name) for name in installed] if isinstance(installed, Mapping) else []
     return next((name for name in names if name.startswith(_PLUGIN_PREFIX) and switched.get(name)), None)
 
@@ -55,7 +55,7 @@ def doubles_of(client: Client, place: Place, wish: Wish) -> Iterator[Double]:
     for target in client.targets(place, wish):
         if target.syntax is None:
             continue
-        content = _content(target.path, target.syntax)
+        content = content_of(target.path, target.syntax)
         for part in target.parts:
             if isinstance(part, Server | Direct):
                 for name in part.others(content):
@@ -74,18 +74,18 @@ def _elsewhere_in_claude(client: Client, place: Place) -> Iterator[Double]:
     if place.project is None:
         return
     servers = client.targets(place, Wish(NAME))[0]
-    local = at(_content(servers.path), ("projects", str(place.project), "mcpServers"))
+    local = at(content_of(servers.path), ("projects", str(place.project), "mcpServers"))
     for name, entry in local.items() if isinstance(local, Mapping) else ():
         if isinstance(entry, Mapping) and runs_satchel(entry):
             wins = "comes before it" if name == NAME else "starts a second one"
             remedy = shlex.join(["claude", "mcp", "remove", "-s", "local", str(name)])
             yield Double("server", f"an entry for this project alone {wins} (local scope): remove it with `{remedy}`")
     for file in (place.project / ".claude" / name for name in ("settings.json", "settings.local.json")):
-        if Hooks({}).take(_content(file)):
+        if Hooks({}).take(content_of(file)):
             yield Double("hooks", f"{file} calls them too; the second call of each puts nothing in", is_harmless=True)
 
 
-def _content(path: Path, syntax: Syntax = Syntax.JSON) -> Content:
+def content_of(path: Path, syntax: Syntax = Syntax.JSON) -> Content:
     """Return what a file holds; nothing for one that is not there or that setup would refuse."""
     try:
         file = config_files.read(path, path.parent)

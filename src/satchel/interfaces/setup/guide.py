@@ -11,6 +11,7 @@ from satchel.interfaces.setup.direct import where_the_token_goes
 from satchel.interfaces.setup.editing import parse
 from satchel.interfaces.setup.parts import NAME, Found, Hooks, State
 from satchel.interfaces.setup.texts import TextPart
+from satchel.interfaces.setup.trust import trust_step
 
 
 def found_in(text: str, target: Target) -> list[tuple[str, Found]]:
@@ -33,9 +34,9 @@ def left_for_user(
     name, title = client.name, client.title
     if wish.in_project:
         if name == "claude":
-            yield "Claude Code asks once whether this project's server may start: approve it"
-        elif name in {"codex", "gemini"}:
-            yield f"{title} reads a project's files only once its folder is trusted: start it here and say so"
+            yield 'Claude Code asks once whether it may start this project\'s server: choose "Use this MCP server"'
+        elif name == "codex":
+            yield f'{title} reads a project\'s files once its folder is trusted: start it, choose "Trust and continue"'
     elif _is_asked(client, place, wish, text_of):
         if name == "claude":
             yield f"{title} asks before each tool of Satchel; `satchel setup claude --allow` allows them all"
@@ -44,8 +45,15 @@ def left_for_user(
             yield f"{title} asks before each tool of Satchel{without}; `satchel setup {name} --trust` trusts them all"
     if wish.direct is not None:
         yield where_the_token_goes(name, title)
+    if name in {"gemini", "qwen"} and is_changed:
+        step = trust_step(client, place, in_project=wish.in_project)
+        if step is not None:
+            yield f"{title} starts neither server nor hooks in a folder that it does not trust: {step}"
     if name == "codex" and wish.hooks and is_changed:
-        yield "Codex skips hooks that are not trusted: start it, enter /hooks and trust those of Satchel"
+        yield (
+            'Codex asks at its next start whether it may run the hooks: choose "Trust all and continue"; '
+            "until then it skips them, `codex exec` without a word"
+        )
     if name == "vscode" and wish.hooks and not wish.in_project and not reads_hooks_of_claude(place, wish, text_of):
         yield "VS Code has no file for your own hooks; it reads Claude Code's: `satchel setup claude` writes them"
     if name == "copilot" and is_changed:

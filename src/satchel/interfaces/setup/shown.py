@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from satchel.interfaces.setup.checking import ClientCheck, Verdict
+from satchel.interfaces.setup.checking import ClientCheck, Standing, Verdict
 from satchel.interfaces.setup.clients import CLIENTS, Place, Wish
 from satchel.interfaces.setup.direct import direct_entry
 from satchel.interfaces.setup.editing import edited
@@ -89,28 +89,26 @@ def plan_fields(plan: Plan, *, is_done: bool, notes: Sequence[str]) -> dict[str,
 def check_lines(
     checks: Sequence[ClientCheck], place: Place, *, clients_were_named: bool, note: str | None
 ) -> Iterator[str]:
-    """Yield what was found of each client, a line for one that is as it should be."""
+    """Yield for each client whether it works, or the one thing left to do."""
     for one in checks:
-        if not one.is_set_up:
-            found = "not set up" if clients_were_named else "on this machine, not set up"
-            yield f"{one.name:<{_WIDTH}}{click.style(found, fg='yellow')}"
+        name, step = f"{one.name:<{_WIDTH}}", _shortened(one.step, place)
+        if one.standing is Standing.NOT_SET_UP:
+            place_of_it = "" if clients_were_named else "on this machine, "
+            yield f"{name}{click.style(f'{place_of_it}{one.standing}', fg='yellow')}"
             continue
-        bad = [finding for finding in one.findings if finding.verdict not in {Verdict.OK, Verdict.NOTE}]
-        good = ", ".join(finding.part for finding in one.findings if finding.verdict is Verdict.OK)
-        state = click.style("ok", fg="green") if one.is_fine else click.style("incomplete", fg="red")
-        yield f"{one.name:<{_WIDTH}}{state}{f': {good}' if good else ''}"
-        for finding in bad:
-            yield f"{_INDENT}{finding.part} {finding.verdict}: {_shortened(finding.detail, place)}"
+        colour = {Standing.WORKS: "green", Standing.NEEDS_YOU: "red"}.get(one.standing, "yellow")
+        yield f"{name}{click.style(one.standing, fg=colour)}{': ' if step else ''}{step}"
         for finding in one.findings:
             if finding.verdict is Verdict.NOTE:
                 yield f"{_INDENT}{_shortened(finding.detail, place)}"
-        yield from (f"{_INDENT}{text}" for text in one.left)
+        if one.standing in {Standing.WORKS, Standing.SET_UP}:
+            yield from (f"{_INDENT}{text}" for text in one.left)
     if note is not None:
         yield note
     if not checks:
         yield "no client is set up or found; `satchel setup --print` shows what to write by hand"
-    elif any(one.has_gaps for one in checks if one.is_set_up) or not any(one.is_set_up for one in checks):
-        yield "`satchel setup CLIENT` puts in what is missing or stale"
+    elif not any(one.is_set_up for one in checks):
+        yield "`satchel setup` connects them"
 
 
 def check_fields(checks: Sequence[ClientCheck], *, is_fine: bool, note: str | None) -> dict[str, object]:
@@ -122,6 +120,8 @@ def check_fields(checks: Sequence[ClientCheck], *, is_fine: bool, note: str | No
                 "name": one.name,
                 "set_up": one.is_set_up,
                 "ok": one.is_set_up and one.is_fine,
+                "standing": one.standing,
+                "step": one.step or None,
                 "findings": [
                     {"part": finding.part, "verdict": finding.verdict, "detail": finding.detail}
                     for finding in one.findings

@@ -81,7 +81,7 @@ class Constraints(Service):
 
         Raises:
             InvalidInput: a filter is empty, unknown or out of range.
-            StoreDamaged: the search index names what is not kept.
+            StoreDamaged: the search index lists an item that does not exist.
         """
         # a caller that only writes leaves the lists alone
         from satchel.keep import lists

@@ -82,7 +82,7 @@ def look(transaction: Transaction, project_id: int, entry: Prepared) -> Look:
         return NO_LOOK
     recorded, values = likeness.look_up(project_id, Kind.ENTRY, bands, _COMPARED, _OF_BAND)
     values |= {"mark": likeness.mark("reached", project_id), "type": entry.type, "caught_up": _CAUGHT_UP}
-    sought, late = set(bands.sought), {}
+    sought, late = set(bands.looked_up), {}
     runs: dict[int, int] = {}
     texts: dict[int, str] = {}
     for number, content, run, is_like, is_fresh in transaction.all(_candidates(recorded), values):
