@@ -155,3 +155,11 @@ def test_a_change_that_has_not_happened_is_not_seen(satchel: Satchel) -> None:
 def test_an_agent_does_not_say_what_a_person_has_seen(open_in: Callable[..., Satchel], project: Path) -> None:
     with pytest.raises(Refused):
         open_in(project, caller=SERVER).room.see(person=ANN)
+
+
+def test_what_was_stored_before_persons_had_names_is_the_only_persons_own(satchel: Satchel) -> None:
+    satchel.decisions.set("port", 80, agent="human")
+    satchel.constraints.add("Never log a token", agent="human")
+    assert satchel.room.since("human:ann").items == ()
+    satchel.messages.send("hello", agent="human:ben")
+    assert len(satchel.room.since("human:ann").items) == 2

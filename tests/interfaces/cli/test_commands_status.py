@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from satchel import open_satchel
-from satchel.interfaces.cli.commands import status
 from satchel.keep.sessions.caller import SERVER
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -58,7 +57,7 @@ def test_watch_draws_again_what_has_changed_until_it_is_interrupted(
             raise KeyboardInterrupt
 
     pauses: list[None] = []
-    monkeypatch.setattr(status.time, "sleep", pause)
+    monkeypatch.setattr("satchel.interfaces.cli.commands.status.time.sleep", pause)
     code, out, _ = cli("status", "--watch")
     assert (code, out.count("Last changes") + out.count("No changes")) == (0, 2)
     assert out.count("Which port?") == 1

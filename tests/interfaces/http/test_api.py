@@ -63,7 +63,7 @@ def test_who_names_nobody_is_called_as_its_token(api: Served) -> None:
     assert post(api, "write_context", type="discovery", content="x")["entries"][0]["agent"] == "agent"
     assert (
         post(api, "write_context", type="discovery", content="y", token="person-token")["entries"][0]["agent"]
-        == "human"
+        == "human:person"
     )
 
 

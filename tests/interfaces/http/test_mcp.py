@@ -97,9 +97,11 @@ def test_the_agent_of_the_token_acts_where_a_call_names_nobody(server: Served, s
 
 
 @pytest.mark.parametrize("session", [{}, named("mine")], ids=["none", "named"])
-def test_a_person_is_human_unless_an_agent_is_named(server: Served, store: Satchel, session: dict[str, str]) -> None:
+def test_a_person_has_the_name_of_the_token_unless_an_agent_is_named(
+    server: Served, store: Satchel, session: dict[str, str]
+) -> None:
     token = server.give(store, name="anns-token", role=PERSON)
-    assert server.call(token, "write_context", NOTE, headers=session).endswith(" by human")
+    assert server.call(token, "write_context", NOTE, headers=session).endswith(" by human:anns-token")
     said = server.call(token, "write_context", {**NOTE, "content": "mint", "agent": "cat"}, headers=session)
     assert said.endswith(" by cat")
 

@@ -32,7 +32,7 @@ def test_each_client_sees_the_other_and_what_it_is_at(connect: Callable[[str], A
     codex.text("write_context", type="discovery", content="x", agent="ben")
     ann, ben = "client:claude task:T1", "client:codex"
     below = [" claims src/** (30 min left)", " last scratchpad e1, less than 1 min ago: done"]
-    seen = "seen less than 1 min ago"
+    seen = "working, seen less than 1 min ago"
     assert claude.text("get_team").splitlines() == [
         "2 sessions, yours first",
         f"ann (your session) {ann}",
@@ -50,7 +50,7 @@ def test_each_client_sees_the_other_and_what_it_is_at(connect: Callable[[str], A
 def test_who_is_alone_is_told_how_one_comes_to_be_listed(connect: Callable[[str], Asker]) -> None:
     claude = connect("claude-code")
     assert claude.text("get_team").splitlines() == [
-        "0 sessions: nobody has written here yet; who only reads is not seen by others",
+        "No agent sessions yet: one that only reads is not listed.",
     ]
     connect("codex").text("write_context", type="discovery", content="x", agent="ben")
     assert claude.text("get_team").splitlines()[0] == "2 sessions, yours first"

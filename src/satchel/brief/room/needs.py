@@ -187,7 +187,7 @@ def _overtaken(look: Look) -> list[Need]:
         LEFT JOIN agents a ON a.id = x.agent_id
         LEFT JOIN seen s ON s.person_id = :me AND s.kind = {Kind.DECISION.number} AND s.item_id = x.id
         WHERE x.seq > :floor AND x.seq > COALESCE(s.seq, 0) AND x.agent_id IS DISTINCT FROM h.agent_id
-            AND x.agent_id IS DISTINCT FROM :me AND x.status <> {_DRAFT}
+            AND x.agent_id IS DISTINCT FROM :me AND x.agent_id IS DISTINCT FROM :former AND x.status <> {_DRAFT}
         """,
         floor=floor,
         after=look.now - RECENT_DAYS * DAY_MS,
@@ -212,7 +212,8 @@ def _drafts(look: Look) -> list[Need]:
         f"""
         SELECT x.id, x.key, x.value_text, x.value_number, a.name, x.updated_at
         FROM decisions x LEFT JOIN agents a ON a.id = x.agent_id
-        WHERE x.project_id = :project AND x.status = {_DRAFT} AND x.agent_id IS DISTINCT FROM :me
+        WHERE x.project_id = :project AND x.status = {_DRAFT}
+            AND x.agent_id IS DISTINCT FROM :me AND x.agent_id IS DISTINCT FROM :former
         ORDER BY x.created_at DESC, x.id DESC LIMIT {LOOKED_AT}
         """
     )

@@ -94,7 +94,7 @@ def _unseen(
     """
 
 
-_NOT_OWN = " AND x.agent_id IS DISTINCT FROM :me"
+_NOT_OWN = " AND x.agent_id IS DISTINCT FROM :me AND x.agent_id IS DISTINCT FROM :former"
 
 # what the person knew is the first of the states that were replaced after they looked
 _DECISIONS = _unseen(
@@ -154,7 +154,7 @@ _RULES = _unseen(
     x.id, x.text, x.active, a.name, x.created_at, COALESCE(x.deactivated_at, x.created_at), x.seq,
     COALESCE(s.seen_at, 0)
     """,
-    where=" AND COALESCE(x.deactivated_by, x.created_by) IS DISTINCT FROM :me",
+    where=" AND COALESCE(x.deactivated_by, x.created_by, 0) NOT IN (:me, :former)",
     joins="LEFT JOIN agents a ON a.id = COALESCE(x.deactivated_by, x.created_by)",
 )
 

@@ -76,9 +76,11 @@ def warn_notes(notes: Sequence[str]) -> None:
 
 def show_kept(entries: Sequence[Entry]) -> None:
     """Print what was kept, with what its writer should know."""
+    from satchel.base.records import replace
     from satchel.interfaces.compact import written_text
+    from satchel.keep.persons import shown_name
 
-    click.echo(written_text(entries))
+    click.echo(written_text([replace(one, agent=one.agent and shown_name(one.agent)) for one in entries]))
 
 
 def given_or_read(text: str | None, name: str) -> str:

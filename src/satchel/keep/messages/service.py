@@ -10,7 +10,7 @@ from satchel.base.errors import Conflict, InvalidInput, NotFound
 from satchel.base.paging import check_whole
 from satchel.base.records import replace
 from satchel.base.text import fold
-from satchel.base.vocabulary import priority_number
+from satchel.base.vocabulary import HUMAN, priority_number
 from satchel.find.kind import Kind
 from satchel.keep import expiry, names, projects, waits
 from satchel.keep.messages import queries, updates, visibility, waiting
@@ -303,6 +303,9 @@ def _addressee(
         return int(known[0]), ()
     if names.is_persons(name):
         return names.ensure_agent(transaction, project_id, name, now, acts=False)[0], ()
+    person = names.find_agent(transaction, project_id, f"{HUMAN}:{name}")
+    if person is not None and person >= 0:
+        return person, ()
     at_work = agents_of_client(transaction, project_id, name, now)
     if len(at_work) > 1:
         raise Conflict(

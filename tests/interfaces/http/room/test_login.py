@@ -143,7 +143,7 @@ def test_a_token_of_a_person_is_traded_and_an_agents_is_not(room: Served) -> Non
     assert answer.status == 200
     cookie = answer.headers["set-cookie"].partition("=")[2].partition(";")[0]
     assert Browser(room, cookie).get("/p/project/").status == 200
-    assert b"human:person" in Browser(room, cookie).get("/").body
+    assert b"<bdi>person</bdi>" in Browser(room, cookie).get("/").body
     for wrong in ("agent-token", "unknown", ""):
         refused = Browser(room).post("/login", {"token": wrong}, key="")
         assert refused.status == 403

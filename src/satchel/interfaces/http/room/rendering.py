@@ -13,6 +13,7 @@ from starlette.responses import Response
 from satchel.interfaces.http.failing import not_found
 from satchel.interfaces.http.room import formatting
 from satchel.interfaces.text_parts import total_text
+from satchel.keep.persons import shown_name
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -95,6 +96,7 @@ def _environment() -> Environment:
         "cut": formatting.cut,
         "brief": formatting.brief,
         "marked": formatting.marked,
+        "name": shown_name,
     }
     environment.globals |= {
         "asset": _asset,
