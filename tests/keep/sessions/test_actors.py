@@ -8,7 +8,7 @@ import pytest
 
 from keep.sessions.kept import kept
 from keep.sessions.table import Table
-from satchel import InvalidInput, Satchel
+from satchel import InvalidInput, Refused, Satchel
 from satchel.interfaces.mcp.tools import ALL_TOOLS
 from satchel.keep.sessions.clients import CLIENTS
 from tool_asking import Asker
@@ -138,6 +138,43 @@ def test_what_a_client_runs_is_never_a_person(command: Open, marker: str) -> Non
     assert name != "human"
     assert kept(inside).sessions[0].client == name.partition("-")[0]
     assert author(command(environ={marker: "1"})) == name
+
+
+def test_a_command_beside_live_servers_under_one_parent_is_a_person_s(serve: Open, command: Open) -> None:
+    for name in ("claude-code", "gemini-cli", "some-host"):
+        author(serve(name, below=100))
+    person = command(below=100)
+    assert author(person) == "human"
+    assert person.files.claim(["src/a.py"]).agent == "human"
+
+
+@pytest.mark.parametrize(
+    ("program", "is_agent"), [("codex", True), ("claude", True), ("cursor", False), ("tmux", False)]
+)
+def test_a_program_above_a_command_makes_it_an_agent_s_where_it_is_a_terminal_client(
+    command: Open, table: Table, program: str, is_agent: bool
+) -> None:
+    shell = table.add(300, "zsh", below=table.add(200, program))
+    assert (author(command(below=shell)) != "human") == is_agent
+
+
+@pytest.mark.parametrize(
+    ("environ", "evidence"),
+    [
+        ({"CLAUDECODE": "1"}, "it runs in claude (CLAUDECODE is set)"),
+        ({}, "it runs in codex (the program codex started it)"),
+        ({"SATCHEL_SESSION": "00" * 16}, "SATCHEL_SESSION is set"),
+    ],
+)
+def test_the_refusal_of_what_only_a_person_may_do_says_why_it_counts_as_an_agent_s(
+    command: Open, table: Table, environ: dict[str, str], evidence: str
+) -> None:
+    note = command(below=1).entries.write("discovery", "a note").ref
+    below = 1 if environ else table.add(200, "codex")
+    with pytest.raises(Refused) as refusal:
+        command(below=below, environ=environ).pins.pin(note)
+    assert f"this command counts as an agent's: {evidence}" in refusal.value.problem
+    assert "If you are a person, run " in (refusal.value.remedy or "")
 
 
 def test_a_program_has_a_session_only_where_the_environment_names_one(

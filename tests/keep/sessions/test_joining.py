@@ -132,7 +132,7 @@ def test_an_id_that_comes_with_a_later_call_is_added_to_the_session(serve: Open)
 
 def test_each_conversation_that_one_server_serves_has_a_session_of_its_own(serve: Open) -> None:
     satchel = serve("codex-mcp-client")
-    numbers = []
+    numbers: list[int | None] = []
     for identity in ("t", "u", "t"):
         hear(satchel, {"threadId": identity})
         numbers.append(write(satchel, f"{len(numbers)} with {identity}"))
