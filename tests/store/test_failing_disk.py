@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import count
@@ -151,12 +150,10 @@ def test_wherever_a_read_fails_every_answer_to_a_write_is_true(
             break
 
 
-def test_a_read_that_the_system_fails_is_no_damage(workplace: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
-    # SQLite itself turns a read that failed with EIO into damage; its file keeps what the system had said
-    entries = Entries(workplace)
-    entries.write_many(_batch("kept"))
-    monkeypatch.setattr("satchel.store.failures._read_error", lambda _: errno.EIO)
-    with pytest.raises(IoError, match="reading"), workplace.engine.read():
+def test_damage_names_the_disk_before_a_restore(workplace: Workplace) -> None:
+    # SQLite reports a read that failed with EIO as damage
+    Entries(workplace).write_many(_batch("kept"))
+    with pytest.raises(StoreDamaged, match=r"Look in the system's log .*satchel restore"), workplace.engine.read():
         raise apsw.CorruptError("database disk image is malformed")
 
 

@@ -27,7 +27,7 @@ from satchel.base.errors import (
 from satchel.store.schema import BASE_VERSION, BEING_FILLED, SCHEMA_VERSION
 
 _READ_FAILED = frozenset({errno.EIO, errno.ENXIO, errno.ERANGE})
-"""For these SQLite reports a failed read as damage (``unixRead`` in os_unix.c, ``abort_due_to_error`` in vdbe.c)."""
+"""The error numbers of a disk that fails (``unixRead`` in SQLite's os_unix.c)."""
 
 _FILES_OF_A_CONNECTION = 4
 """The database, its WAL, its shared memory, and its folder for a moment."""
@@ -35,7 +35,8 @@ _FILES_OF_A_CONNECTION = 4
 _MISSING = ("no such table:", "no such column:", "no such index:")
 
 RESTORE = (
-    "Run `satchel doctor` to see the damage and what to do; `satchel restore` goes back to a backup, if there is one"
+    "Look in the system's log whether the disk fails, then run `satchel doctor` to see the damage and what to do; "
+    "`satchel restore` goes back to a backup, if there is one"
 )
 
 
@@ -121,9 +122,7 @@ def explain(error: apsw.Error, store: Path, connection: apsw.Connection | None =
                 f"It was left untouched; name another file, or {RESTORE[0].lower()}{RESTORE[1:]}",
             )
         case apsw.CorruptError() | apsw.FormatError():
-            read_error = 0 if connection is None else _read_error(connection)
-            if read_error:
-                return _device_failed(f"reading {store}", read_error)
+            # SQLite reports some failed reads of the disk so too: RESTORE names the disk first
             return StoreDamaged(f"{store} is damaged ({one_line(error)})", RESTORE)
         case apsw.FullError():
             return StoreFull(
@@ -207,31 +206,3 @@ def _may_open_more() -> bool:
         for descriptor in opened:
             os.close(descriptor)
     return True
-
-
-def _read_error(connection: apsw.Connection) -> int:
-    """Return what the system said when reading the database or its WAL last failed, or 0.
-
-    Source: https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html (SQLITE_FCNTL_LAST_ERRNO, _JOURNAL_POINTER) and
-    https://sqlite.org/c3ref/io_methods.html; loaded here, since only an error needs it.
-    """
-    import ctypes
-
-    number = ctypes.c_int(0)
-    place = ctypes.addressof(number)
-    with suppress(apsw.Error):
-        if connection.file_control("main", apsw.SQLITE_FCNTL_LAST_ERRNO, place) and number.value in _READ_FAILED:
-            return number.value
-        journal = ctypes.c_void_p()
-        connection.file_control("main", apsw.SQLITE_FCNTL_JOURNAL_POINTER, ctypes.addressof(journal))
-        methods = ctypes.c_void_p.from_address(journal.value).value if journal.value else None
-        if methods:
-            # after the version number the eleventh method is xFileControl
-            size = ctypes.sizeof(ctypes.c_void_p)
-            control = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(
-                ctypes.c_void_p.from_address(methods + 10 * size).value or 0
-            )
-            number.value = 0
-            if control(journal, apsw.SQLITE_FCNTL_LAST_ERRNO, place) == 0 and number.value in _READ_FAILED:
-                return number.value
-    return 0

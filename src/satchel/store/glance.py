@@ -13,7 +13,6 @@ import stat
 import apsw
 
 from satchel.base.folders import config_path, state_path
-from satchel.store.known_copy import fields_of, read_copy
 
 TYPE_CHECKING = False  # importing typing takes 4 ms
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ _TELLING = (
 _TELLING_KEYS = (b"name", b"folders", b"server")
 """What stands in a configuration file of the user's that says so."""
 
+_LISTED = "SELECT uid, device, inode, complete, owner FROM stores WHERE path = ?"
 _BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -148,27 +148,30 @@ def _listed_uid(root: str, file: str) -> bytes:
         Unsettled: it is not listed, or the full rules must say whether it is believed.
     """
     try:
-        copied = read_copy(state_path())
-        fields = None if copied is None else fields_of(copied, file)
-        if fields is None:
+        listed = apsw.Connection(f"{state_path()}/stores.db", flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            row = listed.execute(_LISTED, (file,)).fetchone()
+        finally:
+            listed.close()
+        if row is None:
             raise Unsettled
-        uid, device, inode, _how, _listed_at, complete, _tree, owner = fields
+        uid, device, inode, complete, owner = row
         me = os.geteuid()
         above, folder, found = os.lstat(root), os.lstat(f"{root}/.satchel"), os.lstat(file)
         is_usual = (
-            (complete, owner) == ("1", "")
-            and (found.st_dev, found.st_ino) == (int(device), int(inode))
+            (complete, owner) == (1, None)
+            and (found.st_dev, found.st_ino) == (device, inode)
             and (stat.S_ISREG(found.st_mode), stat.S_ISDIR(folder.st_mode)) == (True, True)
             and above.st_uid == folder.st_uid == found.st_uid == me
             and not (above.st_mode & stat.S_IWOTH or (folder.st_mode | found.st_mode) & _BY_OTHERS)
             and all(_is_usual(file + suffix) for suffix in ("-wal", "-shm", "-journal"))
             and os.access(file, os.W_OK)
         )
-    except (OSError, ValueError) as error:
+    except (OSError, apsw.Error) as error:
         raise Unsettled from error
     if not is_usual:
         raise Unsettled
-    return bytes.fromhex(uid)
+    return bytes(uid)
 
 
 def _is_usual(path: str) -> bool:
