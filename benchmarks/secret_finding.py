@@ -63,12 +63,12 @@ def false_findings(bench: Bench) -> Iterator[Figure]:
 def _in_code(what: str, paths: list[Path]) -> Figure:
     texts = [path.read_text("utf-8", errors="replace") for path in paths]
     size = sum(len(text.encode("utf-8", "replace")) for text in texts) / 1_000_000
-    findings = sum(len(redact(text).found) for text in texts)
+    findings = sum(len(redact(text).kinds) for text in texts)
     return Figure(f"findings for each MB of {what}, {size:,.1f} MB", findings / size, at_most=1.0)
 
 
 def _in_notes(what: str, notes: list[str]) -> Figure:
-    struck = sum(bool(redact(note).found) for note in notes)
+    struck = sum(bool(redact(note).kinds) for note in notes)
     return Figure(f"notes with a finding of 1,000 {what}, {len(notes):,}", struck / len(notes) * 1_000, at_most=1.0)
 
 

@@ -224,7 +224,7 @@ def test_a_zone_that_is_unknown_is_warned_about_and_the_next_source_counts(tmp_p
     config = from_user(tmp_path, {"SATCHEL_RETENTION_ZONE": "Mars/Base"})
     assert config.retention_zone == "Europe/Berlin"
     assert config.warnings == (
-        "environment SATCHEL_RETENTION_ZONE: retention.zone 'Mars/Base' is no time zone that this machine knows; "
+        "environment SATCHEL_RETENTION_ZONE: retention.zone 'Mars/Base' is not a time zone known on this machine; "
         'retention.zone is "Europe/Berlin" (your config.toml)',
     )
 

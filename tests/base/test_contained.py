@@ -53,7 +53,7 @@ def test_no_link_on_the_way_is_followed_and_no_descriptor_stays_open(tmp_path: P
     ("error", "said"),
     [
         (FileNotFoundError(errno.ENOENT, "x"), "is not there"),
-        (NotADirectoryError(errno.ENOTDIR, "x"), "is not there: something on the way is no folder"),
+        (NotADirectoryError(errno.ENOTDIR, "x"), "is not there: a part of the path is not a folder"),
         (OSError(errno.ELOOP, "x"), "leads through a link that cannot be followed"),
         (PermissionError(errno.EACCES, "Permission denied"), "cannot be read (Permission denied)"),
         (OSError("odd"), "cannot be read (odd)"),

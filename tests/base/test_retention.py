@@ -60,7 +60,7 @@ def test_what_has_expired_by_now_is_what_is_not_younger_than_what_expires_now(
 def test_an_unknown_zone_is_refused_in_both_directions() -> None:
     retention = Retention(skip_weekends=True, zone="Mars/Base")
     for ask in (retention.expires_at, retention.began_at):
-        with pytest.raises(InvalidInput, match=r"^zone 'Mars/Base' is no time zone"):
+        with pytest.raises(InvalidInput, match=r"^zone 'Mars/Base' is not a time zone"):
             ask(FRIDAY_NOON, 24)
 
 

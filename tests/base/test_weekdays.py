@@ -108,5 +108,5 @@ def test_a_zone_that_is_known_is_returned(zone: str) -> None:
 def test_what_is_no_zone_is_refused_by_name_with_an_example(zone: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         check_zone(zone, "retention.zone")
-    assert refused.value.problem == f"retention.zone {zone!r} is no time zone that this machine knows"
+    assert refused.value.problem == f"retention.zone {zone!r} is not a time zone known on this machine"
     assert "Europe/Berlin" in (refused.value.remedy or "")

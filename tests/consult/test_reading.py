@@ -184,7 +184,7 @@ class TestContained:
             reason(found)
             == {
                 "file": ("unreadable", "it leads through a link that cannot be followed"),
-                "folder": ("vanished", "it is not there: something on the way is no folder"),
+                "folder": ("vanished", "it is not there: a part of the path is not a folder"),
             }[what]
         )
 

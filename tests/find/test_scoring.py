@@ -104,8 +104,13 @@ def test_what_only_time_holds_together_has_no_segment() -> None:
 
 class TestHoldingMost:
     @staticmethod
-    def kept(things: list[list[int]], *found: Matched, names: int = 0, share: float = 0.5) -> list[int]:
-        return [document for document, _ in scoring.holding_most(found, things, names, 100, share)]
+    def kept(
+        things: list[list[int]], *found: Matched, names: int = 0, share: float = 0.5, population: int = 100
+    ) -> list[int]:
+        return [document for document, _ in scoring.holding_most(found, things, names, population, share)]
+
+    def test_a_population_that_is_counted_too_low_leaves_nothing_out(self) -> None:
+        assert self.kept([[0]], matched(1, 1, 0), matched(2, 1, 0), population=0) == [1, 2]
 
     def test_of_two_words_the_rarer_is_enough_where_something_holds_both(self) -> None:
         common = [matched(number, 1, 0, 0, 0) for number in range(3, 9)]

@@ -30,7 +30,7 @@ def test_every_format_of_the_table_has_an_example_here() -> None:
 
 
 def test_a_token_after_an_escaped_line_break_is_found() -> None:
-    assert redact("a\\nAK" + "IA" + chars(UPPER, 16)).found == ("aws-access-key",)
+    assert redact("a\\nAK" + "IA" + chars(UPPER, 16)).kinds == ("aws-access-key",)
 
 
 def test_a_token_assigned_to_a_name_is_called_by_its_provider() -> None:
@@ -47,7 +47,7 @@ def test_only_the_secret_part_goes(kind: str, before: str, secret: str, after: s
 
 
 def test_what_is_no_secret_is_returned_as_the_same_object() -> None:
-    assert [(text, redact(text).found) for text in SPARED if redact(text).text is not text] == []
+    assert [(text, redact(text).kinds) for text in SPARED if redact(text).text is not text] == []
 
 
 @pytest.mark.parametrize("label", ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"])
@@ -77,7 +77,7 @@ def test_a_long_unquoted_secret_goes_to_its_end() -> None:
 
 def test_kinds_are_listed_once_per_occurrence_in_order() -> None:
     github, aws = "gh" + "p_" + chars(ALNUM, 36), "AK" + "IA" + chars(UPPER, 16)
-    assert redact(f"{aws} {github} password=hunter2 {aws}").found == (
+    assert redact(f"{aws} {github} password=hunter2 {aws}").kinds == (
         "aws-access-key",
         "github-token",
         "password",
@@ -88,7 +88,7 @@ def test_kinds_are_listed_once_per_occurrence_in_order() -> None:
 def test_a_secret_uncovered_by_another_is_listed_in_order() -> None:
     # The access key ends at a word's end only once the token behind it is gone.
     text = "password=hunter2 AK" + "IA" + chars(UPPER, 16) + "gh" + "p_" + chars(ALNUM, 36) + " password=hunter3"
-    assert redact(text).found == ("password", "aws-access-key", "github-token", "password")
+    assert redact(text).kinds == ("password", "aws-access-key", "github-token", "password")
 
 
 def test_a_text_in_which_lower_case_is_longer_is_redacted_in_the_right_place() -> None:
@@ -118,14 +118,14 @@ def test_redacting_twice_changes_nothing_more(text: str) -> None:
 
 @given(SECRETISH)
 def test_a_name_is_refused_exactly_when_a_text_would_be_redacted(text: str) -> None:
-    found = redact(text).found
+    found = redact(text).kinds
     assert (finds_secret(text) is None) == (not found)
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=200))
 def test_no_text_raises_and_what_is_not_redacted_is_the_same_object(text: str) -> None:
     result = redact(text)
-    assert result.found or result.text is text
+    assert result.kinds or result.text is text
 
 
 @given(st.text(st.characters(exclude_characters="=:-"), max_size=17))
@@ -142,7 +142,7 @@ def test_the_standard_library_has_less_than_one_finding_per_megabyte() -> None:
         if read < 5_000_000 and not left_out & set(module.parts):
             source = module.read_text("utf-8", errors="replace")
             read += len(source)
-            findings += len(redact(source).found)
+            findings += len(redact(source).kinds)
     assert findings < read / 1_000_000
 
 

@@ -1,4 +1,4 @@
-"""What a file holds where it is cited: digests of lines, and whether a file holds them still, or elsewhere."""
+"""Digests of cited lines, and whether a file still contains them, there or elsewhere."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from satchel.base.contained import open_inside
 from satchel.base.records import NamedTuple
 
 try:
-    # hashlib itself loads OpenSSL, 2.4 ms of a command that writes one note
+    # hashlib loads OpenSSL, which takes long at a start
     from _blake2 import blake2b
 except ImportError:
     from hashlib import blake2b
 
 MAX_BYTES: Final = 1_048_576
-"""Files that are larger are not cited."""
+"""Larger files are not cited."""
 
 UNCHANGED, MOVED, CHANGED, GONE, ELSEWHERE = "unchanged", "moved", "changed", "gone", "elsewhere"
-"""How a file stands by what was cited of it; elsewhere: the file cannot tell, since that was of another clone."""
+"""The states of a cited file; elsewhere means that another clone was cited, so that the file cannot tell."""
 
 _MAX_PLACES = 100
 _NO_FILE = (FileNotFoundError, NotADirectoryError)
 
 
 class Digest(NamedTuple):
-    """What was cited of a file.
+    """The cited part of a file.
 
     Attributes:
         line: the first line, from 1; None for the whole file.
         last: the last line; None for one line or the whole file.
-        value: the digest of these lines without their last line end, CRLF taken as LF.
+        value: the digest of these lines without their last line end, with CRLF as LF.
         size: their bytes.
-        places: how often they stood in the file, 100 at most; None for the whole file.
+        places: how often they occurred in the file, up to 100; None for the whole file.
     """
 
     line: int | None
@@ -46,28 +46,24 @@ class Digest(NamedTuple):
 
 
 class File(NamedTuple):
-    """A file that was read: all of it, and its status at the time."""
+    """The contents of a file, and its status when it was read."""
 
     data: bytes
     status: os.stat_result
 
 
-class Found(NamedTuple):
-    """How a file stands by a digest: one of the states, and the first line where the cited ones stand now."""
+class Comparison(NamedTuple):
+    """The state of a cited file, and the first line where the cited ones are now."""
 
     state: str
     line: int | None
 
 
 def read_cited(root: str, path: str) -> File | None:
-    """Read a file of a project through no link; None where it is no regular file of at most 1 MB, or unreadable.
+    """Read a file of a project without following links; None unless it is a regular file of at most 1 MB.
 
-    Args:
-        root: the project's folder, behind every link.
-        path: canonical, relative to it.
-
-    Raises:
-        FileNotFoundError, NotADirectoryError: it is not there.
+    ``root`` is the project's resolved folder, and ``path`` is canonical and relative to it. Raises FileNotFoundError or
+    NotADirectoryError if the file does not exist.
     """
     try:
         descriptor = open_inside(root, f"{root}/{path}")
@@ -84,16 +80,14 @@ def read_cited(root: str, path: str) -> File | None:
         return None
     finally:
         os.close(descriptor)
-    return File(data, status) if len(data) == status.st_size else None  # else it is being written
+    return File(data, status) if len(data) == status.st_size else None  # otherwise it is being written
 
 
 def digest_of(data: bytes, line: int | None, last: int | None) -> Digest | None:
-    """Return the digest of a file's lines, or of all of it without a line.
+    """Return the digest of some lines of a file, or of all of it without a line.
 
-    A last line beyond the end of the file is taken for the end.
-
-    Returns:
-        None where the file has no such line, or the lines are blank, and so could not be told from others.
+    A last line beyond the end counts as the end. Returns None if the line does not exist or the lines are blank, since
+    blank lines are not distinguishable.
     """
     text = _plain(data)
     if line is None:
@@ -106,29 +100,29 @@ def digest_of(data: bytes, line: int | None, last: int | None) -> Digest | None:
     return Digest(line, end if end > line else None, _hashed(cited), len(cited), _places(text, cited))
 
 
-def find(data: bytes, cited: Digest) -> Found:
-    """Return how a file stands by what was cited of it.
+def find(data: bytes, cited: Digest) -> Comparison:
+    """Compare a file with what was cited of it.
 
-    Lines that stand elsewhere have moved if they stand there as often as they did when they were cited: else a copy
-    that was there before would be taken for them. Which of several places it is cannot be told, so none is named.
+    Lines elsewhere have moved only if they occur at least as often as when they were cited; otherwise a copy that
+    already existed would be mistaken for them. If there are several places, no line is given.
     """
     text = _plain(data)
     if cited.line is None:
         whole = _without_end(text)
         is_same = len(whole) == cited.size and _hashed(whole) == cited.value
-        return Found(UNCHANGED if is_same else CHANGED, None)
+        return Comparison(UNCHANGED if is_same else CHANGED, None)
     end = cited.line if cited.last is None else cited.last
     here, _ = _lines(text, cited.line, end)
     if len(here) == cited.size and _hashed(here) == cited.value:
-        return Found(UNCHANGED, cited.line)
+        return Comparison(UNCHANGED, cited.line)
     places = _find_lines(text, cited, end - cited.line + 1)
     if not places or len(places) < min(cited.places or 1, _MAX_PLACES):
-        return Found(CHANGED, None)
-    return Found(MOVED, places[0] if len(places) == 1 else None)
+        return Comparison(CHANGED, None)
+    return Comparison(MOVED, places[0] if len(places) == 1 else None)
 
 
 def _find_lines(text: bytes, cited: Digest, count: int) -> list[int]:
-    """Return at which lines the cited ones stand: only where as many lines have as many bytes is looked closer."""
+    """Return the line numbers where the cited lines are; only passages of the same size are hashed."""
     starts = list(accumulate((len(line) + 1 for line in text.removesuffix(b"\n").split(b"\n")), initial=0))
     length = cited.size + 1
     return [
@@ -139,27 +133,27 @@ def _find_lines(text: bytes, cited: Digest, count: int) -> list[int]:
 
 
 def _places(text: bytes, lines: bytes) -> int:
-    """Return how often some lines stand in a text, 100 at most."""
-    # what stands first or last is asked for apart: to frame a text in line ends is to copy it, 0.3 ms for 1 MB
-    wanted = b"\n%b\n" % lines
-    found = int(text.startswith(wanted[1:]))
+    """Return how often some lines occur in a text, up to 100."""
+    # the first and last lines are checked separately, because framing the text in line ends would copy it
+    framed = b"\n%b\n" % lines
+    count = int(text.startswith(framed[1:]))
     if not text.endswith(b"\n"):
-        found += (text == lines) + text.endswith(wanted[:-1])
-    place = text.find(wanted)
-    while place >= 0 and found < _MAX_PLACES:
-        found += 1
-        place = text.find(wanted, place + 1)
-    return found
+        count += (text == lines) + text.endswith(framed[:-1])
+    place = text.find(framed)
+    while place >= 0 and count < _MAX_PLACES:
+        count += 1
+        place = text.find(framed, place + 1)
+    return count
 
 
 def _lines(text: bytes, line: int, last: int) -> tuple[bytes, int]:
-    """Return some lines without their last line end, and how many there are; what follows them is not copied."""
+    """Return some lines without their last line end, and their number; the rest of the text is not copied."""
     lines = list(islice(BytesIO(text), line - 1, last))
     return b"".join(lines).removesuffix(b"\n"), len(lines)
 
 
 def _plain(data: bytes) -> bytes:
-    # trees of one commit differ by this alone where git is told to convert line ends
+    # checkouts of one commit differ by this alone where git converts line ends
     return data.replace(b"\r\n", b"\n") if b"\r" in data else data
 
 

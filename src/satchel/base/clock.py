@@ -1,4 +1,4 @@
-"""Time: an injected clock in integer milliseconds UTC; machines read ISO 8601 with a Z, agents minutes."""
+"""Time as integer milliseconds UTC from an injected clock; ISO 8601 for machines, minutes for agents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from satchel.base.errors import InvalidInput
 from satchel.base.paging import check_whole
 
 Clock = Callable[[], int]
-"""Anything that returns the current time in milliseconds since 1970-01-01 UTC."""
+"""A function that returns the current time in milliseconds since 1970-01-01 UTC."""
 
 DAY_MS = 86_400_000
 _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": DAY_MS, "w": 7 * DAY_MS}
@@ -19,7 +19,6 @@ _AGE = r"(\d{1,6})([smhdw])"
 
 
 def system_clock() -> int:
-    """Return the machine's current time in milliseconds UTC."""
     return time.time_ns() // 1_000_000
 
 
@@ -30,27 +29,22 @@ def iso(milliseconds: int) -> str:
 
 
 def moment_text(milliseconds: int, year: str = "") -> str:
-    """Render a time as agents read it, in UTC and to the minute, as in ``11-22 11:44``.
-
-    Args:
-        year: the one that goes without saying; a time of another has its year too, as in ``2025-11-22 11:44``.
-    """
+    """Render a time in UTC to the minute, such as ``11-22 11:44``; another year than the given one is added."""
     return _minute(milliseconds // 60_000).removeprefix(f"{year}-")
 
 
 def year_of(milliseconds: int) -> str:
-    """Return the year of a time, UTC."""
     return _minute(milliseconds // 60_000)[:4]
 
 
 @lru_cache(maxsize=1_024)
 def _minute(minutes: int) -> str:
-    # items of one page were often written within few minutes, and each is asked for three times
+    # cached because items of a page are often of the same minutes, and each is rendered three times
     return time.strftime("%Y-%m-%d %H:%M", time.gmtime(minutes * 60))
 
 
 def span_in_words(milliseconds: int) -> str:
-    """Return a length of time in words, as in ``4 min``, ``3 h`` and ``2 days``, rounded down."""
+    """Return a duration in words, rounded down, such as ``4 min``, ``3 h`` and ``2 days``."""
     minutes = max(0, milliseconds) // 60_000
     if minutes < 120:
         return f"{minutes} min" if minutes else "less than 1 min"
@@ -58,16 +52,12 @@ def span_in_words(milliseconds: int) -> str:
 
 
 def until_text(milliseconds: int, now: int) -> str:
-    """Say until when something holds, and how long that is, as in ``until 11-22 11:44 UTC (4 min left)``."""
+    """Return when something ends and the time left, such as ``until 11-22 11:44 UTC (4 min left)``."""
     return f"until {moment_text(milliseconds, year_of(now))} UTC ({span_in_words(milliseconds - now)} left)"
 
 
 def check_since(since: str | int | None, now: int) -> int | None:
-    """Read the filter of that name: text as :func:`parse_time` reads it, or milliseconds UTC; None stays None.
-
-    Raises:
-        InvalidInput: it is neither a time nor a whole number from 0.
-    """
+    """Return a ``since`` filter as milliseconds UTC, parsed by :func:`parse_time` if it is text."""
     if since is None or isinstance(since, str):
         return None if since is None else parse_time(since, now)
     check_whole("since", since, 2**53)
@@ -75,19 +65,10 @@ def check_since(since: str | int | None, now: int) -> int | None:
 
 
 def parse_time(text: str, now: int, field: str = "since") -> int:
-    """Read a point in time.
+    """Return a point in time as milliseconds UTC.
 
-    Args:
-        text: ISO 8601 (``2026-11-21``, ``2026-11-21T22:24:56Z``; without an offset it is UTC), or an age before
-            now: a number with s, m, h, d or w (``90m``, ``2d``).
-        now: the current time in milliseconds, for ages.
-        field: the argument's name, for the error.
-
-    Returns:
-        Milliseconds since 1970-01-01 UTC.
-
-    Raises:
-        InvalidInput: the text is neither.
+    The text is ISO 8601 (``2026-11-21``, ``2026-11-21T22:24:56Z``; UTC without an offset), or an age before ``now``: a
+    number with s, m, h, d or w (``90m``, ``2d``). ``field`` names the argument in the error.
     """
     age = re.fullmatch(_AGE, text.strip())
     if age:

@@ -15,7 +15,7 @@ from satchel.base.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ErrorKind:
-    """What one error code means outside the library."""
+    """The meaning of an error code outside the library."""
 
     code: str
     exit_status: int
@@ -79,7 +79,7 @@ class InvalidInput(SatchelError):
 
 
 class NotFound(SatchelError):
-    """What was named does not exist."""
+    """The named item does not exist."""
 
     code = "not_found"
 
@@ -97,11 +97,11 @@ class Refused(SatchelError):
 
 
 class NoProject(Refused):
-    """The folder lies in no project, and none may be made of it unasked."""
+    """The folder is not in a project, and creating one here needs an explicit request."""
 
 
 class Untrusted(Refused):
-    """What lies here was neither made nor trusted by the user, or holds what Satchel never makes."""
+    """The store here was neither created nor trusted by the user, or contains what Satchel never creates."""
 
 
 class ReadOnly(SatchelError):
@@ -123,7 +123,7 @@ class Unreachable(SatchelError):
 
 
 class AnswerLost(Unreachable):
-    """What was to be kept is kept, and the answer that says so was lost."""
+    """The write succeeded, but the response was lost."""
 
 
 class Busy(SatchelError):
@@ -133,7 +133,7 @@ class Busy(SatchelError):
 
 
 class NotKept(Busy):
-    """A commit of what several calls wrote has failed; nothing of any was kept, and each may be made again."""
+    """A commit shared by several calls failed; nothing was stored, and each call may be repeated."""
 
 
 class StoreDamaged(SatchelError):
@@ -173,7 +173,7 @@ class IoError(SatchelError):
 
 
 class Incomplete(SatchelError):
-    """What was asked for is done, but for what could not be taken, which was named."""
+    """The request was carried out except for the parts that the message names."""
 
     code = "incomplete"
 
@@ -183,10 +183,9 @@ _NO_DESCRIPTOR = frozenset({errno.EMFILE, errno.ENFILE})
 
 
 def system_error(error: OSError, action: str | None = None) -> IoError | None:
-    """Return the error for an operating system that could not do what it was asked; None where it only refused.
+    """Return the error for a failure of the operating system; None if it only refused.
 
-    Args:
-        action: what was being done, as in ``reading /p/s.db``; None names the file that the system names.
+    ``action`` is what was being done, such as ``reading /p/s.db``; without it the file of the error is named.
     """
     action = action or f"using {error.filename or 'a file'}"
     if error.errno in _NO_DESCRIPTOR:
@@ -260,7 +259,7 @@ _SHOWN_CHARS = 80
 
 
 def nearest(name: str, valid: Iterable[str]) -> str | None:
-    """Return the valid name closest to a misspelt one, or None when nothing is close."""
+    """Return the valid name closest to a misspelt one, or None if none is close."""
     import difflib
 
     by_folded = {candidate.casefold(): candidate for candidate in valid}
@@ -268,18 +267,14 @@ def nearest(name: str, valid: Iterable[str]) -> str | None:
     return by_folded[close[0]] if close else None
 
 
-def unknown_name(what: str, name: object, valid: Iterable[str], *, meant: str | None = None) -> InvalidInput:
-    """Build the error for a name outside a closed list, with the nearest valid name and the list.
+def unknown_name(what: str, name: object, valid: Iterable[str], *, suggestion: str | None = None) -> InvalidInput:
+    """Return the error for a name outside a closed list, with the nearest valid name and the list.
 
-    Args:
-        what: the kind of thing, as in "entry type".
-        name: the value that was given; of a long one the beginning is repeated.
-        valid: every name that would be right, in the order to show.
-        meant: the one that is meant, where that is known; None takes the nearest by its letters.
+    ``what`` is the kind of thing, such as "entry type"; ``suggestion`` replaces the nearest name.
     """
     names = list(valid)
     text = name[:_SHOWN_CHARS] if isinstance(name, str) else None
-    close = meant or (nearest(text, names) if text is not None else None)
+    close = suggestion or (nearest(text, names) if text is not None else None)
     hint = f"Did you mean {close!r}? " if close else ""
-    shown = repr(name)[:_SHOWN_CHARS] if text is None else repr(text)
-    return InvalidInput(f"unknown {what} {shown}", f"{hint}Valid: {', '.join(names)}")
+    quoted = repr(name)[:_SHOWN_CHARS] if text is None else repr(text)
+    return InvalidInput(f"unknown {what} {quoted}", f"{hint}Valid: {', '.join(names)}")

@@ -1,4 +1,4 @@
-"""The user's own folders: where Satchel keeps what is known about stores, and where its configuration file lies."""
+"""The user's folders: the state that Satchel keeps about stores, and the configuration."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _CONFIG = ("XDG_CONFIG_HOME", ".config", "user_config_path")
 
 
 def state_folder() -> Path:
-    """Return the folder for the list of stores and for automatic backups; it need not exist."""
+    """Return the folder for the list of stores and for automatic backups, which may not exist."""
     return _folder(state_path())
 
 
 def config_folder() -> Path:
-    """Return the folder of the user's ``config.toml``; it need not exist."""
+    """Return the folder of the user's ``config.toml``, which may not exist."""
     return _folder(config_path())
 
 
@@ -41,8 +41,7 @@ def _folder(path: str) -> Path:
 
 
 def _path(variable: str, below_home: str, function: str) -> str:
-    # The same folders as platformdirs gives on Linux, which a test compares: measured, importing platformdirs takes
-    # 5 to 8 ms of every command, since it loads tempfile and shutil.
+    # The folders that platformdirs returns on Linux, as a test checks: importing it loads tempfile and shutil.
     if sys.platform == "linux":
         base, home = os.environ.get(variable, "").strip(), os.environ.get("HOME", "")
         if base.startswith("/"):

@@ -1,4 +1,4 @@
-"""Asking git itself, so that nothing of a repository's own configuration runs: a clone's settings can name programs."""
+"""Running git so that nothing in a repository's configuration runs: the settings of a clone can name programs."""
 
 from __future__ import annotations
 
@@ -10,23 +10,17 @@ _SETTINGS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 _ENVIRON = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
-    # of a partial clone git would fetch what is missing, with programs that its configuration names
+    # in a partial clone git would fetch missing objects, with programs from its configuration
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_ALLOW_PROTOCOL": "none",
 }
 
 
-def ask_git(folder: str, arguments: Sequence[str], seconds: float, given: bytes = b"") -> bytes | None:
-    """Return what git answers about the repository of a folder; None where it fails, is missing or takes too long.
+def ask_git(folder: str, arguments: Sequence[str], seconds: float, input_: bytes = b"") -> bytes | None:
+    """Run a git command in a folder and return its output; None if it fails, is missing or times out.
 
-    Args:
-        folder: where git starts.
-        arguments: a command of git's plumbing, which starts no pager, hook, filter or program for differences.
-        seconds: how long it may take; then it is killed with all it started.
-        given: its standard input.
-
-    Returns:
-        What was written before it failed counts too, where it is more than nothing.
+    The command must be plumbing, which starts no pager, hook, filter or diff program. On a timeout it is killed with
+    its children. Output written before a failure is returned.
     """
     import subprocess
 
@@ -46,7 +40,7 @@ def ask_git(folder: str, arguments: Sequence[str], seconds: float, given: bytes 
         return None
     with process:
         try:
-            answer, _ = process.communicate(given, timeout=seconds)
+            answer, _ = process.communicate(input_, timeout=seconds)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             return None

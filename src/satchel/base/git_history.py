@@ -1,4 +1,4 @@
-"""What became of files and commits in a repository's history, as git knows it: one process for one question."""
+"""The history of files and commits according to git, with one process for each question."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from satchel.base.git_asking import ask_git
 
 _SECONDS = 1.0
 _MAX_COMMITS = 20
-"""From so many commits renames are asked for: each takes 10 to 50 ms in a repository of 5,000 files."""
+"""How many commits are compared; each takes 10 to 50 ms in a repository of 5,000 files."""
 
 _MAX_COMPARED = 400
-"""Beyond so many files that went and came git compares only whole contents."""
+"""With more removed and added files, git compares only whole contents."""
 
 _MAX_REMEMBERED = 256
 _IS_HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}").fullmatch
 
-Known = TypeVar("Known")
+Answer = TypeVar("Answer")
 _Between = tuple[str, str, str]
 """A worktree's top, the commit it has, and another."""
 
@@ -29,72 +29,70 @@ _here: dict[_Between, bool] = {}
 
 
 def known_renames(top: str, head: str, commit: str) -> Mapping[str, str] | None:
-    """Return what was asked before about renames between two commits; None where it was not."""
+    """Return the remembered renames between two commits, or None."""
     return _renames.get((top, head, commit))
 
 
 def ask_renames(top: str, head: str, commits: Collection[str]) -> None:
-    """Ask git which files are called otherwise in one commit than in others, with one process.
+    """Ask git which files have other names in ``head`` than in some commits, and remember the answers.
 
-    Args:
-        top: the worktree's top.
-        head: the commit with the new names.
-        commits: those with the old names, 20 at most are asked about; one that is not there ends the answer.
+    At most 20 commits are asked about; a commit that does not exist ends the answer.
     """
-    asked = [commit for commit in commits if _IS_HASH(commit)][:_MAX_COMMITS]
-    # to git the second commit of a line is the parent of the first
-    given = "".join(f"{head} {commit}\n" for commit in asked).encode()
+    old_commits = [commit for commit in commits if _IS_HASH(commit)][:_MAX_COMMITS]
+    # git takes the second commit of a line as the parent of the first
+    pairs = "".join(f"{head} {commit}\n" for commit in old_commits).encode()
     arguments = ("diff-tree", "--stdin", "--always", "-r", "-z", "-M", f"-l{_MAX_COMPARED}", "--diff-filter=R")
-    answer = ask_git(top, (*arguments, "--name-status", "--no-ext-diff", "--no-textconv"), _SECONDS, given)
+    answer = ask_git(top, (*arguments, "--name-status", "--no-ext-diff", "--no-textconv"), _SECONDS, pairs)
     parts = (answer or b"").split(b"\0")
-    found: list[dict[str, str]] = []
+    renames_of: list[dict[str, str]] = []
     place = 0
     while place < len(parts):
         part = parts[place].lstrip(b"\n")
         if part == head.encode():
-            found.append({})
+            renames_of.append({})
             place += 1
-        elif part.startswith(b"R") and found and place + 2 < len(parts):
-            found[-1][os.fsdecode(parts[place + 1])] = os.fsdecode(parts[place + 2])
+        elif part.startswith(b"R") and renames_of and place + 2 < len(parts):
+            renames_of[-1][os.fsdecode(parts[place + 1])] = os.fsdecode(parts[place + 2])
             place += 3
         else:
             place += 1
-    _remember(_renames, {(top, head, commit): renames for commit, renames in zip(asked, found, strict=False)})
-    _remember(_renames, {(top, head, commit): {} for commit in asked[len(found) :]})
+    _remember(
+        _renames, {(top, head, commit): renames for commit, renames in zip(old_commits, renames_of, strict=False)}
+    )
+    _remember(_renames, {(top, head, commit): {} for commit in old_commits[len(renames_of) :]})
 
 
 def known_merged(top: str, head: str, commit: str) -> bool | None:
-    """Return what was asked before about whether a commit is in the history of another; None where it was not."""
+    """Return whether a commit is in the history of another, if it is remembered."""
     return _merged.get((top, head, commit))
 
 
 def ask_merged(top: str, head: str, commits: Collection[str]) -> None:
-    """Ask git which commits are in the history of one, with one process; what git does not have counts as merged."""
-    asked = [commit for commit in commits if _IS_HASH(commit)]
-    given = "\n".join((*asked, f"^{head}", "")).encode()
-    answer = ask_git(top, ("rev-list", "--ignore-missing", "--stdin"), _SECONDS, given)
+    """Ask git which commits are in the history of ``head``; unknown commits count as merged."""
+    valid = [commit for commit in commits if _IS_HASH(commit)]
+    revisions = "\n".join((*valid, f"^{head}", "")).encode()
+    answer = ask_git(top, ("rev-list", "--ignore-missing", "--stdin"), _SECONDS, revisions)
     missing = set() if answer is None else set(answer.decode("ascii", "replace").split())
-    _remember(_merged, {(top, head, commit): commit not in missing for commit in asked})
+    _remember(_merged, {(top, head, commit): commit not in missing for commit in valid})
 
 
 def known_here(top: str, head: str, commit: str) -> bool | None:
-    """Return what was asked before about whether a repository has a commit; None where it was not."""
+    """Return whether a repository has a commit, if it is remembered."""
     return _here.get((top, head, commit))
 
 
 def ask_here(top: str, head: str, commits: Collection[str]) -> None:
-    """Ask git which commits a repository has, with one process; where it does not say, they count as here.
+    """Ask git which commits a repository has; without an answer all count as present.
 
-    Args:
-        head: what is checked out: what was fetched meanwhile is asked again once another commit is.
+    The answers are remembered per ``head``, so that fetched commits are noticed after the next checkout.
     """
-    asked = [commit for commit in commits if _IS_HASH(commit)]
-    answer = ask_git(top, ("cat-file", "--batch-check"), _SECONDS, "".join(f"{one}\n" for one in asked).encode())
+    valid = [commit for commit in commits if _IS_HASH(commit)]
+    answer = ask_git(top, ("cat-file", "--batch-check"), _SECONDS, "".join(f"{one}\n" for one in valid).encode())
     missing = set() if answer is None else set(re.findall(rb"^([0-9a-f]+) missing$", answer, re.MULTILINE))
-    _remember(_here, {(top, head, commit): commit.encode() not in missing for commit in asked})
+    _remember(_here, {(top, head, commit): commit.encode() not in missing for commit in valid})
 
 
-def _remember(known: dict[_Between, Known], more: Mapping[_Between, Known]) -> None:
-    if len(known) + len(more) > _MAX_REMEMBERED:
-        known.clear()
-    known.update(more)
+def _remember(answers: dict[_Between, Answer], new: Mapping[_Between, Answer]) -> None:
+    if len(answers) + len(new) > _MAX_REMEMBERED:
+        answers.clear()
+    answers.update(new)

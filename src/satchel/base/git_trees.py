@@ -11,19 +11,19 @@ from satchel.base.git_asking import ask_git
 
 _SECONDS = 5.0
 _MAX_COMMITS = 2_000
-"""Of so many commits that touched a folder the authors are asked for."""
+"""How many commits on a folder are searched for authors."""
 
 _BATCH_BYTES = 16 * 1024 * 1024
 _IS_HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}").fullmatch
 
 
 class TreeFile(NamedTuple):
-    """A file as a commit has it.
+    """A file in a commit.
 
     Attributes:
-        path: relative to the folder that was asked about.
-        mode: as git writes it: ``100644``, ``120000`` for a link.
-        blob: the hash of what it holds.
+        path: relative to the folder of the request.
+        mode: git's text for it, such as ``100644``, or ``120000`` for a link.
+        blob: the hash of its contents.
         size: in bytes.
     """
 
@@ -39,14 +39,14 @@ class TreeFile(NamedTuple):
 
 
 class Author(NamedTuple):
-    """Who changed a file last, as git has it, and when, in milliseconds UTC."""
+    """Who changed a file last according to git, and when, in milliseconds UTC."""
 
     name: str
     time: int
 
 
 def merge_base(folder: str, first: str, second: str) -> str | None:
-    """Return the newest commit that two have in their histories; None where there is none, or git does not say."""
+    """Return the newest common ancestor of two commits, or None."""
     if not (_IS_HASH(first) and _IS_HASH(second)):
         return None
     answer = (ask_git(folder, ("merge-base", first, second), _SECONDS) or b"").strip().decode("ascii", "replace")
@@ -54,36 +54,31 @@ def merge_base(folder: str, first: str, second: str) -> str | None:
 
 
 def files_at(folder: str, commit: str, below: str) -> tuple[TreeFile, ...] | None:
-    """Return the files of a commit below a folder.
+    """Return the files of a commit below a path relative to the folder; None if git fails.
 
-    Args:
-        folder: where git starts, which need not be the top.
-        below: a path relative to that, without a slash at its end.
-
-    Returns:
-        Nothing where the commit has no such folder; None where git fails.
+    The result is empty if the commit does not have the path.
     """
     answer = ask_git(folder, ("ls-tree", "-r", "-z", "-l", commit, "--", f"{below}/"), _SECONDS)
     if answer is None:
         return None
-    found = []
+    files = []
     for part in answer.split(b"\0"):
         meta, tab, path = part.partition(b"\t")
         words = meta.decode("ascii", "replace").split()
         if tab and len(words) == 4:
             mode, _, blob, size = words
             name = os.fsdecode(path).removeprefix(f"{below}/")
-            found.append(TreeFile(name, mode, blob, int(size) if size.isdecimal() else 0))
-    return tuple(found)
+            files.append(TreeFile(name, mode, blob, int(size) if size.isdecimal() else 0))
+    return tuple(files)
 
 
 def contents(folder: str, files: Collection[TreeFile]) -> dict[str, bytes]:
-    """Return what files hold, by their blobs; those that git does not give are left out."""
-    found: dict[str, bytes] = {}
+    """Return the contents of files by blob, without those that git cannot read."""
+    contents_by_blob: dict[str, bytes] = {}
     for blobs in _batches(files):
         answer = ask_git(folder, ("cat-file", "--batch"), _SECONDS, "".join(f"{blob}\n" for blob in blobs).encode())
-        found |= _read_batch(answer or b"")
-    return found
+        contents_by_blob |= _read_batch(answer or b"")
+    return contents_by_blob
 
 
 def _batches(files: Collection[TreeFile]) -> Iterator[list[str]]:
@@ -100,7 +95,7 @@ def _batches(files: Collection[TreeFile]) -> Iterator[list[str]]:
 
 
 def _read_batch(answer: bytes) -> dict[str, bytes]:
-    found = {}
+    contents_by_blob = {}
     place = 0
     while (end := answer.find(b"\n", place)) >= 0:
         words = answer[place:end].split()
@@ -109,27 +104,22 @@ def _read_batch(answer: bytes) -> dict[str, bytes]:
             size = int(words[2])
             if len(answer) < place + size:
                 break
-            found[words[0].decode("ascii", "replace")] = answer[place : place + size]
+            contents_by_blob[words[0].decode("ascii", "replace")] = answer[place : place + size]
             place += size + 1
-    return found
+    return contents_by_blob
 
 
 def authors(folder: str, commit: str, below: str) -> dict[str, Author]:
-    """Return who changed each file below a folder last, by its path relative to that.
+    """Return who changed each file below a path last, by its path relative to that.
 
-    A merge counts where it holds what none of its parents does. What took more than 2,000 commits, or more time than
-    git has, is left out.
-
-    Args:
-        folder: where git starts, which need not be the top.
-        commit: whose history is looked at.
-        below: a path relative to ``folder``.
+    A merge counts if it differs from all of its parents. Files that would take more than 2,000 commits or the time
+    limit are left out.
     """
-    listed = ask_git(folder, ("rev-list", f"--max-count={_MAX_COMMITS}", commit, "--", below), _SECONDS)
+    commits = ask_git(folder, ("rev-list", f"--max-count={_MAX_COMMITS}", commit, "--", below), _SECONDS)
     options = ("--stdin", "-c", "-r", "--root", "-z", "--name-only", "--relative", "--no-ext-diff", "--no-textconv")
-    asked = ("diff-tree", *options, "--format=%x01%an%x00%at", "--", below)
-    answer = ask_git(folder, asked, _SECONDS, listed) if listed else None
-    found: dict[str, Author] = {}
+    command = ("diff-tree", *options, "--format=%x01%an%x00%at", "--", below)
+    answer = ask_git(folder, command, _SECONDS, commits) if commits else None
+    authors_by_path: dict[str, Author] = {}
     parts = (part.lstrip(b"\n") for part in (answer or b"").split(b"\0"))
     author: Author | None = None
     for part in parts:
@@ -137,5 +127,5 @@ def authors(folder: str, commit: str, below: str) -> dict[str, Author]:
             seconds = next(parts, b"")
             author = Author(part[1:].decode("utf-8", "replace"), int(seconds) * 1_000 if seconds.isdigit() else 0)
         elif part and author is not None:
-            found.setdefault(os.fsdecode(part).removeprefix(f"{below}/"), author)
-    return found
+            authors_by_path.setdefault(os.fsdecode(part).removeprefix(f"{below}/"), author)
+    return authors_by_path

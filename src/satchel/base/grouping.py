@@ -1,4 +1,4 @@
-"""Bringing together what has something in common."""
+"""Grouping of values."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ Value = TypeVar("Value")
 
 
 def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
-    """Return the second of pairs by the first, in their order."""
-    found: dict[Key, list[Value]] = {}
+    """Return the values of pairs by key, in order."""
+    groups: dict[Key, list[Value]] = {}
     for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
+        groups.setdefault(key, []).append(value)
+    return groups

@@ -1,4 +1,4 @@
-"""Packages that load what they export when it is first asked for."""
+"""Packages that load their exports on first use."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ if TYPE_CHECKING:
 
 
 def exported(package: str, *modules: str) -> Callable[[str], object]:
-    """Return the ``__getattr__`` of a package.
+    """Return the ``__getattr__`` of a package, whose ``__all__`` lists the exports.
 
-    Args:
-        package: its name; its ``__all__`` says what it exports.
-        modules: those of its modules that hold that, what is light first: they are loaded in turn until one has it.
+    The modules are loaded in the given order until one has the name, so the lightest comes first.
     """
 
     def load(name: str) -> object:

@@ -1,10 +1,10 @@
-"""The machine that a call comes from: this one, or another, whose program is asked what only it can see.
+"""The machine of a caller: this one, or another, whose program answers questions that only it can.
 
-A server answers callers elsewhere. What their files, repositories and processes are it cannot see, and must not take
-from its own disk. A function that looks at them is declared as a question with :func:`asked_of_caller`: called for a
-caller elsewhere it is not run, but answered from what the caller's program sent along. What was not sent is noted, the
-call goes on with what the question stands for when it is unknown, and before anything is kept it ends in :class:`Asks`:
-the program answers what was noted and calls again. docs/decisions/0043.
+A server cannot see the files, repositories and processes of callers elsewhere, and must not read its own disk for them.
+A function that reads them is declared as a question with :func:`asked_of_caller`: for a caller elsewhere it does not
+run, but returns the answer that the caller's program sent along. If there is none, the question is noted and answered
+with its default, and before anything is stored the call ends in :class:`Asks`: the program answers the noted questions
+and calls again. docs/decisions/0043.
 """
 
 from __future__ import annotations
@@ -17,58 +17,57 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, ParamSpec, Protocol, TypeVar
 
-    Given = ParamSpec("Given")
+    Parameters = ParamSpec("Parameters")
     Answer = TypeVar("Answer")
 
     class Elsewhere(Protocol):
         """A caller on another machine."""
 
         def ask(self, question: str, arguments: tuple[Any, ...], unknown: Any) -> Any:
-            """Return what it answered to a question, or what stands for an answer that is not known yet."""
+            """Return the caller's answer to a question, or the default while it is unknown."""
 
         def before_commit(self, transaction: Any) -> None:
-            """Take in that a transaction is about to be kept, and raise where it must not be."""
+            """Prepare for the commit of a transaction, or raise to prevent it."""
 
         def after_commit(self) -> None:
-            """Take in that a transaction was kept."""
+            """Note that a transaction was committed."""
 
 
 ROOT = "\0caller"
-"""What stands for the root folder of a caller elsewhere: no path, so that nothing on this disk can be taken for it."""
+"""The root folder of a caller elsewhere: not a valid path, so that it cannot match anything on this disk."""
 
 
 class Asks(BaseException):
-    """A call needs to know what only its caller's machine can say."""
+    """Raised when a question must be answered by the caller's machine."""
 
 
 _elsewhere: ContextVar[Elsewhere | None] = ContextVar("elsewhere", default=None)
 
 set_elsewhere = _elsewhere.set
-"""Says that what follows in this context is done for a caller elsewhere; returns what :func:`reset_elsewhere` takes."""
+"""Sets the caller elsewhere of this context; returns a token for :func:`reset_elsewhere`."""
 
 reset_elsewhere = _elsewhere.reset
 
 caller_elsewhere = _elsewhere.get
-"""Returns the caller elsewhere that this context works for, or None."""
+"""Returns the caller elsewhere of this context, or None."""
 
 
-def asked_of_caller(unknown: Any = None) -> Callable[[Callable[Given, Answer]], Callable[Given, Answer]]:
-    """Return what makes a question of a function, by its name.
+def asked_of_caller(unknown: Any = None) -> Callable[[Callable[Parameters, Answer]], Callable[Parameters, Answer]]:
+    """Return a decorator that makes a function a question under its name.
 
-    Args:
-        unknown: what stands for an answer that is not known; a function makes it of the arguments.
+    ``unknown`` is the default while there is no answer, or a function that returns it for the arguments.
     """
 
-    def declare(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
+    def declare(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
         name = function.__name__
 
         @wraps(function)
-        def ask(*given: Given.args, **named: Given.kwargs) -> Answer:
+        def ask(*arguments: Parameters.args, **keywords: Parameters.kwargs) -> Answer:
             caller = _elsewhere.get()
             if caller is None:
-                return function(*given, **named)
-            assert not named, f"{name} is asked by position"
-            answer: Answer = caller.ask(name, given, unknown(*given) if callable(unknown) else unknown)
+                return function(*arguments, **keywords)
+            assert not keywords, f"{name} is asked by position"
+            answer: Answer = caller.ask(name, arguments, unknown(*arguments) if callable(unknown) else unknown)
             return answer
 
         return ask

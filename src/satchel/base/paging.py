@@ -1,4 +1,4 @@
-"""Paging: every list says its total and what comes next."""
+"""Paging: every list has a total and a next offset."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ MAX_LIMIT = 500
 _MAX_OFFSET = 2**53
 
 COUNTED = 10_000
-"""A page of a list is counted so far: to count a million notes takes 39 ms, and to read 20 of them 0.2 ms."""
+"""How far lists are counted, because counting a million notes takes longer than reading a page."""
 
 ORDERS = ("desc", "asc")
-"""How a list can be ordered by (created_at, id): the newest or the oldest first."""
+"""Orders by (created_at, id): the newest or the oldest first."""
 
 MATCHES = ("any", "all")
-"""Of several names that are asked for, one or each must be there."""
+"""Whether an item must have any or all of several names."""
 
 Item = TypeVar("Item")
 
@@ -30,10 +30,10 @@ class Page(Generic[Item]):
 
     Attributes:
         items: the part.
-        total: how many there are in all. It may end one above :data:`COUNTED`, or above what the page reaches where
-            that is more, and then stands for more; with ``limit=0`` all are counted.
-        offset: how many were skipped.
-        limit: how many were asked for at most.
+        total: the size of the list. A total of one more than :data:`COUNTED`, or than the end of the page if that is
+            higher, means that there are more; with ``limit=0`` the count is complete.
+        offset: how many items were skipped.
+        limit: the largest number of items.
     """
 
     items: tuple[Item, ...]
@@ -43,7 +43,7 @@ class Page(Generic[Item]):
 
     @property
     def next_offset(self) -> int | None:
-        """The offset of the next page, or None at the end or for a page of no items."""
+        """The offset of the next page, or None at the end or for an empty page."""
         return next_offset(self.offset, len(self.items), self.total)
 
     def __iter__(self) -> Iterator[Item]:
@@ -55,13 +55,13 @@ class Page(Generic[Item]):
 
 @dataclass(frozen=True, slots=True)
 class KeptPage(Page[Item]):
-    """Part of a list of things that change, with what it takes to learn of later changes.
+    """Part of a list of stored items, with the cursor for later changes.
 
     Attributes:
         seq: the project's change counter in this snapshot.
-        order: how the page is ordered; ``seq`` for what changed after a cursor.
-        notes: what the reader should know.
-        after_seq: the cursor that was asked for, if any.
+        order: the order of the page; ``seq`` for changes after a cursor.
+        notes: notes for the reader.
+        after_seq: the cursor of the request, if any.
     """
 
     seq: int = 0
@@ -71,7 +71,7 @@ class KeptPage(Page[Item]):
 
     @property
     def cursor(self) -> int:
-        """What to pass as ``after_seq`` to read what changes after this page, losing nothing in between."""
+        """The ``after_seq`` that continues after this page without missing a change."""
         if self.order == "seq" and self.next_offset is not None:
             return int(getattr(self.items[-1], "seq", 0))
         if self.after_seq is not None and not self.limit and self.total:
@@ -80,32 +80,24 @@ class KeptPage(Page[Item]):
 
 
 def counted_to(offset: int, limit: int) -> int:
-    """Return how far a page that shows something is counted."""
+    """Return how far to count for a page with items."""
     return max(COUNTED, offset + limit) + 1
 
 
-def next_offset(offset: int, shown: int, total: int) -> int | None:
-    """Return the offset of the page after one that shows so many items; None at the end, or where it shows none."""
-    reached = offset + shown
-    return reached if shown and reached < total else None
+def next_offset(offset: int, count: int, total: int) -> int | None:
+    """Return the offset of the page after one with so many items; None at the end or after an empty page."""
+    end = offset + count
+    return end if count and end < total else None
 
 
 def check_page(limit: int, offset: int) -> None:
-    """Refuse what is no page.
-
-    Raises:
-        InvalidInput: limit is not 0 to 500, or offset not 0 or more, or one is no whole number.
-    """
+    """Raise InvalidInput unless limit is 0 to 500 and offset 0 or more."""
     check_whole("limit", limit, MAX_LIMIT)
     check_whole("offset", offset, _MAX_OFFSET)
 
 
 def check_whole(field: str, value: object, largest: int, *, smallest: int = 0) -> None:
-    """Refuse what is no whole number in a range.
-
-    Raises:
-        InvalidInput: the value is another type, or out of range.
-    """
+    """Raise InvalidInput unless a value is a whole number in a range."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise InvalidInput(f"{field} {value!r} is not a whole number", f"Give {smallest} to {largest}")
     if not smallest <= value <= largest:

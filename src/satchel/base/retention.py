@@ -1,4 +1,4 @@
-"""How long things are kept: hours from when they came, with weekends passed over where that is wanted."""
+"""Retention: hours from the creation of an item, optionally without weekends."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ DAY_HOURS = 24
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long messages, file changes and conversations are kept.
+    """Retention of messages, file changes and conversations.
 
     Attributes:
-        messages_hours: a message, once it was read.
-        unread_messages_hours: a message that was not.
-        file_changes_hours: a file change.
-        conversations_days: a conversation with another model, counted from its last turn.
-        skip_weekends: whether Saturdays and Sundays of ``zone`` do not count.
+        messages_hours: for messages that were read.
+        unread_messages_hours: for unread messages.
+        conversations_days: for conversations with other models, from the last turn.
+        skip_weekends: whether to leave out Saturdays and Sundays of ``zone``.
         zone: an IANA time zone, such as ``Europe/Berlin``.
     """
 
@@ -30,29 +29,23 @@ class Retention:
 
     @property
     def conversations_hours(self) -> int:
-        """The hours of ``conversations_days``."""
         return self.conversations_days * DAY_HOURS
 
     def expires_at(self, created_at: int, hours: int) -> int:
-        """Return when something expires.
+        """Return when an item expires, in milliseconds UTC.
 
-        Args:
-            created_at: when it came to the store, in milliseconds UTC.
-            hours: how long it is kept.
-
-        Returns:
-            Milliseconds UTC. With ``skip_weekends`` only the time that passes outside Saturdays and Sundays counts,
-            measured as it really passes: a weekday that a clock change makes 23 hours long counts 23.
+        With ``skip_weekends`` only time outside Saturdays and Sundays counts, and a weekday that a clock change
+        shortens to 23 hours counts as 23.
         """
-        lasting = hours * HOUR_MS
+        duration = hours * HOUR_MS
         if not self.skip_weekends:
-            return created_at + lasting
+            return created_at + duration
         from satchel.base.weekdays import after_weekdays
 
-        return after_weekdays(created_at, lasting, self.zone)
+        return after_weekdays(created_at, duration, self.zone)
 
     def began_at(self, now: int, hours: int) -> int:
-        """Return the time whose things expire now: what is older was kept for longer than ``hours``."""
+        """Return the creation time of items that expire now."""
         if not self.skip_weekends:
             return now - hours * HOUR_MS
         from satchel.base.weekdays import before_weekdays

@@ -1,6 +1,6 @@
-"""The invisible characters that shape real text, and stay where they do; see :mod:`satchel.base.invisible`.
+"""The invisible characters that shape real text and are kept; see :mod:`satchel.base.invisible`.
 
-Loaded only for a text that holds one: compiling these patterns takes 5 ms.
+Loaded only for a text that contains one, because the patterns take long to compile.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import islice
 
 from satchel.base.invisible import INVISIBLE, any_invisible
 
-_NAMED = 3
+_MAX_LISTED = 3
 
 _VARIANTS_MONGOLIAN = "\u180b-\u180d\u180f"
 _JOINERS = "\u200c\u200d"
@@ -19,12 +19,12 @@ _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _TAGS = "\U000e0020-\U000e007f"
 
 _SHAPING = f"{_VARIANTS_MONGOLIAN}{_JOINERS}{_SELECTORS}{_TAGS}"
-# in one pass at the speed of C; what is left of a hidden text is then looked at run by run
+# one fast pass removes most hidden text; the remaining runs are then checked one by one
 _NEVER_SHAPING = re.compile(f"(?![{_SHAPING}])[{INVISIBLE}]|(?<![\u0080-\U0010ffff0-9#*])[{_SHAPING}]+")
 _RUN = re.compile(f"[{_SHAPING}]+")
-_MAX_IN_RUN = 16  # of a longer run the beginning is looked at: no flag has more tags
+_MAX_IN_RUN = 16  # longer runs are cut: no flag has more tags
 
-# scripts whose letters take other forms beside a joiner: Arabic to Tibetan, Myanmar, Khmer, Mongolian to Vedic, the
+# scripts whose letters change form next to a joiner: Arabic to Tibetan, Myanmar, Khmer, Mongolian to Vedic, the
 # later Indic blocks, Arabic forms, the historic and Brahmic blocks, Adlam
 _JOINING = re.compile(
     "[\u0620-\u0fff\u1000-\u109f\u1780-\u18af\u1900-\u1cff\ua800-\uaaff\uabc0-\uabff\ufb50-\ufdff\ufe70-\ufefc"
@@ -51,19 +51,19 @@ _VIRAMA = 9
 
 
 def keep_shaping(text: str) -> str:
-    """Return a text without what shows nothing, but for what shapes the visible characters beside it."""
+    """Return a text without invisible characters, except those that shape adjacent visible ones."""
     return _RUN.sub(_shaping, _NEVER_SHAPING.sub("", text))
 
 
 def _shaping(run: re.Match[str]) -> str:
     text = run.string
     start, end = run.span()
-    return _kept(text[start - 1 : start], run[0][:_MAX_IN_RUN], text[end : end + 1])
+    return _shaping_part(text[start - 1 : start], run[0][:_MAX_IN_RUN], text[end : end + 1])
 
 
 @lru_cache(maxsize=4_096)
-def _kept(before: str, run: str, after: str) -> str:
-    """Return what of a run shapes the text around it: a flag's tags, or one selector and one joiner."""
+def _shaping_part(before: str, run: str, after: str) -> str:
+    """Return the part of a run that shapes the text around it: a flag's tags, or one selector and one joiner."""
     if before == _FLAG:
         tags = "".join(character for character in run if "\U000e0020" <= character <= "\U000e007f")
         if tags in _FLAG_TAGS:
@@ -74,7 +74,7 @@ def _kept(before: str, run: str, after: str) -> str:
 
 
 def _selects(character: str, base: str) -> bool:
-    """Whether a character chooses a variant of the one before it."""
+    """Return whether a character selects a variant of the one before it."""
     if character in "\ufe0e\ufe0f":
         return bool(_EMOJI.match(base) or _KEYCAP.match(base))
     if "\u180b" <= character <= "\u180f":
@@ -86,7 +86,7 @@ def _selects(character: str, base: str) -> bool:
 
 
 def _joins(character: str, before: str, after: str) -> bool:
-    """Whether a joiner stands between letters that need it, after a virama, or between emoji."""
+    """Return whether a joiner is between letters that need it, after a virama, or between emoji."""
     if character not in _JOINERS or not before:
         return False
     if character == "\u200d" and _EMOJI.match(before):
@@ -105,23 +105,20 @@ def _is_letter(character: str) -> bool:
 
 
 def without_hidden(text: str) -> tuple[str, str | None]:
-    """Remove what shows nothing and shapes nothing.
+    """Remove invisible characters that shape nothing; return the text and a note, or None.
 
-    Whether a run stays depends on the visible characters beside it alone, so what stayed once stays again.
-
-    Returns:
-        The text, and a note on what was removed, or None.
+    The result depends on adjacent visible characters only, so removing again changes nothing.
     """
-    kept = keep_shaping(text)
-    number = len(text) - len(kept)
+    cleaned = keep_shaping(text)
+    number = len(text) - len(cleaned)
     if not number:
         return text, None
-    return kept, f"{number} invisible character{'s' * (number > 1)} removed ({_kinds(text, kept)})"
+    return cleaned, f"{number} invisible character{'s' * (number > 1)} removed ({_kinds(text, cleaned)})"
 
 
-def _kinds(text: str, kept: str) -> str:
-    """Return the code points of what was removed, the first three kinds of them."""
+def _kinds(text: str, cleaned: str) -> str:
+    """Return the first three kinds of removed code points."""
     kinds = dict.fromkeys(any_invisible().findall(text))
-    removed = list(islice((one for one in kinds if text.count(one) > kept.count(one)), _NAMED + 1))
-    named = ", ".join(f"U+{ord(character):04X}" for character in removed[:_NAMED])
-    return f"{named}, ..." if len(removed) > _NAMED else named
+    removed = list(islice((one for one in kinds if text.count(one) > cleaned.count(one)), _MAX_LISTED + 1))
+    listed = ", ".join(f"U+{ord(character):04X}" for character in removed[:_MAX_LISTED])
+    return f"{listed}, ..." if len(removed) > _MAX_LISTED else listed

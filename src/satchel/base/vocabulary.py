@@ -1,9 +1,9 @@
-"""The names that every project begins with; tags, scopes and categories take more on first use."""
+"""The names that every project starts with; tags, scopes and categories accept new ones."""
 
 from __future__ import annotations
 
 LAYERS = ("presentation", "business", "data", "infrastructure", "cross-cutting")
-"""The layers of an architecture; closed unless ``layers.open`` is set."""
+"""Architecture layers; a closed list unless ``layers.open`` is set."""
 
 TAGS = (
     "authentication",
@@ -18,24 +18,17 @@ TAGS = (
     "testing",
 )
 CATEGORIES = ("performance", "architecture", "security")
-"""What constraints are about."""
+"""Categories of constraints."""
 
 LIVENESS = ("live", "superseded", "all")
-"""What of the kept things to look at."""
+"""Which stored items to list."""
 
 PRIORITIES = ("low", "medium", "high", "critical")
-"""From least to most urgent; the number of one in the tables is its place here, from 1."""
+"""From least to most urgent; tables store the position, from 1."""
 
 
 def number_of(what: str, name: object, names: tuple[str, ...]) -> int:
-    """Return the number of a name, which is its place among those there are, from 1.
-
-    Args:
-        what: what they name, for the error.
-
-    Raises:
-        InvalidInput: it is none of them.
-    """
+    """Return the number of a name, its position from 1; ``what`` is the kind of name for the error."""
     if isinstance(name, str) and name in names:
         return names.index(name) + 1
     from satchel.base.errors import unknown_name
@@ -44,7 +37,6 @@ def number_of(what: str, name: object, names: tuple[str, ...]) -> int:
 
 
 def priority_number(name: object) -> int:
-    """Return the number of a priority, as :func:`number_of` does."""
     return number_of("priority", name, PRIORITIES)
 
 
@@ -53,10 +45,10 @@ SECTIONS = ("attempts", "reviews", "packages", "rules", "errors", "messages", "e
 packages, constraints and decisions, error solutions and strategies, messages, and entries."""
 
 HUMAN = "human"
-"""The author of what a person writes; from the control room ``human:NAME``."""
+"""The author of a person's items; in the control room ``human:NAME``."""
 
 MAIN_RUN = "main"
-"""The run that every project has, made on its first use; what is written without a choice of run goes there."""
+"""The default run, created on first use."""
 
 ALL_RUNS = "*"
-"""What a reader gives for a run to read all of them, even where a default run is set."""
+"""Selects all runs, even if a default run is set."""

@@ -1,4 +1,4 @@
-"""Time that passes on weekdays only, in a stated zone."""
+"""Time on weekdays only, in a given zone."""
 
 from __future__ import annotations
 
@@ -12,15 +12,7 @@ _ONE_DAY = timedelta(days=1)
 
 
 def check_zone(zone: str, field: str) -> str:
-    """Return the name of a time zone, if this machine knows it.
-
-    Args:
-        zone: its IANA name.
-        field: what it is given for, for the error.
-
-    Raises:
-        InvalidInput: it knows none of that name.
-    """
+    """Return the name of a time zone if this machine knows it; ``field`` names its purpose in the error."""
     _zone(zone, field)
     return zone
 
@@ -32,49 +24,43 @@ def _zone(name: str, field: str = "zone") -> tzinfo:
 
     try:
         return ZoneInfo(name)
-    except (KeyError, ValueError, OSError) as error:  # as the name is unknown, no name at all, or a folder
+    except (KeyError, ValueError, OSError) as error:  # the name is unknown, malformed or a folder
         raise InvalidInput(
-            f"{field} {name!r} is no time zone that this machine knows",
+            f"{field} {name!r} is not a time zone known on this machine",
             "Give an IANA name such as Europe/Berlin, or UTC",
         ) from error
 
 
-def after_weekdays(moment: int, lasting: int, zone: str) -> int:
-    """Return when so much time has passed outside Saturdays and Sundays.
-
-    Args:
-        moment: where to begin, in milliseconds UTC.
-        lasting: milliseconds, measured as they really pass.
-        zone: the IANA time zone whose Saturdays and Sundays are meant.
-    """
+def after_weekdays(moment: int, duration: int, zone: str) -> int:
+    """Return the moment a duration later, not counting Saturdays and Sundays of the zone."""
     days = _Days(zone)
     day = days.of(moment)
     for _ in range(_MAX_DAYS):
         end = days.start(day + _ONE_DAY)
         if day.weekday() < _SATURDAY:
-            if lasting <= end - moment:
-                return moment + lasting
-            lasting -= end - moment
+            if duration <= end - moment:
+                return moment + duration
+            duration -= end - moment
         moment, day = end, day + _ONE_DAY
     return moment
 
 
-def before_weekdays(moment: int, lasting: int, zone: str) -> int:
-    """Return the moment from which on so much time had passed outside Saturdays and Sundays; as after_weekdays."""
+def before_weekdays(moment: int, duration: int, zone: str) -> int:
+    """Return the moment a duration earlier, not counting Saturdays and Sundays of the zone."""
     days = _Days(zone)
     day = days.of(moment)
     for _ in range(_MAX_DAYS):
         start = days.start(day)
         if day.weekday() < _SATURDAY:
-            if lasting <= moment - start:
-                return moment - lasting
-            lasting -= moment - start
+            if duration <= moment - start:
+                return moment - duration
+            duration -= moment - start
         moment, day = start, day - _ONE_DAY
     return moment
 
 
 class _Days:
-    """The days of a zone, and when each begins in milliseconds UTC."""
+    """The days of a zone and their starts in milliseconds UTC."""
 
     def __init__(self, zone: str) -> None:
         self._zone = _zone(zone)

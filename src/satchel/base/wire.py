@@ -1,8 +1,8 @@
-"""Records as JSON that keeps their types, for what programs of one version say to each other.
+"""Records as JSON that keeps their types, for programs of the same version.
 
-What JSON has itself stands as it is. Everything else is an object whose first member has a name with ``$``: a record
-with its class and fields, a tuple, bytes, a set, a path, a member of an enumeration, or a mapping that is no plain
-object. Only records and enumerations of Satchel are made of what is read.
+JSON's own types are unchanged. Everything else is an object whose first member starts with ``$``: a record with its
+class and fields, a tuple, bytes, a set, a path, a member of an enumeration, or a mapping that is not a plain object.
+Only records and enumerations of Satchel are created when reading.
 """
 
 from __future__ import annotations
@@ -20,17 +20,13 @@ from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.records import field_names
 
 VERSION = 3
-"""Raised where an older program would misread what a newer one says; a test compares the shapes of all records."""
+"""Raise this where an older program would misread a newer one; a test compares the shapes of all records."""
 
 _PACKAGE = "satchel."
 
 
 def packed(value: Any) -> Any:
-    """Return a value as plain JSON.
-
-    Raises:
-        TypeError: it holds what cannot travel, such as a function.
-    """
+    """Return a value as plain JSON; raises TypeError for values without a form, such as functions."""
     if value is None or (isinstance(value, (bool, int, float, str)) and not isinstance(value, Enum)):
         return value
     kind: Any = type(value)
@@ -57,11 +53,7 @@ def packed(value: Any) -> Any:
 
 
 def unpacked(value: Any) -> Any:
-    """Return what :func:`packed` made JSON of.
-
-    Raises:
-        InvalidInput: it is not of that form, or needs what this version does not have.
-    """
+    """Return the value of :func:`packed` JSON; raises InvalidInput if it is malformed or of another version."""
     try:
         return _unpacked(value)
     except RecursionError:
@@ -76,55 +68,54 @@ def _unpacked(value: Any) -> Any:
     mark = next(iter(value), "")
     if not mark.startswith("$"):
         return {key: _unpacked(one) for key, one in value.items()}
-    held = value[mark]
+    content = value[mark]
     try:
         if mark == "$r":
-            return _made(_class_named(held), {name: one for name, one in value.items() if name != mark})
+            return _made(_class_named(content), {name: one for name, one in value.items() if name != mark})
         if mark == "$t":
-            return tuple(_unpacked(one) for one in held)
+            return tuple(_unpacked(one) for one in content)
         if mark == "$m":
-            return {_unpacked(key): _unpacked(one) for key, one in held}
+            return {_unpacked(key): _unpacked(one) for key, one in content}
         if mark == "$b":
-            return b64decode(held, validate=True)
+            return b64decode(content, validate=True)
         if mark == "$s":
-            return frozenset(_unpacked(one) for one in held)
+            return frozenset(_unpacked(one) for one in content)
         if mark == "$p":
-            return Path(held)
+            return Path(content)
         if mark == "$e":
-            return _enumeration(held[0])[held[1]]
+            return _enumeration(content[0])[content[1]]
     except (AttributeError, ImportError, KeyError, TypeError, ValueError, IndexError) as error:
         raise _unreadable(f"{mark}: {error}") from None
     raise _unreadable(mark)
 
 
 def error_fields(error: SatchelError) -> dict[str, str | None]:
-    """Return an error as JSON fields."""
     return {"code": error.code, "problem": error.problem, "remedy": error.remedy}
 
 
 def error_of(fields: Any) -> SatchelError:
-    """Return the error that :func:`error_fields` made fields of; one with an unknown code as a plain one."""
+    """Return the error of :func:`error_fields`; an unknown code becomes a plain SatchelError."""
     code = fields.get("code") if isinstance(fields, dict) else None
     if code is None:
-        return SatchelError("the other side answered with an error that is none of ours")
+        return SatchelError("the other side returned an unknown error")
     kind = _errors_by_code().get(code, SatchelError)
     return kind(str(fields.get("problem")), fields.get("remedy"))
 
 
 @lru_cache(maxsize=1)
 def _errors_by_code() -> dict[str, type[SatchelError]]:
-    found: dict[str, type[SatchelError]] = {}
+    errors_by_code: dict[str, type[SatchelError]] = {}
     for one in vars(errors).values():
         if isinstance(one, type) and issubclass(one, SatchelError):
-            found.setdefault(one.code, one)
-    return found
+            errors_by_code.setdefault(one.code, one)
+    return errors_by_code
 
 
 def _made(kind: Any, fields: Mapping[str, Any]) -> Any:
-    """Return a record; what a newer program says of it beside is passed over, and what is missing has its default."""
+    """Return a record, without unknown fields and with defaults for missing ones."""
     names = _fields_of(kind)
     if names is None:
-        raise TypeError(f"{kind.__name__} is no record")
+        raise TypeError(f"{kind.__name__} is not a record")
     values = {name: _unpacked(one) for name, one in fields.items() if name in names}
     if issubclass(kind, tuple):
         return kind(**values)
@@ -153,22 +144,22 @@ def _name_of(kind: type) -> str:
 @lru_cache(maxsize=512)
 def _class_named(name: str) -> Any:
     module, _, kind = name.partition(":")
-    found = getattr(importlib.import_module(f"{_PACKAGE}{module}"), kind)
-    if not isinstance(found, type) or found.__module__ != f"{_PACKAGE}{module}":
-        raise TypeError(f"{name} is no class of Satchel")
-    if _fields_of(found) is None and not issubclass(found, Enum):
-        raise TypeError(f"{name} is no record")
-    return found
+    named_class = getattr(importlib.import_module(f"{_PACKAGE}{module}"), kind)
+    if not isinstance(named_class, type) or named_class.__module__ != f"{_PACKAGE}{module}":
+        raise TypeError(f"{name} is not a class of Satchel")
+    if _fields_of(named_class) is None and not issubclass(named_class, Enum):
+        raise TypeError(f"{name} is not a record")
+    return named_class
 
 
 def _enumeration(name: str) -> Any:
-    found = _class_named(name)
-    if not issubclass(found, Enum):
-        raise TypeError(f"{name} is no enumeration")
-    return found
+    named_class = _class_named(name)
+    if not issubclass(named_class, Enum):
+        raise TypeError(f"{name} is not an enumeration")
+    return named_class
 
 
 def _unreadable(what: str) -> InvalidInput:
     return InvalidInput(
-        f"what the other side sent cannot be read ({what[:200]})", "Server and local program need the same version"
+        f"the data from the other side cannot be read ({what[:200]})", "Server and local program need the same version"
     )

@@ -193,7 +193,7 @@ class Conversations:
             blobs.keep(transaction, conversation.project_id, contents, now)
             blobs.touch(transaction, conversation.project_id, conversation.id, now)
             blobs.trim(transaction, conversation.project_id, self._max_blob_bytes)
-        hidden = (f"a secret was redacted in what is stored of the prompt ({kind})" for kind in prompt.found)
+        hidden = (f"a secret was redacted in what is stored of the prompt ({kind})" for kind in prompt.kinds)
         return Committed(after, (*dict.fromkeys(hidden), *(f"stored answer: {note}" for note in answer.notes)))
 
     def state(self, key: ConversationKey) -> ConversationState:

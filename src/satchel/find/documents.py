@@ -13,7 +13,7 @@ from satchel.store.transaction import Transaction, set_of
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What the search index knows about one item.
+    """The search data of one item.
 
     Attributes:
         item_id: its number in the table of its kind.
@@ -147,7 +147,7 @@ _COLUMNS = {
 
 
 class Source:
-    """How to read the documents of one kind from its table."""
+    """The columns from which the documents of one kind are read."""
 
     def __init__(
         self,

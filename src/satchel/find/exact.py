@@ -44,7 +44,7 @@ class Stage:
     """One way to search for a name.
 
     Attributes:
-        terms: alternatives, of which any matches.
+        terms: alternatives; a text matches by any.
         whole: an expression that a text must match too; None accepts every text that contains a term.
         label: how a note describes the matches; None where they contain the name itself.
         separate: whether the terms are different things instead of spellings of one.

@@ -1,10 +1,10 @@
-"""The full-text index on PostgreSQL: the words of each document, and postings of our own in blocks.
+"""The full-text index on PostgreSQL: the words of each document, and our own postings in blocks.
 
-A new document is looked for in its words. Once a project has some hundreds of those, their postings are packed; see
+A new document is searched by its words. Once a project has some hundreds of those, their postings are packed; see
 :mod:`satchel.store.postgres.packing`.
 
-Words are made by FTS5's own tokenizer, in this process, so that both databases find the same. The scoring is done in
-Python (:mod:`satchel.find.scoring`) from what the postings count.
+FTS5's tokenizer splits words in this process, so that both databases find the same. The scoring is done in Python
+(:mod:`satchel.find.scoring`) from the counts in the postings.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ if TYPE_CHECKING:
     from satchel.store.transaction import Row, Transaction
 
 LONGEST = 256
-"""A longer word is kept as its first so many characters and a digest: an index of PostgreSQL takes no row above 2.7 KB.
+"""Longer words are stored as so many characters and a digest, because a PostgreSQL index takes no row above 2.7 KB.
 
-A prefix of more is looked for by its first so many.
+Longer prefixes are cut to so many characters.
 """
 
 MOST_TYPES = 256
-"""No kind has so many types."""
+"""An upper bound of the types of a kind."""
 
 _SAMPLE_WORDS = 24
 _PER_STEP = 50_000
 _BLOCKS_PER_STEP = 1_000
 
 _LARGE = 4_096
-"""After so long a text it is asked whether packing is due; after others, where their numbers say so, one of 32."""
+"""A longer text triggers a check whether packing is due; of other texts one in 32 does, chosen by number."""
 
 _MARKS = 256
-"""One bit for each word tells most documents without it, so that a word takes a third of the time among new ones."""
+"""One bit for each word excludes most documents without it, so that their words need not be read."""
 
 _SPREAD = 0x9E3779B1
-"""Spreads numbers: those that a project gets may all be even."""
+"""A multiplier that spreads document numbers, because those of a project may all be even."""
 
 _INSERT = """
     INSERT INTO documents_words (project_id, document, place, length, marks, words, parts)
@@ -58,7 +58,7 @@ _BLOCK = """
     SELECT b.first, b.postings, b.places FROM documents_packed b
     WHERE b.project_id = :project AND b.term = t.term AND b.first <= :document ORDER BY b.first DESC LIMIT 1
 """
-"""The block in which the posting of a document stands, of the words ``t``."""
+"""The block with the posting of a document, for the words ``t``."""
 
 _PACK_LATE = f"""
     INSERT INTO documents_packed AS p (project_id, first, term, postings, places)
@@ -75,7 +75,7 @@ _PACK_LATE = f"""
         ) AS b
     )
 """
-# slices: to unnest a block and to aggregate it again took twice the time
+# slices take half the time of unnesting a block and aggregating it again
 _DELETE = f"""
     WITH held AS MATERIALIZED (
         SELECT t.term, f.first, cardinality(f.postings) AS size, CAST(u.number AS integer) AS number
@@ -94,7 +94,7 @@ _DELETE = f"""
     )
     DELETE FROM documents_words WHERE project_id = :project AND document = :document
 """
-_KEPT = f"""
+_STORED = f"""
     SELECT w.place, w.length, w.marks, w.words, w.parts, CASE
         WHEN w.document > coalesce((SELECT last FROM documents_packing WHERE project_id = :project), 0) THEN :size
         ELSE (
@@ -106,37 +106,37 @@ _KEPT = f"""
 """
 
 
-class _Tokenizing(threading.local):
-    """FTS5's tokenizer: it belongs to a connection, which one thread at a time may use."""
+class _Tokenizer(threading.local):
+    """FTS5's tokenizer: it belongs to a connection, which only one thread at a time may use."""
 
     def __init__(self) -> None:
         connection = apsw.Connection(":memory:")
         self.tokenizer = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
 
 
-_TOKENIZING = _Tokenizing()
+_TOKENIZER = _Tokenizer()
 
 
 def stems(text: str) -> list[str]:
-    """Return the words of a text as they stand in the postings."""
-    found: Any = _TOKENIZING.tokenizer(
+    """Return the words of a text in the form that postings use."""
+    words: Any = _TOKENIZER.tokenizer(
         text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
     )
-    return [word if len(word) <= LONGEST else _shortened(word) for word in found]
+    return [word if len(word) <= LONGEST else _shortened(word) for word in words]
 
 
 def joined(words: Iterable[str]) -> str:
-    """Return words so that no two occurrences of a phrase share a space."""
+    """Return words joined so that no two occurrences of a phrase share a space."""
     return "".join(f" {word} " for word in words)
 
 
 def mark(word: str) -> int:
-    """Return the bit that stands for a word in the marks of documents."""
+    """Return the bit of a word in the marks of documents."""
     return crc32(word.encode()) % _MARKS
 
 
 def marks(words: str, parts: str) -> bytes:
-    """Return the bits of all words of a document, as PostgreSQL's ``get_bit`` counts them."""
+    """Return the bits of all words of a document in the order of PostgreSQL's ``get_bit``."""
     bits = 0
     for word in {*words.split(), *parts.split()}:
         bits |= 1 << mark(word)
@@ -144,12 +144,12 @@ def marks(words: str, parts: str) -> bytes:
 
 
 def place_number(run: int | None, kind: Kind, item_type: int | None) -> int:
-    """Return the number that stands for a run, 0 for none, a kind, and a type within it."""
+    """Return a number for a run (0 for none), a kind, and a type within it."""
     return ((run or 0) << 16) + kind_number(kind, item_type)
 
 
 def kind_number(kind: Kind, item_type: int | None) -> int:
-    """Return the number that stands for a kind and a type within it."""
+    """Return a number for a kind and a type within it."""
     return kind.number * MOST_TYPES + (item_type or 0)
 
 
@@ -157,12 +157,12 @@ def _shortened(word: str) -> str:
     return word[:LONGEST] + blake2b(word.encode(), digest_size=16).hexdigest()
 
 
-class _Indexed:
-    """What the index keeps of a text.
+class _IndexEntry:
+    """The index entry of a text.
 
     Attributes:
-        words, parts: of the text and of the parts of its identifiers, in order.
-        length: of the text in words, up to 65,535.
+        words, parts: the words of the text and the parts of its identifiers, in order.
+        length: the number of words, up to 65,535.
     """
 
     def __init__(self, text: str) -> None:
@@ -171,13 +171,12 @@ class _Indexed:
         self.length = min(len(words), 65_535)
 
     @property
-    def kept(self) -> tuple[int, bytes, str, str]:
-        """The length, the marks, the words and the parts."""
+    def columns(self) -> tuple[int, bytes, str, str]:
         return self.length, marks(self.words, self.parts), self.words, self.parts
 
     @property
     def counts(self) -> dict[str, int]:
-        """By words: the length above 16 bits, and how often it is in the text and in the parts, each up to 255."""
+        """The counts by word: the length above 16 bits, then in the text and in the parts, each up to 255."""
         return _counts(self.length, self.words, self.parts)
 
 
@@ -190,7 +189,7 @@ def _counts(length: int, words: str, parts: str) -> dict[str, int]:
 
 
 class PostgresIndex:
-    """The index of a store on PostgreSQL; see :class:`satchel.find.index.Index`."""
+    """The index of a store on PostgreSQL."""
 
     __slots__ = ("_transaction",)
 
@@ -198,22 +197,21 @@ class PostgresIndex:
         self._transaction = transaction
 
     def insert(self, number: int, document: Document, *, is_new: bool = False) -> None:
-        """Index the text of a document, in the place of what was indexed under its number."""
-        indexed, project = _Indexed(document.text), document.project_id
+        entry, project = _IndexEntry(document.text), document.project_id
         place = place_number(document.run_id, document.kind, document.type)
         words = {
             "project": project,
             "document": number,
             "place": place,
-            **dict(zip(("length", "marks", "words", "parts"), indexed.kept, strict=True)),
+            **dict(zip(("length", "marks", "words", "parts"), entry.columns, strict=True)),
         }
         if is_new:
             self._transaction.run(_INSERT, words)
-            if number * _SPREAD >> 16 & 31 == 0 or len(indexed.words) + len(indexed.parts) > _LARGE:
+            if number * _SPREAD >> 16 & 31 == 0 or len(entry.words) + len(entry.parts) > _LARGE:
                 self._transaction.run(PACK, amounts(project))
             return
-        counts = indexed.counts
-        if self._kept(number, project, counts) == (place, *indexed.kept, len(counts)):
+        counts = entry.counts
+        if self._stored(number, project, counts) == (place, *entry.columns, len(counts)):
             return
         self.delete(number, project)
         self._transaction.run(_INSERT, words)
@@ -221,29 +219,26 @@ class PostgresIndex:
         self._transaction.run(_PACK_LATE, {"project": project, "document": number, "place": place, **packed})
 
     def delete(self, number: int, project_id: int) -> None:
-        """Take one text out of the index."""
         self._transaction.run(_DELETE, {"project": project_id, "document": number})
 
-    def _kept(self, number: int, project_id: int, counts: Mapping[str, int]) -> Row | None:
-        """Return what is kept of a document: its place, length, marks, words, parts, and how many of some postings."""
+    def _stored(self, number: int, project_id: int, counts: Mapping[str, int]) -> Row | None:
+        """Return the stored place, length, marks, words and parts of a document, and how many postings match."""
         values = {"project": project_id, "document": number, "size": len(counts)}
-        return self._transaction.one(_KEPT, {**values, "terms": list(counts), "postings": _postings(number, counts)})
+        return self._transaction.one(_STORED, {**values, "terms": list(counts), "postings": _postings(number, counts)})
 
     def tokens(self, text: str) -> list[tuple[int, int, str]]:
-        """Return the words of a text as the index keeps them, stemmed, each with its first and last byte in UTF-8."""
-        found: Any = _TOKENIZING.tokenizer(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
-        return [(start, end, word) for start, end, word in found]
+        words: Any = _TOKENIZER.tokenizer(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
+        return [(start, end, word) for start, end, word in words]
 
     def holds(self, number: int, project_id: int, text: str) -> bool:
-        """Whether the index holds a text under a document's number: its words, and the postings of the first ones."""
-        indexed = _Indexed(text)
-        some = dict(islice(indexed.counts.items(), _SAMPLE_WORDS))
-        row = self._kept(number, project_id, some)
-        return row is not None and row[1:] == (*indexed.kept, len(some))
+        """Return whether the words of a text are indexed, and the postings of the first ones."""
+        entry = _IndexEntry(text)
+        sample = dict(islice(entry.counts.items(), _SAMPLE_WORDS))
+        row = self._stored(number, project_id, sample)
+        return row is not None and row[1:] == (*entry.columns, len(sample))
 
     def fingerprints(self) -> dict[int, int]:
-        """Return for every document a number that stands for its words in order, and for its postings."""
-        found: dict[int, int] = {}
+        hashes: dict[int, int] = {}
         packed: dict[int, int] = dict(self._transaction.all("SELECT project_id, last FROM documents_packing"))
         for (project,) in self._transaction.all("SELECT id FROM projects ORDER BY id"):
             for document, place, length, bits, words, parts in self._steps(
@@ -255,8 +250,8 @@ class PostgresIndex:
             ):
                 number = hash((project, length, bits, words, parts))
                 if document > packed.get(project, 0):
-                    number += _of_postings(place, _counts(length, words, parts))
-                found[document] = found.get(document, 0) + number
+                    number += _postings_hash(place, _counts(length, words, parts))
+                hashes[document] = hashes.get(document, 0) + number
             for term, _, postings, places in self._steps(
                 "SELECT term, first, postings, places FROM documents_packed",
                 "term, first",
@@ -266,19 +261,18 @@ class PostgresIndex:
             ):
                 for posting, place in zip(postings, places, strict=True):
                     document = posting >> 32
-                    found[document] = found.get(document, 0) + hash((term, place, posting & 0xFFFF_FFFF))
-        return found
+                    hashes[document] = hashes.get(document, 0) + hash((term, place, posting & 0xFFFF_FFFF))
+        return hashes
 
     def fingerprint(self, document: Document) -> int:
-        """Return the number that :meth:`fingerprints` gives for a document that is indexed as it should be."""
-        indexed = _Indexed(document.text)
+        entry = _IndexEntry(document.text)
         place = place_number(document.run_id, document.kind, document.type)
-        return hash((document.project_id, *indexed.kept)) + _of_postings(place, indexed.counts)
+        return hash((document.project_id, *entry.columns)) + _postings_hash(place, entry.counts)
 
     def _steps(
         self, selection: str, order: str, first: tuple[object, ...], project: int, most: int
     ) -> Iterable[Sequence[Any]]:
-        """Yield every row of a project, some at a time, in the order of the first columns, which tell rows apart."""
+        """Yield every row of a project in batches, in the order of the first columns, which are unique."""
         after = first
         names = [f"after{place}" for place in range(len(first))]
         sql = (
@@ -293,8 +287,7 @@ class PostgresIndex:
             after = rows[-1][: len(first)]
 
     def problems(self) -> list[str]:
-        """Return where the index and the documents disagree; nothing when all is well."""
-        found: list[str] = []
+        messages: list[str] = []
         for text, one, other in (
             ("not indexed", "documents d", "documents_words w"),
             ("indexed without an item", "documents_words w", "documents d"),
@@ -305,11 +298,11 @@ class PostgresIndex:
                 f"WHERE NOT EXISTS (SELECT 1 FROM {other} WHERE w.project_id = d.project_id AND w.document = d.id)"
             )
             if row and row[0]:
-                found.append(f"{row[0]} documents are {text}, the first is {row[1]}")
-        return found
+                messages.append(f"{row[0]} documents are {text}, the first is {row[1]}")
+        return messages
 
     def is_sound(self) -> bool:
-        """Whether each packed posting is of a word that its document holds, and of a document that is packed."""
+        """Return whether each packed posting is of a packed document that contains the word."""
         row = self._transaction.one(
             """
             SELECT 1 FROM (SELECT project_id, term, unnest(postings) >> 32 AS document FROM documents_packed) AS p
@@ -323,12 +316,10 @@ class PostgresIndex:
         return row is None
 
     def empty(self) -> None:
-        """Take every text out of the index, as before it is rebuilt."""
         for table in ("documents_words", "documents_packed", "documents_packing"):
             self._transaction.run(f"DELETE FROM {table}")
 
     def remove_unknown(self) -> int:
-        """Take out what is not in the documents, and return how many texts that was."""
         unknown = self._transaction.all(
             """
             SELECT document, project_id FROM documents_words w
@@ -340,18 +331,18 @@ class PostgresIndex:
         return len(unknown)
 
     def pack(self) -> bool:
-        """Pack what is due in one of the projects, as much as at once, and return whether there was any."""
+        """Pack one batch in one of the projects, and return whether there was any."""
         projects = self._transaction.all("SELECT id FROM projects ORDER BY id")
         return any(self._transaction.one(PACK, amounts(project)) for (project,) in projects)
 
     def optimize(self) -> None:
-        """Leave it to VACUUM to remove what was deleted: it runs in no transaction."""
+        """Do nothing: VACUUM removes deleted text, but cannot run in a transaction."""
 
 
 def _postings(document: int, counts: Mapping[str, int]) -> list[int]:
     return [(document << 32) + count for count in counts.values()]
 
 
-def _of_postings(place: int, counts: Mapping[str, int]) -> int:
-    """Return the number that stands for the postings of a document."""
+def _postings_hash(place: int, counts: Mapping[str, int]) -> int:
+    """Return the hash of a document's postings."""
     return sum(hash((term, place, count)) for term, count in counts.items())

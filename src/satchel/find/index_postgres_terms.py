@@ -1,4 +1,4 @@
-"""What is looked for in the index on PostgreSQL, and what was found, without asking for anything."""
+"""Search terms and their postings in the form of the index on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from satchel.find.scoring import Matched
 
 _BITS_OF_TEXT = 0xFF00
 
-Found = dict[int, int]
-"""The documents that hold a term, each with its length and counts; see :mod:`satchel.find.index_postgres`."""
+Postings = dict[int, int]
+"""The documents that contain a term, with length and counts; see :mod:`satchel.find.index_postgres`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
-    """A term as it is looked for.
+class IndexTerm:
+    """A term in the form of the index.
 
     Attributes:
-        words: as they stand in the postings.
-        is_prefix: whether a word that begins as the last one does is meant too.
-        in_text: whether only the text is looked at.
+        words: in the form of the postings.
+        is_prefix: whether the last word also matches longer words that start with it.
+        in_text: whether to search the text only.
     """
 
     words: tuple[str, ...]
@@ -30,37 +30,35 @@ class Sought:
     in_text: bool
 
     @staticmethod
-    def of(term: Term) -> Sought:
-        """Return how a term is looked for."""
+    def of(term: Term) -> IndexTerm:
         words = stems(" ".join(term.words))
         if term.prefix and words:
             words[-1] = words[-1][:LONGEST]
-        return Sought(tuple(words), term.prefix, term.in_text)
+        return IndexTerm(tuple(words), term.prefix, term.in_text)
 
     @property
     def is_word(self) -> bool:
-        """Whether it is a single whole word."""
         return len(self.words) == 1 and not self.is_prefix
 
     @property
     def bits(self) -> int:
-        """The bits of the counts of which one must be set."""
+        """The bits of the counts, one of which must be set."""
         return _BITS_OF_TEXT if self.in_text else 0xFFFF
 
     @property
     def text(self) -> str:
-        """What the words of a document hold where they hold the phrase."""
+        """The phrase as it occurs in the words of a document."""
         text = joined(self.words)
         return text[:-1] if self.is_prefix else text
 
     @property
     def listed(self) -> str:
-        """The words that postings are looked for by; a phrase's last one that only begins so has none of its own."""
+        """The words whose postings are read, without the prefix at the end of a phrase."""
         return " ".join(self.words[:-1] if self.is_prefix and len(self.words) > 1 else self.words)
 
     @property
     def mark(self) -> int | None:
-        """The bit of a word that is there as a whole, or None."""
+        """The bit of a word that occurs as a whole, or None."""
         return None if self.is_prefix and len(self.words) == 1 else mark(self.words[0])
 
     @property
@@ -71,13 +69,13 @@ class Sought:
 
 
 def added(one: int, other: int) -> int:
-    """Return the counts of two words of one document together."""
+    """Return the sum of the counts of two words in one document."""
     in_text = min(255, (one >> 8 & 255) + (other >> 8 & 255))
     return (other & 0xFFFF_0000) + (in_text << 8) + min(255, (one & 255) + (other & 255))
 
 
 def occurrences(phrase: str, words: str) -> int:
-    """Return how often a phrase is in words, also where one occurrence begins in another."""
+    """Return how often a phrase occurs, including overlaps."""
     count = 0
     place = words.find(phrase)
     while place >= 0:
@@ -86,14 +84,16 @@ def occurrences(phrase: str, words: str) -> int:
     return count
 
 
-def for_scoring(sought: Sequence[Sought], found: Mapping[Sought, Found], documents: Iterable[int]) -> list[Matched]:
-    """Return documents as the scoring wants them."""
-    size = len(sought)
+def for_scoring(
+    terms: Sequence[IndexTerm], postings: Mapping[IndexTerm, Postings], documents: Iterable[int]
+) -> list[Matched]:
+    """Return documents with the counts of each term in the form that the scoring reads."""
+    size = len(terms)
     totals = dict.fromkeys(documents, 0)
     top = 16 * size
-    for place, one in enumerate(sought):
+    for place, term in enumerate(terms):
         shift = 16 * (size - place - 1)
-        for document, counts in found[one].items():
+        for document, counts in postings[term].items():
             if document in totals:
-                totals[document] |= (counts >> 16) << top | (counts & one.bits) << shift
+                totals[document] |= (counts >> 16) << top | (counts & term.bits) << shift
     return [(document, total.to_bytes(2 * size + 2, "big")) for document, total in totals.items()]

@@ -37,10 +37,10 @@ def expression(condition: Condition) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a scope is turned into a query.
+    """The query for a scope.
 
     Attributes:
-        groups: groups of scope tokens, of which a document must have one each.
+        groups: groups of scope tokens; a document must have one of each group.
         conditions: SQL over ``documents d`` instead of tokens that nearly every document has, whose postings are long.
         counted: the groups used for counting, which also exclude other projects.
     """

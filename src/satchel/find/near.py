@@ -1,4 +1,4 @@
-"""Near-duplicates of texts: both are kept, and the writer is told.
+"""Near-duplicates of texts: both are stored, and the writer gets a note.
 
 Rarely written kinds (rules, decisions, strategies) use an ordinary search, and compare its first results by the share
 of the shorter text's words. Notes, which are written often, use bands that are recorded with them

@@ -75,7 +75,7 @@ class Ranking:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for the reader about what was left out or replaced."""
+        """Notes for the reader about omissions and replacements."""
         return self.missing + (INCOMPLETE,) * (not self.is_complete) + (CUT,) * self.is_cut
 
 

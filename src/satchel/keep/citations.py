@@ -6,7 +6,18 @@ import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from satchel.base.cited import CHANGED, ELSEWHERE, GONE, MAX_BYTES, MOVED, Digest, Found, digest_of, find, read_cited
+from satchel.base.cited import (
+    CHANGED,
+    ELSEWHERE,
+    GONE,
+    MAX_BYTES,
+    MOVED,
+    Comparison,
+    Digest,
+    digest_of,
+    find,
+    read_cited,
+)
 from satchel.base.git_head import read_head, top_of
 from satchel.base.git_index import CLEAN, DIRTY, UNTRACKED, standing
 from satchel.base.machine import asked_of_caller, caller_elsewhere
@@ -230,7 +241,7 @@ _SETTLED_NS = 50_000_000
 """A file that changed less than 50 ms ago may change again without another time: file systems count in 4 to 10 ms."""
 
 _MAX_KNOWN = 4_096
-_known: dict[tuple[object, ...], Found] = {}
+_known: dict[tuple[object, ...], Comparison] = {}
 
 
 @asked_of_caller(unknown=())
@@ -273,7 +284,7 @@ class Comparing:
 
         return explained(self._root, places, found, self._compare, is_apart=self._is_apart)
 
-    def _compare(self, path: str, digest: Digest) -> Found | None:
+    def _compare(self, path: str, digest: Digest) -> Comparison | None:
         root = self._root
         if root is None or not isinstance(path, str):
             return None
@@ -284,7 +295,7 @@ class Comparing:
         try:
             status = os.lstat(f"{root}/{path}")
         except (FileNotFoundError, NotADirectoryError):
-            return Found(GONE, None)
+            return Comparison(GONE, None)
         except (OSError, ValueError):
             return None
         key = (root, path, status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, digest)
@@ -294,7 +305,7 @@ class Comparing:
         try:
             file = read_cited(root, path)
         except OSError:
-            return Found(GONE, None)
+            return Comparison(GONE, None)
         if file is None:
             return None
         self._read += len(file.data)

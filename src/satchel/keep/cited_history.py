@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from satchel.base import git_history
-from satchel.base.cited import CHANGED, ELSEWHERE, GONE, MOVED, Digest, Found
+from satchel.base.cited import CHANGED, ELSEWHERE, GONE, MOVED, Comparison, Digest
 from satchel.base.errors import InvalidInput
 from satchel.base.git_head import has_branch, read_head, top_of
 from satchel.base.git_index import UNTRACKED, path_of
@@ -14,7 +14,7 @@ from satchel.base.records import replace
 from satchel.keep.citations import Citation, Place
 from satchel.keep.paths import check_path
 
-Compare = Callable[[str, Digest], Found | None]
+Compare = Callable[[str, Digest], Comparison | None]
 """Says how a file of the tree stands by what was cited of it."""
 
 

@@ -39,7 +39,7 @@ def storable(text: str) -> Storable:
     redacted = redact(public)
     notes = list(cleaned.notes)
     notes += [] if public == cleaned.text else [_PRIVATE_LEFT_OUT]
-    notes += dict.fromkeys(f"a secret was redacted ({kind})" for kind in redacted.found)
+    notes += dict.fromkeys(f"a secret was redacted ({kind})" for kind in redacted.kinds)
     return Storable(redacted.text, tuple(notes))
 
 

@@ -1,11 +1,10 @@
-"""Redaction: secrets of known patterns are replaced before a string is stored or logged; known ones, no more.
+"""Redaction: secrets of known patterns are replaced before a text is stored or logged; others are not.
 
-Three kinds of evidence: a format that is published (``formats``), a place where
-secrets stand, such as a header or an option of a command (``places``), and a name that says token, key,
-secret, password, pat or auth, with a value that was generated or is a UUID, or a password (``assignments``).
-Spared are placeholders, digests, references to variables, code and words.
+Three kinds of evidence: a published format (``formats``), a place for secrets such as a header or a command option
+(``places``), and a name such as token, key, secret, password, pat or auth with a random value, a UUID or a password
+(``assignments``). Placeholders, digests, references to variables, code and words are left alone.
 
-Callers redact each string and serialise afterwards; a marker holds no quote, backslash or line break.
+Callers redact each string and serialise afterwards; a marker contains no quote, backslash or line break.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ _PASSES = 4
 
 @cache
 def _stages() -> tuple[tuple[frozenset[str], Callable[[str, str, Places], Iterator[Span]]], ...]:
-    """Return what looks around words for secrets, the more specific kinds first, and around which words."""
-    # 2 ms of a command, which most texts of a few words do not need
+    """Return the searches around words, the more specific kinds first, each with its words."""
+    # imported here because most short texts do not need it
     from satchel.redaction.assignments import ROOTS, assignments
-    from satchel.redaction.places import headers, manifests, options, private_keys, stated
+    from satchel.redaction.places import headers, manifests, options, private_keys, statements
 
     return (
         (frozenset(("key",)), private_keys),
         (frozenset(("auth", "bearer", "cookie")), headers),
         (frozenset(("option",)), options),
-        (frozenset(("securestring", "identified by", "mnemonic", "phrase")), stated),
+        (frozenset(("securestring", "identified by", "mnemonic", "phrase")), statements),
         (frozenset(ROOTS), assignments),
         (frozenset(("secret",)), manifests),
     )
@@ -45,31 +44,24 @@ def _stages() -> tuple[tuple[frozenset[str], Callable[[str, str, Places], Iterat
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """A text without its secrets, and the kinds that were found, one per occurrence, in order."""
+    """A text without its secrets, and the kind of each that was replaced, in order."""
 
     text: str
-    found: tuple[str, ...]
+    kinds: tuple[str, ...]
 
 
 def redact(text: str) -> Redacted:
     """Replace every secret of a known pattern by a marker such as ``[redacted:github-token]``.
 
-    Takes time linear in the length; doing it twice changes nothing more. A text without a secret is returned
-    as the same object.
-
-    Args:
-        text: any string, of any length.
-
-    Returns:
-        The text with its secrets replaced, and the kinds found.
+    Takes linear time. Redacting the result changes nothing, and a text without a secret is returned as the same object.
     """
     spans = _spans(text)
     if not spans:
         return Redacted(text, ())
     marks: list[Span] = []
-    # Replacing a secret can uncover another beside it, hardly ever twice; the bound keeps the time linear.
+    # Replacing a secret may uncover an adjacent one, rarely twice; the bound keeps the time linear.
     for _ in range(_PASSES):
-        text, marks = _replaced(text, spans, marks)
+        text, marks = _replace(text, spans, marks)
         spans = _spans(text)
         if not spans:
             break
@@ -77,24 +69,24 @@ def redact(text: str) -> Redacted:
 
 
 def finds_secret(text: str) -> str | None:
-    """Return the kind of the first secret in a name, key or path, which is refused rather than redacted."""
+    """Return the kind of the first secret in a name, key or path, which callers refuse instead of redacting."""
     first = first_secret(text)
     return first[2] if first else None
 
 
 def first_secret(text: str) -> Span | None:
-    """Return where the first secret of a text stands and what kind it is; takes time linear in the length."""
+    """Return the span and kind of the first secret; takes linear time."""
     spans = _spans(text)
     return spans[0] if spans else None
 
 
 def _spans(text: str) -> list[Span]:
-    """Return where the secrets stand, sorted; of two that overlap the more specific kind names both."""
+    """Return the spans of secrets in order; where two overlap, the more specific kind names both."""
     lowered = _lower(text)
     stages: list[Iterator[Span]] = []
-    # most notes need no stage at all, and few need more than three
+    # most notes need no stage, and few need more than three
     if words := long_words(text):
-        stages.append(_tokens(text, words))
+        stages.append(_token_spans(text, words))
     if "://" in text and "@" in text:
         from satchel.redaction.places import url_passwords
 
@@ -104,8 +96,8 @@ def _spans(text: str) -> list[Span]:
             if not roots.isdisjoint(places):
                 stages.append(stage(text, lowered, places))
     spans: list[tuple[int, int, int, str]] = []
-    for order, found in enumerate(stages):
-        for start, end, kind in found:
+    for order, secrets in enumerate(stages):
+        for start, end, kind in secrets:
             spans.append((start, end, order, kind))
     if not spans:
         return []
@@ -121,32 +113,32 @@ def _spans(text: str) -> list[Span]:
     return [(start, end, kind) for start, end, _, kind in merged]
 
 
-def _replaced(text: str, spans: list[Span], marks: list[Span]) -> tuple[str, list[Span]]:
-    """Put markers over the spans; return the text and where all markers, old and new, now stand."""
+def _replace(text: str, spans: list[Span], marks: list[Span]) -> tuple[str, list[Span]]:
+    """Put markers over the spans; return the text and the new spans of all markers."""
     pieces: list[str] = []
-    moved: list[Span] = []
+    new_marks: list[Span] = []
     copied = 0
     length = 0
-    new = set(spans)
+    new_spans = set(spans)
     for span in sorted([*spans, *marks]):
         start, end, kind = span
-        kept = text[copied:start]
-        marker = f"{_MARK}{kind}]" if span in new else text[start:end]
-        pieces += (kept, marker)
-        length += len(kept) + len(marker)
-        moved.append((length - len(marker), length, kind))
+        unchanged = text[copied:start]
+        marker = f"{_MARK}{kind}]" if span in new_spans else text[start:end]
+        pieces += (unchanged, marker)
+        length += len(unchanged) + len(marker)
+        new_marks.append((length - len(marker), length, kind))
         copied = end
     pieces.append(text[copied:])
-    return "".join(pieces), moved
+    return "".join(pieces), new_marks
 
 
-def _tokens(text: str, words: str) -> Iterator[Span]:
+def _token_spans(text: str, words: str) -> Iterator[Span]:
     from satchel.redaction.formats import literals_in, matches
     from satchel.redaction.values import is_sample
 
     for entry, pairs in groupby(literals_in(words), itemgetter(1)):
         literals = [literal for literal, _ in pairs]
-        # the long words are a small part of a text, and hardly ever hold more than a literal
+        # the long words are a small part of a text, and rarely match beyond the literal
         if not entry.is_split and not any(matches(entry, literals, words)):
             continue
         for match in matches(entry, literals, text):
@@ -156,6 +148,6 @@ def _tokens(text: str, words: str) -> Iterator[Span]:
 
 
 def _lower(text: str) -> str:
-    """Return the text with its ASCII letters in lower case, every character in its place; others become ``?``."""
-    # ten times the speed of str.lower where a text is not ASCII
+    """Return the text with ASCII in lower case and other characters as ``?``, every character in its place."""
+    # ten times as fast as str.lower where a text is not ASCII
     return text.encode("ascii", "replace").decode("ascii").lower()

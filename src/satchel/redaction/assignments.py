@@ -1,4 +1,4 @@
-"""Values given to a name that says secret: assigned, paired, in an element or a call, beside it, or in a sentence."""
+"""Values given to a secret name: assigned, paired, in an element or a call, next to it, or in a sentence."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from satchel.redaction.values import (
 )
 
 Span = tuple[int, int, str]
-"""Where a secret stands and what kind it is: start, end, kind."""
+"""The start, end and kind of a secret."""
 
 ROOTS = ("pass", "pw", "secret", "token", "key", "auth", "credential", "pat")
 _JOINTS = ("", "_", "-", " ", ".")
 _KEY_OWNERS = ("api", "access", "secret", "private", "signing", "encryption", "auth", "account", "master")
 _OWNED_KEY = tuple(owner + joint for owner in _KEY_OWNERS for joint in _JOINTS)
-# These name a place, an order or an identity, not a right.
+# These keys are for a place, an order or an identity, not for access.
 _HARMLESS_KEYS = (
     *("public", "pub", "publishable", "primary", "foreign", "cache", "sort", "partition", "idempotency", "dedup"),
     *("dedupe", "shard", "row", "hash", "map", "object", "registry", "lookup", "index", "group", "item"),
     *("site", "anon", "host", "blob", "file", "s3", "issue", "project", "unique", "natural", "surrogate", "locale"),
     *("translation", "message", "i18n", "storage-", "react", "tree", "join", "order", "range", "composite", "lock"),
 )
-# Paging, cancellation and vocabulary tokens name a place, a task or a word, not a right.
+# Paging, cancellation and vocabulary tokens do not grant access.
 _HARMLESS_TOKENS = (
     *("next", "page", "continuation", "sync", "cancellation", "cancel", "eos", "bos", "pad", "public", "sep", "cls"),
     *(
@@ -61,14 +61,14 @@ _HARMLESS = {
 _MAX_QUOTED = 2_048
 _NAME_SPACE = 100
 _SENTENCE = 320
-"""The most characters up to the end of what ``said`` looks at; it takes a value with a digit only."""
+"""The most characters that ``said`` covers; it accepts only values with a digit."""
 
 Manner = Literal["assigned", "element", "called", "login", "given", "beside", "said"]
 
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    """Return the patterns around a root word; all but the last two are for lowered text, as names come in any case."""
+    """Return the patterns around a root word, most of them for lower-case text, as names come in any case."""
     quote = r"(\\{0,3}[\"'`])"
     return {
         "rest": re.compile(r"word|wd|phrase|code|wort|orization"),
@@ -101,7 +101,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
             r"(?:(?:is|was|are|to|be|becomes)(?: now| still| set to)?:?|[a-z]{1,16}[:=]|:|=|\|)"
             rf"[ \t]{{1,4}}(?:[a-z]{{1,16}}[ \t]{{1,4}}){{0,3}}?{quote}?(?=\S{{0,99}}[0-9])"
         ),
-        # an option of a command, a line of .netrc or of redis.conf: what follows is a password, even if it is a word
+        # a command option or a line of .netrc or redis.conf: a password follows, even if it is a word
         "given": re.compile(
             r"(?:(?:\A|[\s\"'`])--|[^\s-][ \t]{1,4}[\"'`]?-)[a-z0-9-]{0,30}\Z|(?:\A|\n|set[ \t])require\Z"
             r"|(?:(?:machine\s{1,4}\S{1,60}|default)\s{1,8}|\n[ \t]{1,8})login\s{1,4}\S{1,60}\s{1,8}\Z"
@@ -122,17 +122,14 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 
 def assignments(text: str, lowered: str, places: Places) -> Iterator[Span]:
-    """Yield the values that are given to names around a root word.
+    """Yield the values of names that contain a root word.
 
-    Args:
-        text: the text.
-        lowered: the same in lower case, every character in its place.
-        places: where the root words begin.
+    ``lowered`` is the text in lower case, every character in its place; ``places`` are the offsets of the root words.
     """
     for root in ROOTS:
         after = 0
         for at in places.get(root, ()):
-            if at >= after and (span := _assigned(text, lowered, root, at)) is not None:
+            if at >= after and (span := _assigned_secret(text, lowered, root, at)) is not None:
                 yield span
                 after = span[1]
 
@@ -140,8 +137,8 @@ def assignments(text: str, lowered: str, places: Places) -> Iterator[Span]:
 _PLAIN_NEXT = frozenset("*\n\r \t=:\"'`>]([<\\?|!-")
 
 
-def _assigned(text: str, lowered: str, root: str, at: int) -> Span | None:
-    """Judge the value given to the name around the root word at one place, if there is one."""
+def _assigned_secret(text: str, lowered: str, root: str, at: int) -> Span | None:
+    """Return the secret given to the name around one root word, if there is one."""
     patterns = _patterns()
     after = at + len(root)
     longer = None
@@ -157,21 +154,21 @@ def _assigned(text: str, lowered: str, root: str, at: int) -> Span | None:
             return None
     before = lowered[max(0, at - _NAME_SPACE) : at]
     if following == ":" and (before.endswith(":") or lowered.startswith(":", after + 1)):
-        return None  # a step of a name, as in arn:aws:secretsmanager:eu-west-1:1234:secret:notes and in Password::min
+        return None  # part of a name, as in arn:aws:secretsmanager:eu-west-1:1234:secret:notes or Password::min
     if not _begins_word(text, before, root, at, whole=longer is not None):
         return None
     names_password = _names_password(root, before, following, longer=longer is not None)
     if root == "pass" and following == "\n" and not names_password:
-        return None  # a statement of Python
+        return None  # the Python statement
     for manner, sign in _signs(lowered, before, after, root):
-        span = _judged(text, lowered, root, at, before, manner, sign, names_password=names_password)
+        span = _secret_after(text, lowered, root, at, before, manner, sign, names_password=names_password)
         if span is not None:
             return None if before.endswith(_HARMLESS.get(root, ())) else span
     return None
 
 
 def _begins_word(text: str, before: str, root: str, at: int, *, whole: bool) -> bool:
-    """Say whether a short root, which is part of many words, stands as a word of a name, as in GH_PAT or ghPat."""
+    """Return whether a short root, which is part of many words, is a word of the name, as in GH_PAT or ghPat."""
     if whole or root not in {"pass", "auth", "pat", "pw"} or not before[-1:].isalnum():
         return True
     if root == "auth" and before.endswith("master"):
@@ -195,7 +192,7 @@ _BEFORE_PASS = ("ssh", "require", "-store", "-key", "-passin ", "-passout ")
 
 
 def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[Manner, re.Match[str]]]:
-    """Yield how a value may be joined to the name that ends at a place, the most telling manner first."""
+    """Yield how a value may be joined to the name, the most telling manner first."""
     patterns = _patterns()
     following = lowered[after]
     is_prose = following in {" ", "\t"} and patterns["typed"].match(lowered, after) is None
@@ -225,14 +222,14 @@ def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[M
     if has_digit and (match := patterns["said"].match(lowered, after)) is not None:
         yield "said", match
     if root not in {"pass", "pw"}:
-        # what is not quoted and has no digit is no token
+        # an unquoted word without a digit is not a token
         if (has_digit or not is_prose) and (match := patterns["beside with a digit"].match(lowered, after)):
             yield "beside", match
     elif (match := patterns["beside"].match(lowered, after)) is not None:
         yield "given" if patterns["given"].search(before) else "beside", match
 
 
-def _judged(
+def _secret_after(
     text: str,
     lowered: str,
     root: str,
@@ -243,14 +240,14 @@ def _judged(
     *,
     names_password: bool,
 ) -> Span | None:
-    """Judge the value behind a sign."""
+    """Return the value behind a sign if it is a secret."""
     start = sign.end()
     if not text[sign.start() : start].isascii():
-        return None  # lower case stands ? for them, which is a sign too
+        return None  # the lower-case text has ? for them, which is a sign too
     loud = text[at].isupper() and text[at + 1 : at + 2].isupper()
-    # in a sentence and in an environment file & and , may belong to a password, in code and in a query they end it
+    # & and , may be part of a password in a sentence or environment file, but end it in code or a query
     open_ended = manner in {"said", "beside", "given"} or (
-        names_password and loud and sign[0].endswith("=") and text[_name_begins(text, at) - 1 :][:1].isspace()
+        names_password and loud and sign[0].endswith("=") and text[_name_start(text, at) - 1 :][:1].isspace()
     )
     bare_value = _patterns()["word" if open_ended else "bare"]
     quote = next(filter(None, sign.groups()), None)
@@ -263,10 +260,12 @@ def _judged(
         end = start + len(value)
         if manner == "element" and not text.startswith(("</", "]]>"), end):
             return None
-    if manner in {"said", "beside"} and quote is None and not loud and _is_other(value, sign[0], before):
+    if manner in {"said", "beside"} and quote is None and not loud and _is_digest_or_file(value, sign[0], before):
         return None
-    found = _is_secret(value, root, before, manner, quoted=quote is not None, loud=loud, names_password=names_password)
-    if not (found and not is_placeholder(value)) and not (
+    is_secret = _is_secret(
+        value, root, before, manner, quoted=quote is not None, loud=loud, names_password=names_password
+    )
+    if not (is_secret and not is_placeholder(value)) and not (
         names_password and quote is None and _is_set_word(text, at, sign, value, loud=loud)
     ):
         return None
@@ -283,12 +282,12 @@ def _judged(
     )
 
 
-def _is_other(value: str, sign: str, before: str) -> bool:
-    """Say whether a value in running text is a digest, the fingerprint of a key or the name of a file."""
+def _is_digest_or_file(value: str, sign: str, before: str) -> bool:
+    """Return whether a value in running text is a digest, a key fingerprint or a file name."""
     patterns = _patterns()
     if patterns["digest"].search(sign) or patterns["file"].fullmatch(value):
         return True
-    # commits and keys of GnuPG are named by 40 digits
+    # commits and GnuPG keys are identified by 40 digits
     return (
         patterns["sha1"].fullmatch(value) is not None
         and before[-1:] in {"", " ", "\t", "\n"}
@@ -300,7 +299,7 @@ def _is_other(value: str, sign: str, before: str) -> bool:
 def _is_secret(
     value: str, root: str, before: str, manner: Manner, *, quoted: bool, loud: bool, names_password: bool
 ) -> bool:
-    """Say whether a value is a secret, as far as its name and the manner in which it is given let it be one."""
+    """Return whether a value is a secret under this name and in this manner."""
     if is_uuid(value):
         return True
     if manner == "login":
@@ -308,12 +307,12 @@ def _is_secret(
     if quoted and is_pattern(value):
         return False
     direct = manner in {"assigned", "element"}
-    least = 12 if names_password or root == "secret" else 16
+    min_length = 12 if names_password or root == "secret" else 16
     if root == "key" and not loud and not before.endswith(_OWNED_KEY):
-        least = 20
+        min_length = 20
     if manner in {"beside", "given", "called"} and root not in {"pass", "pw"}:
-        least = max(least, 16)
-    if looks_random(value, least) and (direct or quoted or any(map(str.isdigit, value))):
+        min_length = max(min_length, 16)
+    if looks_random(value, min_length) and (direct or quoted or any(map(str.isdigit, value))):
         return True
     if root == "auth":
         return direct and holds_pair(value)
@@ -324,17 +323,16 @@ def _is_secret(
     return is_strong_password(value)
 
 
-def _name_begins(text: str, at: int) -> int:
-    """Return where the name begins that a root word at a place belongs to."""
+def _name_start(text: str, at: int) -> int:
     name = _patterns()["name"].search(text, max(0, at - _NAME_SPACE), at)
     return name.start() if name is not None else at
 
 
 def _is_set_word(text: str, at: int, sign: re.Match[str], value: str, *, loud: bool) -> bool:
-    """Say whether a password of letters alone is set: in an environment file, a manifest or a connection string."""
+    """Return whether a plain word is set as a password: in an environment file, a manifest or a connection string."""
     if not is_plain_word(value) or is_placeholder(value):
         return False
-    begins = _name_begins(text, at)
+    begins = _name_start(text, at)
     following = text[sign.end() + len(value) : sign.end() + len(value) + 1]
     joined = sign[0].endswith("=")
     if joined and (text[begins - 1 : begins] == ";" or following == ";"):

@@ -1,4 +1,4 @@
-"""Names that say of a file that it holds secrets. What it holds is another question: see ``redaction``."""
+"""Names of files that hold secrets. The contents are the subject of the rest of the package."""
 
 from __future__ import annotations
 
@@ -31,42 +31,32 @@ _SAMPLES = ("example", "sample", "template")
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a file of this name is held back unless it is forced, in any case of its letters.
-
-    Samples are spared, such as ``.env.example``, and public keys.
-
-    Args:
-        name: the last step of a path.
-    """
+    """Return whether a file name is that of a secret, in any case; samples and public keys are not."""
     low = name.lower()
     if low in _NAMES:
         return True
     if low.endswith(_ENDINGS):
         return not (low.endswith(".env") and low.removesuffix(".env") in _SAMPLES)
-    return low.startswith(_BEGINNINGS) and _is_meant(low)
+    return low.startswith(_BEGINNINGS) and _has_secret_ending(low)
 
 
 def is_secret_folder(name: str) -> bool:
-    """Whether what lies in a folder of this name is held back unless it is forced."""
+    """Return whether files in a folder of this name are secret."""
     return name.lower() in _FOLDERS
 
 
 def is_secret_path(path: str) -> bool:
-    """Whether a file of this path is held back: its name says so, or that of a folder it lies in.
-
-    Args:
-        path: relative to the project, with slashes.
-    """
+    """Return whether a path with slashes, relative to the project, has a secret name or folder."""
     *folders, name = path.split("/")
     return is_secret_name(name) or any(map(is_secret_folder, folders))
 
 
-def _is_meant(low: str) -> bool:
-    """Judge a name by its end that begins like that of a secret file."""
+def _has_secret_ending(low: str) -> bool:
+    """Decide by its end about a name that starts like that of a secret file."""
     stem, _, ending = low.rpartition(".")
     if low.startswith(".env"):
         return not low.endswith(_SAMPLES)
     if low.startswith("id_"):
-        # a key has no ending, or one that somebody made up; code that is about keys has that of code
+        # a key has no ending or an unofficial one; code about keys has the ending of code
         return ending != "pub" and (not stem or ending in {"bak", "old", "orig", "backup", "priv", "private"})
     return ending == "json"

@@ -69,7 +69,7 @@ TOKEN_FORMATS = tuple(_read_formats())
 LITERALS = tuple((literal, entry) for entry in TOKEN_FORMATS for literal in entry.literals)
 """Every literal with its format, in the order of the table."""
 
-_Placed = tuple[str, int]
+_PlacedLiteral = tuple[str, int]
 _head_of = re.compile(r"[A-Za-z0-9_]*").match
 _joint_in = re.compile(r"(?:[A-Za-z0-9]{3}|(?<=[-_])[A-Za-z0-9]{1,2})(?=[-_])").search
 _NAMING = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
@@ -79,33 +79,33 @@ _RARE_SIGNS = "$~}=:./"
 
 @dataclass(frozen=True, slots=True)
 class _Gates:
-    """The literals, each with its place in the table, by what a text that holds them has.
+    """The literals by features that a text with them has, as pairs with their position in the table.
 
-    There are more than 250 literals. One look at how words begin, and one at what stands before hyphens and
-    underscores, replace most of the searches.
+    There are more than 250 literals. One look at the starts of words and one at what precedes hyphens and underscores
+    replace most of the searches.
 
-    Args:
-        heads: by the first three or four characters of a word that such a token begins.
-        joints: by the three characters before a hyphen or an underscore, for those that count within a word too.
-        signs: by a character that few words have.
+    Attributes:
+        heads: by the first three or four characters of a word that starts such a token.
+        joints: by the three characters before a hyphen or underscore, for literals that also count within a word.
+        signs: by a character that is rare in words.
         others: the rest.
     """
 
-    heads: dict[bytes, list[_Placed]]
-    joints: dict[bytes, list[_Placed]]
-    signs: dict[str, list[_Placed]]
-    others: list[_Placed]
+    heads: dict[bytes, list[_PlacedLiteral]]
+    joints: dict[bytes, list[_PlacedLiteral]]
+    signs: dict[str, list[_PlacedLiteral]]
+    others: list[_PlacedLiteral]
 
 
 @cache
 def _gates() -> _Gates:
     gates = _Gates(defaultdict(list), defaultdict(list), defaultdict(list), [])
     for place, (literal, entry) in enumerate(LITERALS):
-        head = found[0] if (found := _head_of(literal)) else ""
+        head = match[0] if (match := _head_of(literal)) else ""
         joint = _joint_in(literal)
         sign = next((sign for sign in _RARE_SIGNS if sign in literal), None)
         if head and entry.before == (0, 0) and not entry.anywhere and (head != literal or len(head) >= 3):
-            # the n, r or t of an escaped line break stands before the word that it ends
+            # the n, r or t of an escaped line break precedes the word
             for before in ("", "n", "r", "t"):
                 gates.heads[(before + head)[:4].encode()].append((literal, place))
         elif entry.before is not None and joint is not None:
@@ -118,19 +118,19 @@ def _gates() -> _Gates:
 
 
 def literals_in(words: str) -> list[tuple[str, TokenFormat]]:
-    """Return which literals, in the order of the table, may be part of a match in the long words of a text."""
-    found: set[int] = set()
+    """Return which literals may be part of a match in the long words of a text, in the order of the table."""
+    places: set[int] = set()
     for start in range(0, len(words), _PIECE):
-        found |= _found_in(words[start : start + _PIECE + _LONGEST])
-    return [LITERALS[place] for place in sorted(found)]
+        places |= _places_in(words[start : start + _PIECE + _LONGEST])
+    return [LITERALS[place] for place in sorted(places)]
 
 
 _PIECE = 100_000
-"""Characters that are looked at at once: among many more random words some begin in every way."""
+"""Characters to check at once: with many more words, every head would occur by chance."""
 _LONGEST = max(len(literal) for literal, _ in LITERALS)
 
 
-def _found_in(words: str) -> set[int]:
+def _places_in(words: str) -> set[int]:
     gates = _gates()
     data = words.encode()
     names = data.translate(_NAMES).split()
@@ -151,26 +151,21 @@ def _found_in(words: str) -> set[int]:
 
 @cache
 def compiled(entry: TokenFormat) -> re.Pattern[str]:
-    """Return the compiled pattern of one format; compiled when it is first needed."""
+    """Return the pattern of a format, compiled on first use."""
     start = "" if entry.anywhere else _START
     rest = "" if re.compile(entry.pattern).groups else _REST
     return re.compile(f"{start}(?:{entry.pattern}){rest}", re.ASCII)
 
 
 _DENSE = 16
-"""Characters to a literal under which one search of the whole text costs less than a call for each literal."""
+"""With more than one literal in so many characters, a search of the whole text costs less than one at each."""
 
 
 def matches(entry: TokenFormat, literals: list[str], text: str) -> Iterator[re.Match[str]]:
-    """Yield what one pattern finds in a text, as ``finditer`` does, but looking only where a literal stands.
+    """Yield the matches of a format like ``finditer``, but try only places around the given literals.
 
-    A long text holds a short literal such as ``SK`` by chance, so that whole searches would grow with the length
-    and with the number of formats that occur in it.
-
-    Args:
-        entry: the format.
-        literals: those of its literals that may be part of a match; the others are not looked for.
-        text: where to look.
+    A long text contains a short literal such as ``SK`` by chance, so that searches of the whole text would grow with
+    its length and with the number of formats whose literals occur.
     """
     pattern = compiled(entry)
     if entry.before is None:

@@ -1,4 +1,4 @@
-"""Secrets known by the place where they stand: private keys, addresses, headers, cookies, commands, manifests."""
+"""Secrets recognised by their place: private keys, URLs, headers, cookies, commands and manifests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PASSWORD_NAMES = frozenset(("password", "passwd", "passphrase", "pwd", "pass", 
 
 @cache
 def _pem() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of a key's first line, last line, one line of its body, and enough of a body."""
+    """Return the patterns of a key's first line, its last line, one line of its body, and a sufficient body."""
     gap = r"(?:\\[nr]|[\s\"'`+,>|#*]){0,24}+"
     return (
         re.compile(
@@ -32,7 +32,7 @@ def _pem() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], re.Patter
 
 
 def private_keys(text: str, _: str, places: Places) -> Iterator[Span]:
-    """Yield private keys: PEM, OpenPGP, SSH2 and those of PuTTY."""
+    """Yield private keys in the formats of PEM, OpenPGP, SSH2 and PuTTY."""
     for at in places["key"]:
         if text.startswith("-Key-File-", at - 1):
             yield from _putty_keys(text)
@@ -53,7 +53,7 @@ def _armoured_keys(text: str) -> Iterator[Span]:
             if body.search(text, after, end.start()):
                 yield start, end.end(), "private-key"
             continue
-        # Cut off before its last line: everything that still looks like a line of the key goes.
+        # Truncated before its last line: replace everything that looks like a line of the key.
         at = after
         while (more := line.match(text, at, limit)) is not None:
             at = more.end()
@@ -87,7 +87,7 @@ def _url() -> re.Pattern[str]:
 
 
 def url_passwords(text: str) -> Iterator[Span]:
-    """Yield the passwords in addresses, and tokens that stand in the place of a user, as in a DSN of Sentry."""
+    """Yield passwords in URLs, and tokens in place of the user, as in a Sentry DSN."""
     for match in _url().finditer(text):
         user = 3 if match[2] is None else 1
         if looks_random(match[user], 20) and not is_placeholder(match[user]):
@@ -118,7 +118,7 @@ def _header() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], re.Pat
 
 
 def headers(text: str, lowered: str, places: Places) -> Iterator[Span]:
-    """Yield the credentials of Authorization headers, bearer tokens, and cookies of a session."""
+    """Yield the credentials of Authorization headers, bearer tokens, and session cookies."""
     named, bearer, _, _ = _header()
     for word, pattern, length in (("auth", named, len("authorization")), ("bearer", bearer, len("bearer"))):
         after = 0
@@ -145,7 +145,7 @@ _SCHEMES = frozenset(
 
 
 def _is_credential(value: str, scheme: str | None) -> bool:
-    """Judge the value of a header; a scheme is empty where only the word bearer was seen, None where there is none."""
+    """Judge the value of a header; the scheme is empty after the word bearer alone, and None without one."""
     if is_placeholder(value):
         return False
     if scheme == "basic":
@@ -169,14 +169,14 @@ def _cookies(text: str, lowered: str, after: int) -> Iterator[Span]:
         name, value = pair[1], pair[2]
         if value is None or is_placeholder(value) or is_reference(value, "", loud=True):
             continue
-        least = 8 if any(word in name.lower() for word in _SESSION_WORDS) else 16
-        if looks_random(value, least):
+        min_length = 8 if any(word in name.lower() for word in _SESSION_WORDS) else 16
+        if looks_random(value, min_length):
             yield *pair.span(2), "cookie"
 
 
 @cache
 def _options() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
-    """Return which commands take which option with a password; the patterns begin at its hyphen."""
+    """Return which commands take a password with which option; the patterns start at its hyphen."""
     quoted = r"(?:\"([^\"\n]{3,200})\"|'([^'\n]{3,200})'|([^\s\"'`]{3,200}))"
     return (
         (("curl",), re.compile(r"-(?:[a-zA-Z]{0,6}u|-user|U)[ =]?[\"']?[^\s\"':]{1,100}:([^\s\"']{3,200})")),
@@ -193,7 +193,7 @@ _LONGEST_COMMAND = 400
 
 
 def options(text: str, lowered: str, places: Places) -> Iterator[Span]:
-    """Yield passwords that commands take with short options: curl, MySQL, Redis, MongoDB, and logins."""
+    """Yield passwords in short options of commands such as curl, mysql, redis-cli and mongo."""
     for at in places.get("option", ()):
         line = lowered[max(0, at - _LONGEST_COMMAND) : at].replace("\\\n", " ").rpartition("\n")[2]
         for commands, option in _options():
@@ -208,8 +208,8 @@ def _is_option(value: str) -> bool:
 
 
 @cache
-def _stated() -> tuple[tuple[str, int, re.Pattern[str]], ...]:
-    """Return words with the number of characters after them that the pattern takes up from, and the pattern."""
+def _statements() -> tuple[tuple[str, int, re.Pattern[str]], ...]:
+    """Return words, the number of characters from their start to the pattern, and the pattern."""
     quoted = r"[ \t]{1,4}([\"'])([^\"'\n]{4,200})\1"
     words = re.compile(
         r"[^\n]{0,30}?[:=][ \t]{0,4}(\\?[\"'`]?)((?:[a-z]{3,8} ){11}(?:[a-z]{3,8} ){0,12}?[a-z]{3,8})(?![a-z ])"
@@ -223,9 +223,9 @@ def _stated() -> tuple[tuple[str, int, re.Pattern[str]], ...]:
     )
 
 
-def stated(text: str, _: str, places: Places) -> Iterator[Span]:
-    """Yield what one statement alone takes: passwords of SQL and PowerShell, and the words of a seed phrase."""
-    for word, length, pattern in _stated():
+def statements(text: str, _: str, places: Places) -> Iterator[Span]:
+    """Yield passwords in SQL and PowerShell statements, and the words of a seed phrase."""
+    for word, length, pattern in _statements():
         after = 0
         for at in places.get(word, ()):
             if at < after or (match := pattern.match(text, at + length)) is None or is_placeholder(match[2]):
@@ -248,7 +248,7 @@ def _manifest() -> tuple[re.Pattern[str], ...]:
 
 
 def manifests(text: str, _: str, __: Places) -> Iterator[Span]:
-    """Yield the values of Secrets of Kubernetes, whatever their names are."""
+    """Yield the values of Kubernetes Secrets under any name."""
     block, line, map_, item = _manifest()
     at = text.find("kind: Secret\n")
     while at >= 0:
@@ -263,7 +263,7 @@ def manifests(text: str, _: str, __: Places) -> Iterator[Span]:
 def _values(
     block: re.Pattern[str], group: int, item: re.Pattern[str], text: str, begin: int, end: int
 ) -> Iterator[Span]:
-    for found in block.finditer(text, begin, end):
-        for match in item.finditer(text, *found.span(group)):
+    for block_match in block.finditer(text, begin, end):
+        for match in item.finditer(text, *block_match.span(group)):
             if not is_placeholder(match[1]):
                 yield *match.span(1), "secret"

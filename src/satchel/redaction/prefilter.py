@@ -1,4 +1,4 @@
-"""Where the words stand around which a secret may be: found in a few passes over a text, in lower case."""
+"""Fast checks of what a text may contain, so that most patterns need not run."""
 
 from __future__ import annotations
 
@@ -6,19 +6,17 @@ import re
 from functools import cache
 
 Places = dict[str, list[int]]
-"""Where each word begins, in order; a word that does not occur is missing."""
+"""The offsets of each word in order, without words that do not occur."""
 
 
 @cache
 def _pivots() -> tuple[tuple[re.Pattern[str], dict[str, tuple[str, int]], tuple[str, ...]], ...]:
-    """Return patterns that begin with one letter, which word what follows it belongs to and how far before, and texts.
+    """Return patterns that begin with one letter, the word for each continuation and its distance back, and texts.
 
-    Where none of the texts occurs, the pattern finds nothing.
-
-    The library looks for a first letter with memchr: one pass for a letter that is not frequent costs less than the
-    search for one word, and finds all words with that letter.
+    If none of the texts occurs, the pattern cannot match. The regex engine searches for a first letter with memchr: one
+    pass for a rare letter costs less than the search for one word, and finds all words with that letter.
     """
-    # keys of a keyring, tokenizers and what is passed: no name of a secret goes on so
+    # keyring, tokenizer, passed: the name of a secret does not continue like this
     other = "(?![efgijqruxyz])"
     return (
         (
@@ -27,7 +25,7 @@ def _pivots() -> tuple[tuple[re.Pattern[str], dict[str, tuple[str, int]], tuple[
             ("key", "token", "cookie"),
         ),
         (
-            # paths, patches and patterns are no tokens
+            # not the start of path, patch or pattern
             re.compile(rf"p(?=(ass{other}|at(?![cht])|wd?|hrase))"),
             {"ass": ("pass", 0), "at": ("pat", 0), "w": ("pw", 0), "wd": ("pw", 0), "hrase": ("phrase", 0)},
             ("pass", "pat", "pw", "phrase"),
@@ -52,11 +50,11 @@ def _pivots() -> tuple[tuple[re.Pattern[str], dict[str, tuple[str, int]], tuple[
 
 
 _SHORT = 600
-"""Characters under which a search for each word costs less than a pattern that finds nothing, as in most notes."""
+"""In shorter texts, such as most notes, searching for each word costs less than a pattern without a match."""
 
 
 def places_of_words(lowered: str) -> Places:
-    """Return where the words of ``_pivots`` and ``auth`` begin in a text in lower case, and where options do."""
+    """Return where the words of ``_pivots``, ``auth`` and command options begin in a lower-case text."""
     places: Places = {}
     is_short = len(lowered) < _SHORT
     for pattern, words, texts in _pivots():
@@ -73,7 +71,7 @@ def places_of_words(lowered: str) -> Places:
                 places.setdefault(word, []).append(at)
     at = lowered.find("auth")
     while at >= 0:
-        # authors and what is authenticated are given no secret
+        # author and authenticated do not introduce a secret
         if not lowered.startswith(("e", "or"), at + 4) or lowered.startswith("orization", at + 4):
             places.setdefault("auth", []).append(at)
         at = lowered.find("auth", at + 4)
@@ -86,10 +84,10 @@ _SHORTEST = b"x" * 18
 
 
 def long_words(text: str) -> str:
-    """Return the words of a text that are long enough to hold a token (18 bytes), each after a line break, once.
+    """Return the distinct words long enough for a token (18 bytes), each after a line break.
 
-    Every format is one unbroken word, so its literal need only be looked for in here. Two passes at the speed
-    of memory replace a hundred searches of the whole text.
+    Every format is one unbroken word, so its literals are searched for only here. Two fast passes replace a hundred
+    searches of the whole text.
     """
     data = text.encode("utf-8", "replace")
     shape = data.translate(_WORDS)

@@ -1,7 +1,7 @@
-"""What an assigned value is: a secret that was generated, a password, or a placeholder, a digest, a word, code.
+"""Classification of values: random secret, password, placeholder, digest, word or code.
 
-The thresholds are our own, set on Python's standard library, bundles of JavaScript, notes and commit messages.
-Every judgement looks at a bounded number of characters.
+The thresholds were tuned on Python's standard library, JavaScript bundles, notes and commit messages. Every check reads
+a bounded number of characters.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from functools import cache
 
 JUDGED_CHARS = 256
-"""How much of an assigned value decides whether it is a secret."""
+"""How many characters of a value are judged."""
 
 _SAMPLE_SIGNS = (
     *("example", "placeholder", "changeme", "change-me", "change_me", "your-", "your_", "your ", "yourpassword"),
@@ -18,7 +18,7 @@ _SAMPLE_SIGNS = (
     *("...", "\u2026", "<", "{", "$(", "%(", "%s"),
 )
 _SPECIAL = frozenset("!@#$%^&*?+")
-_WORDS_FOR_NONE = frozenset(
+_PLACEHOLDER_WORDS = frozenset(
     """
     none null nil undefined true false yes no on off empty blank optional required prompt hidden string text number
     password passwd passphrase pwd pass secret token key auth credential credentials default enabled disabled
@@ -29,7 +29,7 @@ _WORDS_FOR_NONE = frozenset(
 )
 
 # Pairs of letters that make up 2 % of the pairs in the words of the standard library, of bundles and of LoCoMo, but
-# 36 % of those in random letters: the first letter of each group, then those that seldom follow it.
+# 36 % of those in random letters: the first letter of each group, then the letters that rarely follow it.
 _RARE_PAIRS = """
     ajoq bghkqvwxz cgjqwxz dhjkqwxz ejz fhjkqvwxz gbjkqvwxyz hfghjkpqvwxz ihquwy jbcdfghijlmnpqrstvwxyz kbfhjkmpquvxz
     lghjqwxz mghjkqrvwxz njqxz ojqz pgjkqvxz qabcdefghijklmnopqrtvwxyz rjqxz sjxz tjq uhjkquvwxyz
@@ -39,14 +39,14 @@ _RARE_PAIRS = """
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of what is no secret, of code, of a chunk of a word, and of a rare pair of letters."""
+    """Return the patterns of harmless values, code, the chunks of a word, and rare pairs of letters."""
     harmless = (
         r"(?-i:\$[A-Z_][A-Z0-9_]*+|\$[a-z_]++|%[A-Za-z_]++%)|\$env:\w++"
         r"|(?:(?:sha\d{1,3}|md5)[:-]|(?:urn|arn|data|did|file|env|vault|secretref):).*+"
         r"|0x[0-9a-f]{1,16}|v?\d{1,6}(?:[.,:/-]\d{1,6}){0,5}(?:px|r?em|ms|s|m|h|d|w|st|nd|rd|th|x|%|[kmg]i?b|days?|hours?)?"
         r"|(?:u?int|float|bytes|sha|md|utf|base|o?auth|http|ipv|aes|[rhep]s|argon|pbkdf|ed|x|v)[-_]?\d{1,5}[a-z]{0,2}"
     )
-    # a variable, a call or an operation as compilers of JavaScript write them: t.password??null, !!e.x, i?1:0
+    # a variable, a call or an operation in compiled JavaScript: t.password??null, !!e.x, i?1:0
     code = (
         r"[!~+-]*+[A-Za-z_$][\w$]{0,2}(?:[?!&|*%^+=.].*)?"
         r"|[!~+-]*+[A-Za-z_$][\w$]*+(?:\??\.[\w$]++)++(?:[?!&|*^%+=].*)?|!++[\w$.]++"
@@ -63,17 +63,17 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
 
 
 def is_sample(token: str) -> bool:
-    """Say whether a token is an example: a telling word in it, or hardly any different characters."""
+    """Return whether a token is an example: it contains a telling word, or few different characters."""
     lowered = token.lower()
     return len(set(lowered)) < 7 or any(sign in lowered for sign in _SAMPLE_SIGNS)
 
 
 def is_placeholder(value: str) -> bool:
-    """Say whether an assigned value stands for a secret, is a digest or a number, or too uniform to be a secret."""
+    """Return whether a value stands for a secret, is a digest or number, or is too uniform for a secret."""
     lowered = value.lower()
     return (
         len(set(lowered)) < 4
-        or _WORDS_FOR_NONE.issuperset(lowered.replace("-", "_").split("_"))
+        or _PLACEHOLDER_WORDS.issuperset(lowered.replace("-", "_").split("_"))
         or any(sign in lowered for sign in _SAMPLE_SIGNS)
         or "://" in value
         or _patterns()[0].fullmatch(value) is not None
@@ -81,7 +81,6 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_uuid(value: str) -> bool:
-    """Say whether a value is a UUID."""
     return len(value) == 36 and _patterns()[5].fullmatch(value) is not None
 
 
@@ -90,12 +89,10 @@ _AFTER_CODE = frozenset(",;)}]&|<>([")
 
 
 def is_reference(value: str, following: str, *, loud: bool) -> bool:
-    """Say whether an unquoted value is code: a call, a subscript, an attribute, or a variable for a secret.
+    """Return whether an unquoted value is code: a call, a subscript, an attribute, or a variable for a secret.
 
-    Args:
-        value: the value, up to the first character that cannot belong to it.
-        following: that character, or nothing at the end of the text.
-        loud: the key is in capitals, as in an environment file, where every value is text.
+    ``following`` is the character after the value, or empty. ``loud`` says that the key is in capitals, as in an
+    environment file, where every value is text.
     """
     if any(sign in value for sign in _OPERATORS):
         return True
@@ -112,24 +109,25 @@ def is_reference(value: str, following: str, *, loud: bool) -> bool:
 
 
 def _chunks(value: str) -> list[str]:
-    """Return a value's chunks: words written in one case, or numbers."""
+    """Return words in one case and numbers that make up a value."""
     return _patterns()[2].findall(value[:JUDGED_CHARS])
 
 
 def _mean_chunk(chunks: list[str]) -> float:
     """Return the mean length of chunks.
 
-    Words have about five letters; chunks of random base 62 under two characters, of hexadecimal just over.
+    Words have about five letters; chunks of random base 62 have fewer than two characters, of hexadecimal just over
+    two.
     """
     return sum(map(len, chunks)) / len(chunks) if chunks else 0.0
 
 
 _WORDY_CHARS = 64
-"""Enough to tell words from letters drawn at random; looking at all that is judged cost four times as much."""
+"""Enough to tell words from random letters."""
 
 
 def _is_word(chunk: str) -> bool:
-    """Say whether a chunk reads as a word: three letters, a vowel among them, and no rare pair."""
+    """Return whether a chunk reads as a word: at least three letters with a vowel and without a rare pair."""
     lowered = chunk.lower()
     return len(chunk) >= 3 and not _VOWELS.isdisjoint(lowered) and _patterns()[3].search(lowered) is None
 
@@ -139,35 +137,30 @@ _HEX = frozenset("0123456789abcdefABCDEF")
 
 
 def _is_wordy(value: str) -> bool:
-    """Say whether half of a value are words: so are identifiers, and one random value of 16 characters in fifty."""
+    """Return whether words make up half of a value: as in identifiers, and in 2 % of random values of 16 characters."""
     judged = value[:_WORDY_CHARS]
     return sum(len(chunk) for chunk in _chunks(judged) if _is_word(chunk)) * 2 >= len(judged)
 
 
 def _is_scrambled(chunks: list[str]) -> bool:
-    """Say whether letters were drawn at random: every seventh pair of neighbours is rare, and at least three are."""
+    """Return whether letters are random: at least three pairs, and every seventh, are rare."""
     letters = [chunk.lower() for chunk in chunks if not chunk.isdigit()]
     rare = sum(len(_patterns()[3].findall(chunk)) for chunk in letters)
     return rare >= 3 and rare * 7 >= sum(map(len, letters)) - len(letters)
 
 
 def _entropy(value: str) -> float:
-    """Return Shannon's entropy of the characters in bits per character (Shannon 1948, section 6)."""
+    """Return the Shannon entropy of the characters in bits per character (Shannon 1948, section 6)."""
     from math import log2
 
     shares = [value.count(char) / len(value) for char in set(value)]
     return -sum(share * log2(share) for share in shares)
 
 
-def looks_random(value: str, least: int) -> bool:
-    """Say whether a value was generated: long enough, no white space, mixed, no words, high entropy.
-
-    Args:
-        value: the value; its first 256 characters decide.
-        least: the number of characters under which nothing counts as random.
-    """
+def looks_random(value: str, min_length: int) -> bool:
+    """Return whether a value was generated: long enough, no white space, mixed, no words, high entropy."""
     judged = value[:JUDGED_CHARS]
-    if len(judged) < least or " " in value or not judged.isascii() or not value.isprintable():
+    if len(judged) < min_length or " " in value or not judged.isascii() or not value.isprintable():
         return False
     if sum(map(str.isalpha, judged)) < 3 or _entropy(judged) < 2.8:
         return False
@@ -183,11 +176,11 @@ def looks_random(value: str, least: int) -> bool:
 
 
 def is_password(value: str) -> bool:
-    """Say whether a value given to a password is a literal: short, unbroken, letters with digits or signs."""
+    """Return whether a value may be a password: short, unbroken, letters with digits or signs."""
     if not 6 <= len(value) <= 64 or not value.isprintable() or " " in value:
         return False
     if not value.isascii() and sum(map(str.isascii, value)) * 2 < len(value):
-        return False  # a sentence of a language that is written without spaces
+        return False  # a sentence in a language without spaces
     special = not _SPECIAL.isdisjoint(value)
     if not special and not {"/", ":", "."}.isdisjoint(value):
         return False
@@ -195,7 +188,7 @@ def is_password(value: str) -> bool:
 
 
 def is_strong_password(value: str) -> bool:
-    """Say whether a value in running text is a password: two digits, and letters in both cases, signs or one word."""
+    """Return whether a value in running text is a password: two digits, and both cases, signs or one word."""
     if not is_password(value) or sum(map(str.isdigit, value)) < 2 or not {"-", "_", "/", ":"}.isdisjoint(value):
         return False
     if not _SPECIAL.isdisjoint(value):
@@ -205,12 +198,12 @@ def is_strong_password(value: str) -> bool:
 
 
 def is_plain_word(value: str) -> bool:
-    """Say whether a value has letters alone, as a password in an environment file may."""
+    """Return whether a value is a word of letters, as a password in an environment file may be."""
     return 6 <= len(value) <= 64 and value.replace("-", "").replace("_", "").isalpha()
 
 
 def holds_text(value: str) -> bool:
-    """Say whether a value is base 64 of readable text of at least six characters, as in a manifest of Kubernetes."""
+    """Return whether a value is base 64 of at least six readable characters, as in a Kubernetes manifest."""
     if not 8 <= len(value) <= 4_096 or len(value) % 4:
         return False
     from base64 import b64decode
@@ -223,7 +216,7 @@ def holds_text(value: str) -> bool:
 
 
 def holds_pair(value: str) -> bool:
-    """Say whether a value is base 64 of a name and a password joined by a colon, as HTTP and Docker keep them."""
+    """Return whether a value is base 64 of a name and a password with a colon, as in HTTP and Docker."""
     if len(value) < 8:
         return False
     from base64 import b64decode
@@ -235,9 +228,9 @@ def holds_pair(value: str) -> bool:
     return b":" in pair[1:] and all(32 <= byte < 127 for byte in pair)
 
 
-_OF_CODE = ("\\x", "\\u", "&#", "&lt;", "&amp;", "(?", "[^", "a-z", "\\s", "\\w", "\\d", "('")
+_CODE_SIGNS = ("\\x", "\\u", "&#", "&lt;", "&amp;", "(?", "[^", "a-z", "\\s", "\\w", "\\d", "('")
 
 
 def is_pattern(value: str) -> bool:
-    """Say whether a quoted value holds what regular expressions, escapes and entities do."""
-    return any(sign in value for sign in _OF_CODE)
+    """Return whether a quoted value contains parts of regular expressions, escapes or entities."""
+    return any(sign in value for sign in _CODE_SIGNS)

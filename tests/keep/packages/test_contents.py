@@ -123,7 +123,7 @@ def test_a_link_that_is_put_there_between_looking_and_opening_is_not_followed(
     monkeypatch.setattr(contents, "_resolved", swapped)
     said = {
         "file": "docs/a.md leads through a link that cannot be followed",
-        "folder": "docs/a.md is not there: something on the way is no folder",
+        "folder": "docs/a.md is not there: a part of the path is not a folder",
     }
     assert reason(satchel, ref) == said[what]
 
@@ -146,7 +146,7 @@ def test_a_folder_that_became_a_file_is_a_reason(satchel: Satchel, project: Path
     (project / "docs" / "a.md").unlink()
     (project / "docs").rmdir()
     (project / "docs").write_text("x")
-    assert reason(satchel, ref) == "docs/a.md is not there: something on the way is no folder"
+    assert reason(satchel, ref) == "docs/a.md is not there: a part of the path is not a folder"
 
 
 def test_a_file_that_is_not_there_yet_is_kept_and_said(satchel: Satchel, project: Path) -> None:
@@ -376,7 +376,7 @@ class TestWithoutOpeningIt:
     def test_a_file_on_the_way_to_it_is_a_reason(self, project: Path) -> None:
         (project / "docs").write_text("no folder")
         assert contents.unreadable("docs/a.md", str(project), KIB) == (
-            "is not there: something on the way is no folder"
+            "is not there: a part of the path is not a folder"
         )
 
     def test_without_a_folder_there_is_nowhere_to_look(self) -> None:

@@ -162,7 +162,7 @@ class Registry(Generic[ServiceT]):
         left_out = self._declared.get(name)
         if left_out is not None:
             raise InvalidInput(f"tool {name!r} is not served here", self._choosing(left_out))
-        raise unknown_name("tool", name[:MAX_SHOWN_CHARS], self.tools, meant=self._meant(name))
+        raise unknown_name("tool", name[:MAX_SHOWN_CHARS], self.tools, suggestion=self._meant(name))
 
     def _meant(self, name: str) -> str | None:
         """Return the one tool that most of the words of an unknown name find."""

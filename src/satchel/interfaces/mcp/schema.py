@@ -105,7 +105,7 @@ def _check_object(
                 raise InvalidInput(f"unknown {what} {shown(name)}", "It takes none")
             label = f"{prefix}{name}"[:MAX_SHOWN_CHARS]
             meant = meant_name(name, properties.keys() - given.keys()) or nearest(name[:MAX_SHOWN_CHARS], properties)
-            raise unknown_name(what, label, [one for one in properties if one not in unlisted], meant=meant)
+            raise unknown_name(what, label, [one for one in properties if one not in unlisted], suggestion=meant)
         if value is not None or "null" in _types(inner):
             checked[name] = _check_value(inner, value, prefix + name)
     for name in schema.get("required", ()):
@@ -129,7 +129,7 @@ def _check_value(schema: Schema, value: object, label: str) -> object:
             return value.strip().lower()
         shortened = value[:MAX_SHOWN_CHARS] if isinstance(value, str) else value
         choices = [str(choice) for choice in schema["enum"]]
-        raise unknown_name(label, shortened, choices, meant=meant_choice(str(value), choices))
+        raise unknown_name(label, shortened, choices, suggestion=meant_choice(str(value), choices))
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         _check_range(schema, value, label)
     if isinstance(value, list) and "items" in schema:

@@ -153,7 +153,7 @@ def _ms(moment: str) -> int:
 def secrets_in(text: SharedText) -> tuple[str, ...]:
     """Return the kinds of secrets that a text holds."""
     said = [text.body, *text.sections, *(value for value in text.fields.values() if isinstance(value, str))]
-    return tuple(dict.fromkeys(kind for one in said for kind in redact(one).found))
+    return tuple(dict.fromkeys(kind for one in said for kind in redact(one).kinds))
 
 
 def cleaned(text: SharedText) -> tuple[SharedText, tuple[str, ...]]:
