@@ -112,7 +112,7 @@ class Pins(Service):
             raise InvalidInput(f"{ref} is not pinned", "Notes (e), decisions (d), rules (c) and strategies (s) are")
         agent = check_agent(work, agent)
         if work.caller is not None and not is_by_person(work, agent):
-            raise Refused("only a person says what is pinned", f"Ask for it with send_message to {HUMAN}")
+            raise Refused("only a person says what is pinned", f"Ask for it with send_message to={HUMAN}")
         with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)
             _check(transaction, project.id, kind, number, pinned=pinned)

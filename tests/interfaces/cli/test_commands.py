@@ -79,7 +79,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
         {"messages", "done"},
     ),
     "stats": ((), "2 entries, 0 of them superseded", {"project", "entries", "size_bytes", "runs"}),
-    "forget": (("e1", "--dry-run"), "not removed", {"ref", "kind", "text", "still_in", "done"}),
+    "forget": (("e1", "--dry-run"), "Nothing was removed; this would be", {"ref", "kind", "text", "still_in", "done"}),
     "backup": ((), "/backup-", {"file", "size_bytes", "created_at"}),
     "trust": ((), "It holds 9 items of 1 project by 3 agents", {"store", "how", "items", "copy_of"}),
     "restore": (("copy.db", "--yes"), "restored ", {"source", "previous", "previous_was_damaged"}),

@@ -58,7 +58,7 @@ def test_a_value_that_begins_with_a_dash_stands_behind_two(cli: Cli, typed: str,
 def test_a_negative_number_without_the_dashes_is_refused_and_the_help_says_how(cli: Cli) -> None:
     status, _, err = cli("decide", "key", "-1")
     assert status == 2
-    assert "`satchel decide --help` explains" in err
+    assert "See `satchel decide --help`" in err
     help_text = " ".join(cli("decide", "--help")[1].split())
     assert "Before a VALUE that begins with a dash put --" in help_text
     assert "satchel decide --agent planner utc_offset -- -1" in help_text

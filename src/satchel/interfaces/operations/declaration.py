@@ -66,6 +66,8 @@ class Parameter(Declared):
             list its choices in the usage line, and leaves their check to the service.
         passed_as: its name in the service, where that is another.
         reads: ``stdin`` where an argument left out, or a dash, is read from there, ``file`` where the option names one.
+        left_out: what it is where people leave it out before the next argument, which they do unless they give one of
+            its choices.
         for_people: agents cannot give it.
         rare: choices that agents may make, but are not shown.
         unlisted: agents may give it, but are not shown it in the listing, for which they would pay in every session.
@@ -82,6 +84,7 @@ class Parameter(Declared):
     metavar: str | None = None
     passed_as: str = ""
     reads: str = ""
+    left_out: str = ""
     for_people: bool = False
     rare: tuple[str, ...] = ()
     unlisted: bool = False

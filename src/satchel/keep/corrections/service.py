@@ -78,8 +78,8 @@ _CORRECTABLE: Mapping[Kind, _Correctable] = {
 }
 
 _ELSEWHERE: Mapping[Kind, str] = {
-    Kind.DECISION: "Set it anew with set_decision, or with status=deprecated",
-    Kind.PACKAGE: "Save a newer one with supersedes",
+    Kind.DECISION: "Change it with set_decision, or end it with status=deprecated",
+    Kind.PACKAGE: "Save a newer one that replaces it (supersedes)",
     Kind.ERROR_PATTERN: "Say what fixed it, or that a fix did not help, with report_outcome",
 }
 """What corrects an item of another kind."""
@@ -147,7 +147,7 @@ class Corrections(Service):
         work = self._workplace
         kind, number = _read(ref, "confirmed")
         if kind is Kind.STRATEGY:
-            raise InvalidInput(f"{ref} is a strategy", f"Say that it helped: report_outcome with id={ref}")
+            raise InvalidInput(f"{ref} is a strategy", f"Say that it helped with report_outcome id={ref}")
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             project_id, by, name = self._begin(transaction, agent, doing="confirming")
@@ -249,7 +249,8 @@ class Corrections(Service):
         if now_last.id != last.id:
             raise Conflict(
                 f"{last.kind.ref(last.item)} was corrected again since",
-                f"Open it with get_items, and correct it as it stands now ({log.told(now_last)})",
+                f"Open it with get_items ids={last.kind.ref(last.item)}, and correct it as it stands now "
+                f"({log.told(now_last)})",
             )
         if last.heir is not None:
             heir = kind.load(transaction, project_id, last.heir)
@@ -352,7 +353,11 @@ def _dispute(
     ref, (setter, setter_name) = Kind.DECISION.ref(number), current.agent or (None, None)
     if by.is_person or (setter is not None and setter == by.agent):
         whose = "a decision" if by.is_person else "your own decision"
-        raise InvalidInput(f"{ref} is {whose}, which is not retracted", _ELSEWHERE[Kind.DECISION])
+        key = f'"{current.key}"' if " " in current.key else current.key
+        raise InvalidInput(
+            f"{ref} is {whose}; decisions are changed, not retracted",
+            f"End it with set_decision key={key} status=deprecated, or set another value",
+        )
     if setter is None or is_persons(setter_name):
         setter_name = setter_name or HUMAN
         setter, _ = ensure_agent(transaction, project_id, setter_name, by.now)
