@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -152,7 +153,11 @@ def _run(
         run = operation.bound(satchel, notice)
         if operation.streams:
             run = partial(load(operation.streams), satchel, quiet=as_json)
-        act = partial(run, **operation.renamed(arguments))
+        act = (
+            partial(_corrected, operation, run, arguments)
+            if operation.corrects
+            else partial(run, **operation.renamed(arguments))
+        )
         answer = _act_as_agreed(operation, act, as_json=as_json, yes=yes, dry_run=dry_run) if operation.asks else act()
         answer = answer if detail is None else with_whole_texts(operation, detail, answer)
         done(satchel)
@@ -165,6 +170,17 @@ def _run(
                 warn_notes([f"{cost.tokens} tokens ({cost.counter}{'' if cost.exact else ', not exact'})"])
         tell(satchel, operation.files(answer), lists_messages=operation.lists_messages)
     return None if operation.status is None else operation.status(answer)
+
+
+def _corrected(operation: Operation, run: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """Run an operation, and again as a person at the terminal corrects it."""
+    try:
+        return run(**operation.renamed(arguments))
+    except SatchelError as error:
+        changed = load(operation.corrects)(error, arguments) if sys.stdin.isatty() else None
+        if changed is None:
+            raise
+        return run(**operation.renamed(changed))
 
 
 @contextmanager

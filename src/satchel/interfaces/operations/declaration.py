@@ -149,6 +149,8 @@ class Operation(Declared):
         items: the name of the items, where it answers a list.
         fields: makes JSON of its answer where that is not its record.
         prepare: makes arguments of what people gave, where that is not the same.
+        corrects: at a terminal, asks people after an error, given that and their arguments, and returns others; None
+            leaves the error.
         asks: for what removes something, after a preview: the question to people, or None where nothing is left to do.
         instead: by the name of a parameter the operation that giving it chooses: an option for people alone, which is
             then declared here, or for agents the other operation's, who get all its parameters with it.
@@ -189,6 +191,7 @@ class Operation(Declared):
     items: str = ""
     fields: Place = ""
     prepare: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    corrects: Place = ""
     asks: Place = ""
     instead: Mapping[str, Operation] = _NOTHING
     names_files: bool | Callable[[Any], list[str | None]] = True

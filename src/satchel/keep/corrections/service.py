@@ -10,12 +10,14 @@ from satchel.base.records import dataclass
 from satchel.base.text import fold, shortened
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import Kind
-from satchel.keep import events, projects, replacing
+from satchel.keep import events, pins, projects, replacing
 from satchel.keep.constraints import updates as constraints
-from satchel.keep.corrections import log
+from satchel.keep.corrections import changes, log
+from satchel.keep.corrections.changes import Change
 from satchel.keep.corrections.log import CONFIRMED, RETRACTED, SUPERSEDED, Correction, Corrector
 from satchel.keep.corrections.records import Confirmed, Ended, Retracted, Undone
 from satchel.keep.decisions import state as decisions
+from satchel.keep.decisions.service import Decisions
 from satchel.keep.decisions.updates import decision
 from satchel.keep.entries import queries as entry_queries
 from satchel.keep.entries import updates as entries
@@ -223,6 +225,68 @@ class Corrections(Service):
             short = shortened(_CORRECTABLE[last.kind].text(record))
             heir = None if last.heir is None else last.kind.ref(last.heir)
             return Undone(record.ref, kind_name(last.kind), _ACTIONS[last.action], heir, short)
+
+    def undo_change(self, *, agent: str | None = None) -> Undone:
+        """Take back the caller's last change: a correction, or what it wrote, set or pinned.
+
+        What was written is retracted. A decision gets its last revision back; one that was new is deprecated.
+
+        Args:
+            agent: whose, where there is no session; None takes the default.
+
+        Raises:
+            NotFound: there is none.
+            Conflict: somebody else has changed the same since.
+        """
+        work = self._workplace
+        agent = check_agent(work, agent)
+        with work.engine.write() as transaction:
+            project_id, by, name = self._begin(transaction, agent, doing="undoing")
+            last, change = log.last_of(transaction, project_id, by), changes.last_of(transaction, project_id, by)
+            if last is None and change is None:
+                raise NotFound("there is nothing to undo here", "What you write, set, pin or correct can be undone")
+            if change is not None and (last is None or change.made_at > last.created_at):
+                if change.action != changes.SET:
+                    return self._take_back(transaction, project_id, change, by, name)
+                current = decisions.load_number(transaction, project_id, change.item)
+                assert current is not None
+                key = current.key
+            else:
+                change = None
+        return self.undo(agent=agent) if change is None else self._restore(change, key, agent)
+
+    def _take_back(
+        self, transaction: Transaction, project_id: int, change: Change, by: Corrector, name: str | None
+    ) -> Undone:
+        ref = change.kind.ref(change.item)
+        if change.action == changes.PINNED:
+            pins.forget(transaction, project_id, change.kind, change.item)
+            _tell(transaction, project_id, events.UNPINNED, by, (change.kind, change.item))
+            text = KINDS[change.kind].texts(transaction, [change.item]).get(change.item, "")
+            return Undone(ref, kind_name(change.kind), change.action, None, shortened(text))
+        kind = _CORRECTABLE[change.kind]
+        record = _load(transaction, project_id, change.kind, change.item)
+        if not kind.is_live(record):
+            ended = log.ended(transaction, change.kind, change.item)
+            raise Conflict(f"{ref}, which you wrote last, holds no more: {ended}", "Nothing was changed")
+        reason = "taken back" if name is None else f"taken back by {name}"
+        kind.end(transaction, project_id, change.item, reason, by.agent, by.now)
+        # nobody's, so that the next undo does not take it for a correction of its own
+        nobody = by._replace(agent=None, session=None)
+        log.record(transaction, project_id, RETRACTED, (change.kind, change.item), nobody, reason=reason)
+        changes.record_taken_back(transaction, project_id, change, by, change.revision)
+        return Undone(ref, kind_name(change.kind), change.action, None, shortened(kind.text(record)))
+
+    def _restore(self, change: Change, key: str, agent: str | None) -> Undone:
+        """Set a decision to what it was before a change; one that somebody else changed since refuses its revision."""
+        work = self._workplace
+        restored = Decisions(work).take_back(key, change.revision, agent=agent)
+        with work.engine.write() as transaction:
+            project_id, by, _ = self._begin(transaction, agent, doing="undoing")
+            changes.record_taken_back(transaction, project_id, change, by, restored.revision)
+        return Undone(
+            restored.ref, kind_name(Kind.DECISION), change.action, None, shortened(f"{key}: {restored.value}")
+        )
 
     def _begin(
         self, transaction: Transaction, agent: str | None, doing: str | None = None
