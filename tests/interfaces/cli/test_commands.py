@@ -44,6 +44,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "pin": (("e1",), "e1 is pinned by human", {"ref", "kind", "text", "by", "pinned_at", "already"}),
     "message send": (("hi", "--agent", "planner"), "sent m2 to everyone (info, medium)", {"id", "from", "thread"}),
     "message list": (("--agent", "builder"), "pull first", {"agent", "unread", "messages", "total", "seq"}),
+    "message sent": (("--agent", "planner"), "pull first", {"agent", "unread", "messages", "total", "seq"}),
     "message read": (("m1", "--agent", "builder"), "1 marked read: m1", {"marked", "already", "unknown", "foreign"}),
     "file record": (("src/b.py", "created"), "recorded f2 src/b.py created", {"id", "file", "change", "expires_at"}),
     "file list": ((), "src/a.py   modified", {"changes", "total", "next_offset", "seq", "notes"}),

@@ -86,7 +86,7 @@ def test_a_key_press_ends_a_command_with_its_status(cli: Cli, monkeypatch: pytes
         (("run", "lst"), "unknown command 'lst'. Did you mean `satchel run list`? See `satchel run --help`"),
         (("qqqq",), "unknown command 'qqqq'. See `satchel --help`"),
         (("read", "--tpye", "x"), "No such option '--tpye'. Did you mean '--type'? See `satchel read --help`"),
-        (("run", "strat"), "unknown command 'strat'. Did you mean `satchel run start` or `satchel run state`?"),
+        (("run", "strat"), "unknown command 'strat'. Did you mean `satchel run state` or `satchel run start`?"),
         (("read", "--limt", "3"), "'--limit'"),
         (("read", "--limit", "x"), "'x' is not a valid integer"),
         (("read", "--limit", "501"), "limit 501 is out of range. Give 0 to 500"),

@@ -39,7 +39,7 @@ def _suggestions(name: str, names: list[str], ctx: click.Context) -> list[str]:
     elif name in meant:
         found = meant[name]
     else:
-        near = difflib.get_close_matches(name, [*names, *meant], n=_MOST)
+        near = [*difflib.get_close_matches(name, meant, cutoff=0.8), *difflib.get_close_matches(name, names)]
         found = [command for one in near for command in meant.get(one, [f"{root} {one}"])]
     return [f"`{one}`" for one in dict.fromkeys(found)][:_MOST]
 

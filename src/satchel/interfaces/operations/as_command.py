@@ -177,10 +177,14 @@ def _corrected(operation: Operation, run: Callable[..., Any], arguments: dict[st
     try:
         return run(**operation.renamed(arguments))
     except SatchelError as error:
-        changed = load(operation.corrects)(error, arguments) if sys.stdin.isatty() else None
+        changed = load(operation.corrects)(error, arguments) if _is_terminal() else None
         if changed is None:
             raise
         return run(**operation.renamed(changed))
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
 
 
 @contextmanager

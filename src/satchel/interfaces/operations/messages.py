@@ -62,9 +62,9 @@ def _read(
     return satchel.messages.read(page)
 
 
-def _sent(satchel: Satchel, **filters: Any) -> MessagePage:
+def _sent(satchel: Satchel, *, agent: str | None = None, **filters: Any) -> MessagePage:
     """List what one sent oneself."""
-    return satchel.messages.inbox(sender="me", **filters)
+    return satchel.messages.inbox(sender="me", agent=agent, **filters)
 
 
 def show_sent(page: MessagePage) -> None:

@@ -50,7 +50,8 @@ def last_of(transaction: Transaction, project_id: int, by: Corrector) -> Change 
         SELECT id, at, max(revision), max(seq) FROM (
             SELECT id, updated_at AS at, revision, seq FROM decisions WHERE project_id = :project AND agent_id = :agent
             UNION ALL
-            SELECT h.decision_id, h.set_at, h.revision, 0 FROM decision_history h JOIN decisions d ON d.id = h.decision_id
+            SELECT h.decision_id, h.set_at, h.revision, 0
+            FROM decision_history h JOIN decisions d ON d.id = h.decision_id
             WHERE d.project_id = :project AND h.agent_id = :agent
         ) AS mine GROUP BY id, at ORDER BY at DESC, 3 DESC LIMIT :most
         """,

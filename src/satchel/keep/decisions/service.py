@@ -64,7 +64,8 @@ class Decisions:
     ) -> Decision:
         """Set one decision; it is durable when this returns, and what it replaces is in its history.
 
-        A field left out keeps what there is; None, or an empty list or text, clears it.
+        A field left out keeps what there is; None, or an empty list or text, clears it. A reason belongs to its value:
+        a new value without one has none.
 
         Args:
             key: the decision's name, at most 200 characters; compared exactly.
