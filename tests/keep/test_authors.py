@@ -104,7 +104,7 @@ def test_me_of_one_who_wrote_nothing_finds_nothing_and_of_nobody_is_refused(
     two: tuple[Satchel, Satchel], connect: Callable[[str], Satchel], satchel: Satchel
 ) -> None:
     page = connect("cid").entries.read(author="me")
-    assert (page.total, page.notes) == (0, ("nothing passes author=me; without it there are 3",))
+    assert (page.total, page.notes) == (0, ("no match for author=me (3 without that filter)",))
     with pytest.raises(InvalidInput, match="'me' needs an agent"):
         satchel.entries.read(author="me")
 

@@ -94,15 +94,15 @@ def test_of_an_unknown_author_it_is_said_who_has_written(kept: Satchel, kind: st
     total = LISTS[kind](kept)(query=query, limit=0).total
     assert (page.total, page.notes) == (
         0,
-        (said, f"nothing passes {shown}=anna; without it there are {total}"),
+        (said, f"no match for {shown}=anna ({total} without that filter)"),
     )
 
 
 def test_an_empty_list_says_which_filters_hide_how_many(kept: Satchel) -> None:
     cases: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"task_id": "T9"}, "nothing passes task_id=T9; without it there are {}"),
-        ({"task_id": "T9", "since": "1h"}, "nothing passes task_id=T9, since=1h; without them there are {}"),
-        ({"run_id": "other"}, "nothing passes run_id=other; without it there are {}"),
+        ({"task_id": "T9"}, "no match for task_id=T9 ({} without that filter)"),
+        ({"task_id": "T9", "since": "1h"}, "no match for task_id=T9, since=1h ({} without those filters)"),
+        ({"run_id": "other"}, "no match for run_id=other ({} without that filter)"),
     )
     for given, told in cases:
         assert kept.entries.read(**given).notes == (told.format(kept.entries.read(limit=0).total),)

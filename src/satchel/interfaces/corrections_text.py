@@ -47,6 +47,12 @@ def undone_text(undone: Undone) -> str:
     """Say what was taken back, and what holds now."""
     if undone.action == "confirmed":
         line = f"{undone.ref} is not confirmed by you any more"
+    elif undone.action == "written":
+        line = f"{undone.ref}, which you wrote, is retracted"
+    elif undone.action == "set":
+        line = f"{undone.ref} is what it was before you set it"
+    elif undone.action == "pinned":
+        line = f"{undone.ref} is no longer pinned"
     else:
         line = f"{undone.ref} holds again"
         line += "" if undone.heir is None else f"; {undone.heir}, which had replaced it, is retracted"

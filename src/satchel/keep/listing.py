@@ -255,4 +255,4 @@ class View:
 def hidden_note(filters: Mapping[str, object], total: int) -> str:
     """Return the sentence that says which filters leave nothing, and how many there are without them."""
     told = ", ".join(f"{name}={shortened(str(value), 60)}" for name, value in filters.items())
-    return f"nothing passes {told}; without {'it' if len(filters) == 1 else 'them'} there are {total}"
+    return f"no match for {told} ({total} without {'that filter' if len(filters) == 1 else 'those filters'})"

@@ -113,7 +113,7 @@ class Pins(Service):
         agent = check_agent(work, agent)
         if work.caller is not None and not is_by_person(work, agent):
             raise work.caller.refuse_agent(
-                "only a person says what is pinned", f"Ask for it with send_message to {HUMAN}"
+                "only a person says what is pinned", f"Ask for it with send_message to={HUMAN}"
             )
         with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)

@@ -154,7 +154,7 @@ def test_on_a_terminal_a_person_sees_what_it_costs(
     ("arguments", "told"),
     [
         (("--budget", "-1"), "budget -1 is out of range"),
-        (("--window-used", "1.2"), "window_used 1.2 is out of range"),
+        (("--window-used", "1.2"), "--window-used 1.2 is out of range"),
         (("--window-used", "nan"), "'nan' is not a number"),
         (("--iteration", "-1"), "iteration -1 is out of range"),
         ((" ",), "query is empty"),

@@ -71,7 +71,7 @@ def test_json_alone_does_not_restore(cli: Cli) -> None:
 
 def test_forget_names_the_backups_that_still_hold_the_note(cli: Cli) -> None:
     cli("backup")
-    assert "still in " in cli("forget", "e1", "--yes")[1]
+    assert "It is still in 1 backup; delete them too:" in cli("forget", "e1", "--yes")[1]
 
 
 def test_restore_says_where_the_state_before_it_is(cli: Cli, folder: Path) -> None:

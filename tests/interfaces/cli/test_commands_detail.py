@@ -20,6 +20,7 @@ LISTS = {
     ("decisions",): 'd1 decision token_ttl="5 minutes"',
     ("rule", "list"): "c1 medium architecture never log a token",
     ("message", "list", "--agent", "ann"): "m1 info to all the token moved",
+    ("message", "sent", "--agent", "bob"): "m1 info to all the token moved",
     ("file", "list"): "f1 modified by ",
     ("file", "claims"): "docs/** exclusive",
     ("package", "list"): "p1 research why it failed",
@@ -51,7 +52,9 @@ def fill(satchel: Satchel) -> None:
 
 def test_every_list_is_here() -> None:
     commands = {one.command for one in OPERATIONS if one.command and DETAIL in one.parameters}
-    assert commands == {tuple(word for word in words if word not in {"token", "--agent", "ann"}) for words in LISTS}
+    assert commands == {
+        tuple(word for word in words if word not in {"token", "--agent", "ann", "bob"}) for words in LISTS
+    }
 
 
 @pytest.mark.parametrize(("words", "start"), LISTS.items(), ids=[" ".join(words) for words in LISTS])

@@ -77,8 +77,16 @@ def test_a_key_press_ends_a_command_with_its_status(cli: Cli, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("reed",), "there is no command 'reed'. Did you mean 'read'?"),
-        (("run", "strat"), "'strat'. Did you mean 'state'? Valid: end, list, start"),
+        (("reed",), "unknown command 'reed'. Did you mean `satchel read`? See `satchel --help`"),
+        (("remember", "x"), "unknown command 'remember'. Did you mean `satchel write`? See `satchel --help`"),
+        (("remembr", "x"), "unknown command 'remembr'. Did you mean `satchel write`? See `satchel --help`"),
+        (("rm", "e1"), "Did you mean `satchel forget` or `satchel retract`?"),
+        (("ls",), "Did you mean `satchel read`, `satchel rule list` or `satchel decisions`?"),
+        (("rule", "delete", "c1"), "unknown command 'delete'. Did you mean `satchel forget` or `satchel retract`?"),
+        (("run", "lst"), "unknown command 'lst'. Did you mean `satchel run list`? See `satchel run --help`"),
+        (("qqqq",), "unknown command 'qqqq'. See `satchel --help`"),
+        (("read", "--tpye", "x"), "No such option '--tpye'. Did you mean '--type'? See `satchel read --help`"),
+        (("run", "strat"), "unknown command 'strat'. Did you mean `satchel run state` or `satchel run start`?"),
         (("read", "--limt", "3"), "'--limit'"),
         (("read", "--limit", "x"), "'x' is not a valid integer"),
         (("read", "--limit", "501"), "limit 501 is out of range. Give 0 to 500"),
@@ -87,7 +95,8 @@ def test_a_key_press_ends_a_command_with_its_status(cli: Cli, monkeypatch: pytes
         (("read", "--since", "soon"), "since 'soon' is not a time"),
         (("write", "discovery", "x", "--loop", "{{loopId}}"), "unresolved placeholder"),
         (("write", "discovery", "x", "--file", "../x"), "names no file of the project"),
-        (("write",), "Missing argument 'TYPE'"),
+        (("write", "discovry", "x"), "Did you mean 'discovery'?"),
+        (("write", "x", "y", "z"), "Got unexpected extra argument (z). Put a text of several words in quotes. See "),
         (("forget", "z12"), "is no item's id"),
         (("clear", "--notes", "--keep", "0"), "keep 0 is out of range"),
         (("mcp", "--toolsets", "contxt"), "Did you mean 'context'?"),
@@ -103,6 +112,24 @@ def test_a_wrong_argument_is_refused_with_what_would_be_right(
     assert err.startswith("error [invalid_input]: ")
     assert problem in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "expected"),
+    [
+        (("write", "Sessions live in src"), b"", ("discovery", "Sessions live in src")),
+        (("write",), b"from a pipe\n", ("discovery", "from a pipe")),
+        (("write", "-"), b"from a pipe\n", ("discovery", "from a pipe")),
+        (("write", "error"), b"from a pipe\n", ("error", "from a pipe")),
+        (("write", "error", "boom"), b"", ("error", "boom")),
+    ],
+)
+def test_a_note_without_a_type_is_a_discovery(
+    cli: Cli, arguments: tuple[str, ...], stdin: bytes, expected: tuple[str, str]
+) -> None:
+    status, out, _ = cli(*arguments, "--json", stdin=stdin)
+    assert status == 0
+    assert expected == (json.loads(out)["entries"][0]["type"], json.loads(out)["entries"][0]["content"])
 
 
 def test_a_wrong_argument_is_json_where_json_was_asked_for(cli: Cli) -> None:

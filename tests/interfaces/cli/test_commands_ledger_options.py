@@ -60,13 +60,23 @@ WRITES: list[tuple[tuple[str, ...], str, tuple[str, ...], Mapping[str, object]]]
     (("clear", "--messages-hours", "0", "--yes"), "--dry-run", ("--dry-run",), {"done": False}),
 ]
 
+_OF_INBOX = {"--unread", "--type", "--priority", "--from", "--thread"}
 ALONE = {
     *(("decisions", "--key"), ("message list", "--wait"), ("file claim", "--shared")),
+    *(("message sent", option) for command, option, *_ in FILTERS if command == INBOX and option not in _OF_INBOX),
+    ("message sent", "--agent"),
     *(("clear", option) for option in ("--notes", "--compact", "--keep", "--run")),
 }
 """Those with a test of their own, here or in test_commands_ledger.py."""
 
-READS = [("decisions",), ("rule list",), INBOX, ("file list",), ("file claims",)]
+READS = [
+    ("decisions",),
+    ("rule list",),
+    INBOX,
+    ("message sent", "--agent", "planner"),
+    ("file list",),
+    ("file claims",),
+]
 CHANGES = [
     ("decide", "alpha", "11"),
     ("rule add", "new rule"),

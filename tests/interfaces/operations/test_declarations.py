@@ -51,6 +51,7 @@ PASSED_ON: dict[str, Any] = {
     "_set": NewDecision,
     "_search": Finding.search,
     "_read": MessageFilters,
+    "_sent": MessageFilters,
 }
 """What functions that pass arguments on pass them to."""
 
@@ -80,7 +81,7 @@ def test_every_parameter_is_one_of_what_runs_it(satchel: Satchel, operation: Ope
 
 @pytest.mark.parametrize("operation", EVERY, ids=name_of)
 def test_what_shows_an_answer_exists(operation: Operation) -> None:
-    places = [operation.text, operation.whole, operation.fields, operation.asks]
+    places = [operation.text, operation.whole, operation.fields, operation.asks, operation.corrects]
     places += [] if isinstance(operation.shown, Table) else [operation.shown]
     assert all(callable(load(place)) for place in places if place)
 

@@ -88,3 +88,55 @@ def test_an_analysis_does_not_hold_again_beside_a_newer_one(satchel: Satchel) ->
     with pytest.raises(Conflict, match=f"{new} is the analysis of its run now. Retract {new} first"):
         satchel.corrections.undo(agent="ann")
     assert [one.ref for one in satchel.entries.read(status="live")] == [new]
+
+
+def test_what_was_written_last_is_taken_back_first(satchel: Satchel) -> None:
+    note = satchel.entries.write("discovery", "the gateway signs", agent="ann").ref
+    rule = satchel.constraints.add("the mailer signs", agent="ann").ref
+    undone = [satchel.corrections.undo_change(agent="ann") for _ in range(2)]
+    assert [(one.ref, one.action) for one in undone] == [(rule, "written"), (note, "written")]
+    assert live(satchel) == []
+    with pytest.raises(NotFound, match="there is nothing to undo here"):
+        satchel.corrections.undo_change(agent="ann")
+
+
+def test_a_decision_gets_its_last_value_back_once(satchel: Satchel) -> None:
+    satchel.decisions.set("ttl", 300, rationale="the gateway", agent="ann")
+    satchel.decisions.set("ttl", 60, agent="ann")
+    assert satchel.corrections.undo_change(agent="ann").action == "set"
+    now = satchel.decisions.get("ttl").decision
+    assert (now.value, now.rationale) == (300, "the gateway")
+    with pytest.raises(NotFound):
+        satchel.corrections.undo_change(agent="ann")
+
+
+def test_a_new_decision_is_deprecated_by_an_undo(satchel: Satchel) -> None:
+    satchel.decisions.set("ttl", 300, agent="ann")
+    satchel.corrections.undo_change(agent="ann")
+    assert satchel.decisions.get("ttl").decision.status == "deprecated"
+
+
+def test_what_somebody_else_changed_since_is_not_undone(satchel: Satchel) -> None:
+    satchel.decisions.set("ttl", 300, agent="ann")
+    satchel.decisions.set("ttl", 60, agent="ben")
+    with pytest.raises(Conflict, match="revision 2, not 1"):
+        satchel.corrections.undo_change(agent="ann")
+    ref = satchel.entries.write("discovery", "the gateway signs", agent="ann").ref
+    satchel.corrections.retract(ref, "wrong", agent="ben")
+    with pytest.raises(Conflict, match="retracted by ben: wrong"):
+        satchel.corrections.undo_change(agent="ann")
+    assert satchel.decisions.get("ttl").decision.value == 60
+
+
+def test_a_pin_is_taken_back(satchel: Satchel) -> None:
+    ref = satchel.entries.write("discovery", "the gateway signs", agent="ben").ref
+    satchel.pins.pin(ref, agent="ann")
+    assert satchel.corrections.undo_change(agent="ann").action == "pinned"
+    assert satchel.pins.list().total == 0
+
+
+def test_a_correction_made_last_is_taken_back_first(satchel: Satchel) -> None:
+    ref = satchel.entries.write("discovery", "the gateway signs", agent="ann").ref
+    satchel.corrections.retract(ref, agent="ann")
+    assert satchel.corrections.undo_change(agent="ann").action == "retracted"
+    assert live(satchel) == [ref]

@@ -79,10 +79,34 @@ def test_an_update_changes_its_field_and_keeps_every_other(
     after = decisions.set("cache", agent="Ann", **{field: CHANGES[field]})
     given = CHANGES[field]
     assert getattr(after, field) == (tuple(given) if isinstance(given, list) else given)
-    others = ("key", "uid", "id", "created_at", "agent", *(name for name in CHANGES if name != field))
+    # the reason of the old value goes with it
+    kept = [name for name in CHANGES if name != field and (field, name) != ("value", "rationale")]
+    others = ("key", "uid", "id", "created_at", "agent", *kept)
     assert [getattr(after, name) for name in others] == [getattr(before, name) for name in others]
     assert (after.revision, after.updated_at) == (2, clock.now)
     assert reread(decisions, "cache").seq == after.seq > before.seq
+
+
+def test_a_new_value_does_not_keep_the_reason_of_the_old_one(decisions: Decisions) -> None:
+    decisions.set("cache", 300, rationale="the gateway's limit")
+    after = decisions.set("cache", 60)
+    assert after.rationale is None
+    assert after.notes == (
+        'the reason went with the old value: "the gateway\'s limit"; rationale=TEXT gives the new one',
+    )
+    assert decisions.set("cache", 60, rationale="measured").rationale == "measured"
+    assert decisions.set("cache", status="deprecated").rationale == "measured"
+
+
+@pytest.mark.parametrize("key", ["maxage", "max-age", "MaxAge"])
+def test_a_key_that_is_spelt_otherwise_names_the_one_there_is(decisions: Decisions, key: str) -> None:
+    decisions.set("max_age", 300)
+    with pytest.raises(InvalidInput, match="Did you mean 'max_age'"):
+        decisions.set(key, tags=["api"])
+    made = decisions.set(key, 60)
+    assert "max_age" in [one.key for one in made.similar] or made.notes == (
+        f"{key} is new; did you mean max_age, which exists?",
+    )
 
 
 CLEARED: dict[str, tuple[Any, Any]] = {

@@ -39,7 +39,10 @@ _SHOWN_CHARS = 120
 """So much is shown of what a similar error says."""
 
 
-def reported_text(reported: Reported) -> str:
+_SOLVED_BY = "report_outcome with id={} and solution records what does"
+
+
+def reported_text(reported: Reported, solved_by: str = _SOLVED_BY) -> str:
     """Say what is known of an error that was reported.
 
     All is there but uids, hash, own seqs, scores and states, which counts tell; what its reporter has itself is not
@@ -60,9 +63,7 @@ def reported_text(reported: Reported) -> str:
         more = len(others) - len(best)
         lines += note_lines([f'{more} more: get_items(["{reported.pattern.ref}"]) shows all'] if more else [])
     elif recorded is None:
-        lines.append(
-            f"no solution is known yet; report_outcome with id={reported.pattern.ref} and solution records what does"
-        )
+        lines.append(f"no solution is known yet; {solved_by.format(reported.pattern.ref)}")
     if reported.similar:
         lines.append("similar, not the same:")
         lines += (line for one in reported.similar for line in _similar_lines(one))

@@ -63,7 +63,9 @@ def _failed(arguments: Sequence[str], error: BaseException) -> int:
         error.show()
         return ERROR_KINDS["invalid_input"].exit_status
     if isinstance(error, click.UsageError):
-        hint = f"`{error.ctx.command_path} --help` explains" if error.ctx else "`satchel --help` explains"
+        hint = f"See `{error.ctx.command_path if error.ctx else 'satchel'} --help`"
+        if "unexpected extra argument" in error.message:
+            hint = f"Put a text of several words in quotes. {hint}"
         _report(arguments, "invalid_input", error.format_message().rstrip("."), hint)
         return ERROR_KINDS["invalid_input"].exit_status
     if isinstance(error, SystemExit):
@@ -115,7 +117,8 @@ def _report(arguments: Sequence[str], code: str, problem: str, remedy: str | Non
 
         click.echo(json.dumps({"error": {"code": code, "problem": problem, "remedy": remedy}}), err=True)
         return
-    text = problem if remedy is None else f"{problem}. {remedy}"
+    end = "" if problem.endswith("?") else "."
+    text = problem if remedy is None else f"{problem}{end} {remedy}"
     click.echo(f"{click.style('error', fg='red', bold=True)} [{code}]: {text}", err=True, color=_colour())
 
 

@@ -111,8 +111,13 @@ def may_forget(would: Forgotten) -> str:
 
 def forgotten(item: Forgotten) -> str:
     """Say whether an item was removed, and where it still is; what was removed may be a secret, and is not shown."""
-    lines = [f"{item.ref} {item.kind}", "removed"] if item.done else [_item(item), "not removed"]
-    lines += [f"still in {file}" for file in item.still_in]
+    left = [str(file) for file in item.still_in]
+    if item.done:
+        lines = [f"{item.ref} {item.kind} removed"]
+        lines += [f"It is still in {counted(len(left), 'backup')}; delete them too:", *left] if left else []
+    else:
+        lines = [_item(item), "Nothing was removed; this would be removed for good."]
+        lines += [f"It would remain in {counted(len(left), 'backup')}:", *left] if left else []
     lines += [f"could not look into {file}" for file in item.unreadable]
     if item.done and not item.wal_emptied:
         click.echo(

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from satchel.brief.extraction import StrategyProposal
     from satchel.keep.constraints import Constraint
     from satchel.keep.decisions import Decision, DecisionHistory, DecisionState
-    from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage
+    from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported
+
+
+def reported(reported: Reported) -> str:
+    """Say what is known of an error that was reported."""
+    from satchel.interfaces.briefing.errors_text import reported_text
+
+    return reported_text(reported, "`satchel error outcome {} --solution TEXT` records what does")
 
 
 def show_history(history: DecisionHistory) -> None:

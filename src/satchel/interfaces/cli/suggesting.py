@@ -1,14 +1,14 @@
-"""Groups of commands that name the nearest where a command is unknown."""
+"""Groups of commands that suggest the right one where a command is unknown."""
 
 from __future__ import annotations
 
 import click
 
-from satchel.base.errors import nearest
+_MOST = 3
 
 
 class SuggestingGroup(click.Group):
-    """A group whose commands are made when they are used; a wrong name is answered with the nearest."""
+    """A group whose commands are made when they are used; an unknown name is answered with up to three near ones."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read ``help COMMAND`` as ``COMMAND --help``."""
@@ -19,7 +19,30 @@ class SuggestingGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, names = args[0], self.list_commands(ctx)
         if name not in names and not name.startswith("-"):
-            close = nearest(name, names)
-            hint = f" Did you mean {close!r}?" if close else ""
-            raise click.UsageError(f"there is no command {name!r}.{hint} Valid: {', '.join(names)}", ctx)
+            commands = _suggestions(name.casefold(), names, ctx)
+            hint = f" Did you mean {_either(commands)}?" if commands else ""
+            raise click.UsageError(f"unknown command {name[:80]!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
+
+
+def _suggestions(name: str, names: list[str], ctx: click.Context) -> list[str]:
+    """Return the commands that an unknown one may mean: by its letters or its sense, of the same group first."""
+    import difflib
+
+    from satchel.interfaces.cli.guesses import GUESSES
+
+    root = ctx.find_root().command_path
+    meant = {one: [f"{root} {command}" for command in commands] for one, commands in GUESSES.items()}
+    if ctx.parent is not None:
+        near = difflib.get_close_matches(name, names, n=_MOST)
+        found = [f"{ctx.command_path} {one}" for one in near] or meant.get(name, [])
+    elif name in meant:
+        found = meant[name]
+    else:
+        near = [*difflib.get_close_matches(name, meant, cutoff=0.8), *difflib.get_close_matches(name, names)]
+        found = [command for one in near for command in meant.get(one, [f"{root} {one}"])]
+    return [f"`{one}`" for one in dict.fromkeys(found)][:_MOST]
+
+
+def _either(texts: list[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"

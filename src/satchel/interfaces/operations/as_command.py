@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from satchel.base.errors import SatchelError
 from satchel.interfaces.cli.common import (
     agent_option,
     given_or_read,
@@ -105,7 +109,7 @@ def _taken(operation: Operation) -> dict[str, Parameter]:
 
 
 def _required(operation: Operation) -> set[str]:
-    return {one.name for one in operation.parameters if one.required and not one.reads}
+    return {one.name for one in operation.parameters if one.required and not (one.reads or one.left_out)}
 
 
 def _given_to(operation: Operation, taken: Mapping[str, Parameter]) -> set[str]:
@@ -136,6 +140,7 @@ def _run(
     own = {one.name for one in operation.parameters} - ({*others} if chosen is None else set())
     taken = {name: one for name, one in taken.items() if one.name in own}
     _refuse_missing(operation, taken, values)
+    _fill_left_out(taken, values)
     read = {one.name: _read(one, values[name]) for name, one in taken.items()}
     arguments = {name: value for name, value in read.items() if value is not None}
     with_tokens = arguments.pop("tokens", False)
@@ -143,12 +148,16 @@ def _run(
     if operation.prepare is not None:
         arguments = operation.prepare(arguments)
     reads = not operation.writes or bool(arguments.get("dry_run"))
-    with opened(db, project, agent=agent, read_only=reads) as satchel:
+    with _in_words_of(operation), opened(db, project, agent=agent, read_only=reads) as satchel:
         notice = {"shown_by": shown_by(lists_messages=operation.lists_messages)}
         run = operation.bound(satchel, notice)
         if operation.streams:
             run = partial(load(operation.streams), satchel, quiet=as_json)
-        act = partial(run, **operation.renamed(arguments))
+        act = (
+            partial(_corrected, operation, run, arguments)
+            if operation.corrects
+            else partial(run, **operation.renamed(arguments))
+        )
         answer = _act_as_agreed(operation, act, as_json=as_json, yes=yes, dry_run=dry_run) if operation.asks else act()
         answer = answer if detail is None else with_whole_texts(operation, detail, answer)
         done(satchel)
@@ -161,6 +170,33 @@ def _run(
                 warn_notes([f"{cost.tokens} tokens ({cost.counter}{'' if cost.exact else ', not exact'})"])
         tell(satchel, operation.files(answer), lists_messages=operation.lists_messages)
     return None if operation.status is None else operation.status(answer)
+
+
+def _corrected(operation: Operation, run: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """Run an operation, and again as a person at the terminal corrects it."""
+    try:
+        return run(**operation.renamed(arguments))
+    except SatchelError as error:
+        changed = load(operation.corrects)(error, arguments) if _is_terminal() else None
+        if changed is None:
+            raise
+        return run(**operation.renamed(changed))
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+@contextmanager
+def _in_words_of(operation: Operation) -> Iterator[None]:
+    """Let errors name commands and options instead of tools and their parameters."""
+    try:
+        yield
+    except SatchelError as error:
+        from satchel.interfaces.cli.wording import reword
+
+        reword(error, operation)
+        raise
 
 
 def _refuse_others(names: Collection[str], others: Mapping[str, Collection[str]], chosen: str | None) -> None:
@@ -184,6 +220,14 @@ def _refuse_missing(operation: Operation, taken: Mapping[str, Parameter], values
     for name, one in taken.items():
         if one.name in required and values[name] in {None, ()}:
             raise click.UsageError(f"Missing argument '{name.upper()}'.", click.get_current_context())
+
+
+def _fill_left_out(taken: Mapping[str, Parameter], values: dict[str, Any]) -> None:
+    """Move an argument to the place after it where it is not one of its choices but the next argument."""
+    for (name, one), (after, _) in pairwise(taken.items()):
+        given = values[name]
+        if one.left_out and (given is None or (values[after] is None and given not in one.choices)):
+            values[name], values[after] = one.left_out, given
 
 
 def _flag(name: str) -> str:
@@ -228,7 +272,15 @@ def _show(operation: Operation, detail: str | None, answer: Any) -> None:
         return
     if not operation.shows_notes:
         for one in answer if isinstance(answer, tuple) else (answer,):
-            warn_notes(getattr(one, "notes", ()))
+            warn_notes(_reworded(getattr(one, "notes", ()), operation))
+
+
+def _reworded(notes: Sequence[str], operation: Operation) -> list[str]:
+    if not notes:
+        return []
+    from satchel.interfaces.cli.wording import for_people
+
+    return [for_people(note, operation) for note in notes]
 
 
 def _read(parameter: Parameter, value: Any) -> Any:
@@ -257,10 +309,8 @@ def _click_parameter(name: str, parameter: Parameter, is_required: bool) -> clic
             required=is_required,
             type=click.STRING if parameter.metavar else kind,
         )
-    derived = parameter.name.removesuffix("_id")
-    derived = derived.removesuffix("s") if parameter.takes_list else derived
     return click.Option(
-        [option or f"--{derived.replace('_', '-')}", name],
+        [str(option_of(parameter)), name],
         type=kind,
         is_flag=parameter.type is bool,
         multiple=parameter.takes_list,
@@ -270,6 +320,15 @@ def _click_parameter(name: str, parameter: Parameter, is_required: bool) -> clic
         metavar=parameter.metavar or _metavar(parameter),
         help=parameter.help,
     )
+
+
+def option_of(parameter: Parameter) -> str | None:
+    """Return the option that people have for a parameter, or the name of its argument in capitals; None for neither."""
+    if parameter.option is None or parameter.option:
+        return parameter.option and parameter.option.rstrip(".")
+    derived = parameter.name.removesuffix("_id")
+    derived = derived.removesuffix("s") if parameter.takes_list else derived
+    return f"--{derived.replace('_', '-')}"
 
 
 def _click_type(parameter: Parameter) -> click.ParamType[Any] | None:

@@ -49,11 +49,11 @@ OPERATIONS = (
     ),
     Operation(
         command=("undo",),
-        help="Take back the last thing that you retracted, replaced or confirmed: in this session of a client, else "
-        "as this agent or person.",
+        help="Undo your last change: what you wrote or added is retracted, a decision gets its last value back, what "
+        "you pinned, retracted, replaced or confirmed is so no more. Refused where somebody else has changed it since.",
         examples=("undo",),
         parameters=(AGENT,),
-        run="corrections.undo",
+        run="corrections.undo_change",
         writes=True,
         text="corrections_text:undone_text",
     ),

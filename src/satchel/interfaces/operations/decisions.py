@@ -120,11 +120,12 @@ OPERATIONS = (
         toolset="decisions",
         title="Set a decision",
         about="Set what the project decided, for all agents: one by key and value, or several as decisions. What you "
-        "leave out stays as it is; an empty text or list clears.",
+        "leave out stays, the reason only with its value; an empty text or list clears.",
         found_by="decide choose convention agree standard architecture record a decision",
         idempotent=True,
         command=("decide",),
-        help="Set a decision. What is not given stays as it is; what it replaces goes into its history.\n\nVALUE is "
+        help="Set a decision. What is not given stays as it is, but a new VALUE drops the old reason; what it "
+        "replaces goes into its history.\n\nVALUE is "
         "text or a number (007 and 1_000 are text); a decision that is there already may be changed without it. Before "
         "a VALUE that begins with a dash put --, behind all options.",
         examples=(

@@ -66,6 +66,8 @@ class Parameter(Declared):
             list its choices in the usage line, and leaves their check to the service.
         passed_as: its name in the service, where that is another.
         reads: ``stdin`` where an argument left out, or a dash, is read from there, ``file`` where the option names one.
+        left_out: what it is where people leave it out before the next argument, which they do unless they give one of
+            its choices.
         for_people: agents cannot give it.
         rare: choices that agents may make, but are not shown.
         unlisted: agents may give it, but are not shown it in the listing, for which they would pay in every session.
@@ -82,6 +84,7 @@ class Parameter(Declared):
     metavar: str | None = None
     passed_as: str = ""
     reads: str = ""
+    left_out: str = ""
     for_people: bool = False
     rare: tuple[str, ...] = ()
     unlisted: bool = False
@@ -146,6 +149,8 @@ class Operation(Declared):
         items: the name of the items, where it answers a list.
         fields: makes JSON of its answer where that is not its record.
         prepare: makes arguments of what people gave, where that is not the same.
+        corrects: at a terminal, asks people after an error, given that and their arguments, and returns others; None
+            leaves the error.
         asks: for what removes something, after a preview: the question to people, or None where nothing is left to do.
         instead: by the name of a parameter the operation that giving it chooses: an option for people alone, which is
             then declared here, or for agents the other operation's, who get all its parameters with it.
@@ -186,6 +191,7 @@ class Operation(Declared):
     items: str = ""
     fields: Place = ""
     prepare: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    corrects: Place = ""
     asks: Place = ""
     instead: Mapping[str, Operation] = _NOTHING
     names_files: bool | Callable[[Any], list[str | None]] = True

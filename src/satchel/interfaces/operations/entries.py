@@ -35,6 +35,7 @@ _NOTE = (
         required=True,
         option="TYPE",
         metavar="TYPE",
+        left_out="discovery",
     ),
     Parameter(
         "content",
@@ -80,8 +81,12 @@ OPERATIONS = (
         always_shown=True,
         command=("write",),
         help="Store a note. CONTENT is text, for structured types JSON; without it, or as -, it is read from standard "
-        "input.\n\nTYPE is discovery, error, decision, review_issue, review_verdict, scratchpad or codebase_analysis.",
-        examples=('write discovery "Sessions live in src/auth.py" --file src/auth.py --agent planner',),
+        "input.\n\nTYPE is discovery, error, decision, review_issue, review_verdict, scratchpad or codebase_analysis; "
+        "left out, it is discovery.",
+        examples=(
+            'write "Sessions live in src/auth.py" --file src/auth.py',
+            'write scratchpad \'{"done": false, "next_step": "run the tests"}\' --task T1 --agent planner',
+        ),
         parameters=(
             *_NOTE,
             Parameter("entries", list[Object], about="Several: [{type*, content*, file, ...}, ...]", option=None),

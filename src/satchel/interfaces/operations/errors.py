@@ -66,6 +66,8 @@ OPERATIONS = (
         run="patterns.report",
         writes=True,
         text="briefing.errors_text:reported_text",
+        shown="cli.shown:reported",
+        shows_notes=True,
     ),
     Operation(
         command=("error", "list"),

@@ -29,11 +29,6 @@ GROUP = Group(
 )
 
 
-def _claimed(given: dict[str, Any]) -> dict[str, Any]:
-    is_shared = given.pop("shared", False)
-    return {**given, "exclusive": not is_shared}
-
-
 def _taken(claimed: Claimed) -> list[str]:
     return [one.path for one in claimed.claims if not one.is_key and one.path not in claimed.renewed]
 
@@ -74,9 +69,10 @@ OPERATIONS = (
                 bool,
                 about="Default true: others are refused it. false: shared with all who claim it so; name your part in "
                 "reason",
-                option=None,
+                help="Whether others are refused them. Shared: all may claim them who share them too.",
+                default=True,
+                option="--exclusive/--shared",
             ),
-            Parameter("shared", bool, help="Others may claim them too, if they share as well.", for_people=True),
             Parameter(
                 "minutes",
                 int,
@@ -97,7 +93,6 @@ OPERATIONS = (
         ),
         run="files.claim",
         writes=True,
-        prepare=_claimed,
         text="ledger.files_text:claimed_text",
         takes=_taken,
         shown="cli.confirmations:claimed",

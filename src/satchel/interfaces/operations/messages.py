@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, SatchelError
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
 from satchel.interfaces.operations.detail import FULL
 from satchel.interfaces.operations.parameters import AGENT, CHANGES, MIN_PRIORITY, PRIORITY, QUERY, one_of
@@ -22,7 +23,18 @@ GROUP = Group(
 )
 
 
-def _with_payload(given: dict[str, Any]) -> dict[str, Any]:
+def correct_addressee(error: SatchelError, given: dict[str, Any]) -> dict[str, Any] | None:
+    """Ask whether a message to an unknown name is for the one that it resembles."""
+    import click
+
+    meant = re.match(r"Did you mean '(.+)'\?", error.remedy or "")
+    if meant is None or not click.confirm(f"{error.problem}. Send it to {meant[1]}?", err=True):
+        return None
+    return given | {"to": meant[1]}
+
+
+def _prepared(given: dict[str, Any]) -> dict[str, Any]:
+    given = given | {"refuses_near": True} if "to" in given else given
     if "payload" not in given:
         return given
     try:
@@ -50,8 +62,22 @@ def _read(
     return satchel.messages.read(page)
 
 
+def _sent(satchel: Satchel, *, agent: str | None = None, **filters: Any) -> MessagePage:
+    """List what one sent oneself."""
+    return satchel.messages.inbox(sender="me", agent=agent, **filters)
+
+
+def show_sent(page: MessagePage) -> None:
+    """Print the messages that an agent sent as a table."""
+    _show(page, f"messages sent by {page.agent}")
+
+
 def show_inbox(page: MessagePage) -> None:
     """Print an agent's messages as a table."""
+    _show(page, f"messages for {page.agent}, {page.unread} unread in all")
+
+
+def _show(page: MessagePage, what: str) -> None:
     from satchel.find.kind import Kind
     from satchel.interfaces.cli.tables import local_time, show_list
 
@@ -75,7 +101,7 @@ def show_inbox(page: MessagePage) -> None:
             "thread": lambda one: None if one.thread in {one.id, one.reply_to} else Kind.MESSAGE.ref(one.thread),
         }
     )
-    show_list(page, f"messages for {page.agent}, {page.unread} unread in all", columns)
+    show_list(page, what, columns)
 
 
 _INBOX = (
@@ -142,7 +168,8 @@ OPERATIONS = (
         ),
         run="messages.send",
         writes=True,
-        prepare=_with_payload,
+        prepare=_prepared,
+        corrects="operations.messages:correct_addressee",
         text="ledger.messages_text:sent_text",
         shown="cli.confirmations:sent",
     ),
@@ -167,6 +194,16 @@ OPERATIONS = (
         run="messages.inbox",
         items="messages",
         shown="operations.messages:show_inbox",
+        lists_messages=True,
+    ),
+    Operation(
+        command=("message", "sent"),
+        help="List the messages that you sent, the newest first, with who has read them.",
+        examples=("message sent", "message sent --agent planner --since 1d"),
+        parameters=(QUERY, *CHANGES, AGENT),
+        run=_sent,
+        items="messages",
+        shown="operations.messages:show_sent",
         lists_messages=True,
     ),
     Operation(

@@ -200,7 +200,7 @@ def check_replaceable(transaction: Transaction, project_id: int, item: tuple[Kin
         why = "is critical" if is_critical else "was written by a person"
         raise Refused(
             f"{ref} {why}: only a person replaces it",
-            f"Leave supersedes out; retract asks a person for it, and so does send_message to {HUMAN}",
+            f"Leave supersedes out; retract asks a person for it, and so does send_message to={HUMAN}",
         )
 
 

@@ -79,7 +79,7 @@ class Undone:
 
     Attributes:
         ref: the short id of the item that was corrected, and ``kind`` what it is.
-        action: what had been done: replaced, retracted or confirmed.
+        action: what had been done: replaced, retracted, confirmed, written, set or pinned.
         heir: the short id of what had replaced it, which is retracted now.
         text: the beginning of what the item says.
     """

@@ -10,12 +10,14 @@ from satchel.base.records import dataclass
 from satchel.base.text import fold, shortened
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import Kind
-from satchel.keep import events, projects, replacing
+from satchel.keep import events, pins, projects, replacing
 from satchel.keep.constraints import updates as constraints
-from satchel.keep.corrections import log
+from satchel.keep.corrections import changes, log
+from satchel.keep.corrections.changes import Change
 from satchel.keep.corrections.log import CONFIRMED, RETRACTED, SUPERSEDED, Correction, Corrector
 from satchel.keep.corrections.records import Confirmed, Ended, Retracted, Undone
 from satchel.keep.decisions import state as decisions
+from satchel.keep.decisions.service import Decisions
 from satchel.keep.decisions.updates import decision
 from satchel.keep.entries import queries as entry_queries
 from satchel.keep.entries import updates as entries
@@ -78,8 +80,8 @@ _CORRECTABLE: Mapping[Kind, _Correctable] = {
 }
 
 _ELSEWHERE: Mapping[Kind, str] = {
-    Kind.DECISION: "Set it anew with set_decision, or with status=deprecated",
-    Kind.PACKAGE: "Save a newer one with supersedes",
+    Kind.DECISION: "Change it with set_decision, or end it with status=deprecated",
+    Kind.PACKAGE: "Save a newer one that replaces it (supersedes)",
     Kind.ERROR_PATTERN: "Say what fixed it, or that a fix did not help, with report_outcome",
 }
 """What corrects an item of another kind."""
@@ -147,7 +149,7 @@ class Corrections(Service):
         work = self._workplace
         kind, number = _read(ref, "confirmed")
         if kind is Kind.STRATEGY:
-            raise InvalidInput(f"{ref} is a strategy", f"Say that it helped: report_outcome with id={ref}")
+            raise InvalidInput(f"{ref} is a strategy", f"Say that it helped with report_outcome id={ref}")
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             project_id, by, name = self._begin(transaction, agent, doing="confirming")
@@ -224,6 +226,68 @@ class Corrections(Service):
             heir = None if last.heir is None else last.kind.ref(last.heir)
             return Undone(record.ref, kind_name(last.kind), _ACTIONS[last.action], heir, short)
 
+    def undo_change(self, *, agent: str | None = None) -> Undone:
+        """Take back the caller's last change: a correction, or what it wrote, set or pinned.
+
+        What was written is retracted. A decision gets its last revision back; one that was new is deprecated.
+
+        Args:
+            agent: whose, where there is no session; None takes the default.
+
+        Raises:
+            NotFound: there is none.
+            Conflict: somebody else has changed the same since.
+        """
+        work = self._workplace
+        agent = check_agent(work, agent)
+        with work.engine.write() as transaction:
+            project_id, by, name = self._begin(transaction, agent, doing="undoing")
+            last, change = log.last_of(transaction, project_id, by), changes.last_of(transaction, project_id, by)
+            if last is None and change is None:
+                raise NotFound("there is nothing to undo here", "What you write, set, pin or correct can be undone")
+            if change is not None and (last is None or change.made_at > last.created_at):
+                if change.action != changes.SET:
+                    return self._take_back(transaction, project_id, change, by, name)
+                current = decisions.load_number(transaction, project_id, change.item)
+                assert current is not None
+                key = current.key
+            else:
+                change = None
+        return self.undo(agent=agent) if change is None else self._restore(change, key, agent)
+
+    def _take_back(
+        self, transaction: Transaction, project_id: int, change: Change, by: Corrector, name: str | None
+    ) -> Undone:
+        ref = change.kind.ref(change.item)
+        if change.action == changes.PINNED:
+            pins.forget(transaction, project_id, change.kind, change.item)
+            _tell(transaction, project_id, events.UNPINNED, by, (change.kind, change.item))
+            text = KINDS[change.kind].texts(transaction, [change.item]).get(change.item, "")
+            return Undone(ref, kind_name(change.kind), change.action, None, shortened(text))
+        kind = _CORRECTABLE[change.kind]
+        record = _load(transaction, project_id, change.kind, change.item)
+        if not kind.is_live(record):
+            ended = log.ended(transaction, change.kind, change.item)
+            raise Conflict(f"{ref}, which you wrote last, holds no more: {ended}", "Nothing was changed")
+        reason = "taken back" if name is None else f"taken back by {name}"
+        kind.end(transaction, project_id, change.item, reason, by.agent, by.now)
+        # nobody's, so that the next undo does not take it for a correction of its own
+        nobody = by._replace(agent=None, session=None)
+        log.record(transaction, project_id, RETRACTED, (change.kind, change.item), nobody, reason=reason)
+        changes.record_taken_back(transaction, project_id, change, by, change.revision)
+        return Undone(ref, kind_name(change.kind), change.action, None, shortened(kind.text(record)))
+
+    def _restore(self, change: Change, key: str, agent: str | None) -> Undone:
+        """Set a decision to what it was before a change; one that somebody else changed since refuses its revision."""
+        work = self._workplace
+        restored = Decisions(work).take_back(key, change.revision, agent=agent)
+        with work.engine.write() as transaction:
+            project_id, by, _ = self._begin(transaction, agent, doing="undoing")
+            changes.record_taken_back(transaction, project_id, change, by, restored.revision)
+        return Undone(
+            restored.ref, kind_name(Kind.DECISION), change.action, None, shortened(f"{key}: {restored.value}")
+        )
+
     def _begin(
         self, transaction: Transaction, agent: str | None, doing: str | None = None
     ) -> tuple[int, Corrector, str | None]:
@@ -249,7 +313,8 @@ class Corrections(Service):
         if now_last.id != last.id:
             raise Conflict(
                 f"{last.kind.ref(last.item)} was corrected again since",
-                f"Open it with get_items, and correct it as it stands now ({log.told(now_last)})",
+                f"Open it with get_items ids={last.kind.ref(last.item)}, and correct it as it stands now "
+                f"({log.told(now_last)})",
             )
         if last.heir is not None:
             heir = kind.load(transaction, project_id, last.heir)
@@ -352,7 +417,11 @@ def _dispute(
     ref, (setter, setter_name) = Kind.DECISION.ref(number), current.agent or (None, None)
     if by.is_person or (setter is not None and setter == by.agent):
         whose = "a decision" if by.is_person else "your own decision"
-        raise InvalidInput(f"{ref} is {whose}, which is not retracted", _ELSEWHERE[Kind.DECISION])
+        key = f'"{current.key}"' if " " in current.key else current.key
+        raise InvalidInput(
+            f"{ref} is {whose}; decisions are changed, not retracted",
+            f"End it with set_decision key={key} status=deprecated, or set another value",
+        )
     if setter is None or is_persons(setter_name):
         setter_name = setter_name or HUMAN
         setter, _ = ensure_agent(transaction, project_id, setter_name, by.now)

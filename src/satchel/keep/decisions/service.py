@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Unpack
 
-from satchel.base.errors import Conflict, InvalidInput, NotFound, TooLarge, nearest
+from satchel.base.errors import Conflict, InvalidInput, NotFound, TooLarge
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
 from satchel.base.text import check_name
-from satchel.find import likeness
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.decisions import state as states
@@ -33,7 +32,6 @@ from satchel.keep.sessions.actors import acting
 from satchel.store.transaction import Row, Transaction
 
 MAX_BATCH = 200
-_MAX_KEYS = 2_000
 
 if TYPE_CHECKING:
     from satchel.keep.decisions.queries import DecisionFilters
@@ -66,7 +64,8 @@ class Decisions:
     ) -> Decision:
         """Set one decision; it is durable when this returns, and what it replaces is in its history.
 
-        A field left out keeps what there is; None, or an empty list or text, clears it.
+        A field left out keeps what there is; None, or an empty list or text, clears it. A reason belongs to its value:
+        a new value without one has none.
 
         Args:
             key: the decision's name, at most 200 characters; compared exactly.
@@ -178,7 +177,7 @@ class Decisions:
         with projects.reading(self._workplace) as (transaction, project):
             found = None if project is None else _find(transaction, project.id, key)
             if project is None or found is None:
-                close = None if project is None else _nearest_key(transaction, project.id, key)
+                close = None if project is None else updates.nearest_key(transaction, project.id, key)
                 hint = f"Did you mean {close!r}?" if close else "search finds what was decided"
                 raise NotFound(f"there is no decision {key!r}", hint)
             rows = transaction.all(
@@ -226,24 +225,6 @@ def _find(transaction: Transaction, project_id: int, key: str) -> Current | None
     if found is not None or digits == key or not (digits.isascii() and digits.isdigit() and len(digits) < 19):
         return found
     return states.load_number(transaction, project_id, Kind.DECISION.number_of(key))
-
-
-def _nearest_key(transaction: Transaction, project_id: int, key: str) -> str | None:
-    """Return the key most like one that there is not: alike by its words, else by its letters among the newest."""
-    words = likeness.words_of(key)
-    found: list[tuple[int, str]] = []
-    for number in likeness.candidates(transaction, project_id, Kind.DECISION, likeness.key_bands(project_id, words)):
-        row = transaction.one("SELECT key FROM decisions WHERE id = :id", {"id": number})
-        if row is not None:
-            found.append((likeness.key_likeness(words, likeness.words_of(row[0])), row[0]))
-    percent, close = max(found, default=(0, ""))
-    if percent >= likeness.THRESHOLD:
-        return close
-    rows = transaction.all(
-        "SELECT key FROM decisions WHERE project_id = :project ORDER BY id DESC LIMIT :most",
-        {"project": project_id, "most": _MAX_KEYS},
-    )
-    return nearest(key, (row[0] for row in rows))
 
 
 def _past(row: Row) -> DecisionState:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from satchel.base.clock import moment_text, year_of
-from satchel.base.errors import Conflict, InvalidInput
+from satchel.base.errors import Conflict, InvalidInput, nearest
 from satchel.base.paging import check_whole
 from satchel.base.records import dataclass
+from satchel.base.text import shortened
 from satchel.find import likeness, near
 from satchel.find.kind import Kind
 from satchel.keep.decisions import state as states
@@ -32,6 +33,7 @@ from satchel.keep.texts import check_content, named_secret
 from satchel.store.transaction import Transaction, set_of
 
 _MAX_SIMILAR = 5
+_MAX_KEYS = 2_000
 
 Given = TypeVar("Given")
 
@@ -169,7 +171,11 @@ def upsert(
     bands = tables.value_bands(project_id, wanted.value)
     named = _similar(transaction, project_id, None, wanted.value, bands, similar, before.id) if value_is_new else ()
     replaced = _replaced(before, now)
-    result = decision(after, notes=given.notes, replaced=replaced, similar=named)
+    notes = given.notes
+    if isinstance(given.rationale, Keep) and before.state.rationale is not None and wanted.rationale is None:
+        dropped = shortened(before.state.rationale)
+        notes = (*notes, f'the reason went with the old value: "{dropped}"; rationale=TEXT gives the new one')
+    result = decision(after, notes=notes, replaced=replaced, similar=named)
     previous, by = before.agent, None if agent is None else agent[0]
     if previous is None or previous[0] == by:
         return Done(result, None)
@@ -187,14 +193,53 @@ def _create(
 ) -> Done:
     if isinstance(given.value, Keep):
         raise InvalidInput(
-            f"there is no decision {given.key!r} yet, so it needs a value", "Give value, or check the key"
+            f"there is no decision {given.key!r} yet, so it needs a value",
+            _meant(nearest_key(transaction, project_id, given.key)) + "Give value, or check the key",
         )
     wanted = _resolve(transaction, workplace, project_id, given, State(given.value), now)
     bands = tables.bands_of(project_id, given.key, wanted.value)
     # who drafts over what is decided was told to take another key
     named = () if wanted.status == DRAFT else _similar(transaction, project_id, given.key, wanted.value, bands, similar)
+    notes = given.notes
+    spelt = _spelt_otherwise(transaction, project_id, given.key)
+    if spelt is not None and spelt not in {one.key for one in named}:
+        notes = (*notes, f"{given.key} is new; did you mean {spelt}, which exists?")
     made = tables.create(transaction, project_id, given.key, wanted, agent, now, bands)
-    return Done(decision(made, notes=given.notes, similar=named), None)
+    return Done(decision(made, notes=notes, similar=named), None)
+
+
+def _meant(key: str | None) -> str:
+    return "" if key is None else f"Did you mean {key!r}? "
+
+
+def _spelt_otherwise(transaction: Transaction, project_id: int, key: str) -> str | None:
+    """Return the key of a decision that differs in case and separators alone."""
+    squashed = "lower(key)"
+    for separator in "_- .":
+        squashed = f"replace({squashed}, '{separator}', '')"
+    row = transaction.one(
+        f"SELECT key FROM decisions WHERE project_id = :project AND {squashed} = :key ORDER BY id DESC LIMIT 1",
+        {"project": project_id, "key": key.lower().translate(str.maketrans("", "", "_- ."))},
+    )
+    return None if row is None else str(row[0])
+
+
+def nearest_key(transaction: Transaction, project_id: int, key: str) -> str | None:
+    """Return the key most like one that there is not: alike by its words, else by its letters among the newest."""
+    words = likeness.words_of(key)
+    found: list[tuple[int, str]] = []
+    for number in likeness.candidates(transaction, project_id, Kind.DECISION, likeness.key_bands(project_id, words)):
+        row = transaction.one("SELECT key FROM decisions WHERE id = :id", {"id": number})
+        if row is not None:
+            found.append((likeness.key_likeness(words, likeness.words_of(row[0])), row[0]))
+    percent, close = max(found, default=(0, ""))
+    if percent >= likeness.THRESHOLD:
+        return close
+    rows = transaction.all(
+        "SELECT key FROM decisions WHERE project_id = :project ORDER BY id DESC LIMIT :most",
+        {"project": project_id, "most": _MAX_KEYS},
+    )
+    return nearest(key, (row[0] for row in rows))
 
 
 def _check_revision(given: Prepared, before: Current | None, now: int) -> None:
@@ -228,14 +273,16 @@ def _resolve(
     layer = before.layer
     if not isinstance(given.layer, Keep):
         layer = None if given.layer is None else ensure_layer(transaction, workplace, project_id, given.layer, now)
+    value = _kept(given.value, before.value)
     return State(
-        value=_kept(given.value, before.value),
+        value=value,
         status=_kept(given.status, before.status),
         version=_kept(given.version, before.version),
         layer=layer,
         tags=named("tags", given.tags, before.tags),
         scopes=named("scopes", given.scopes, before.scopes),
-        rationale=_kept(given.rationale, before.rationale),
+        # a reason belongs to the value that it was given for
+        rationale=_kept(given.rationale, before.rationale if value == before.value else None),
     )
 
 

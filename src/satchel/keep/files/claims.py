@@ -212,7 +212,7 @@ def refuse(wanted: Sequence[Place], seen: Look, now: int, *, exclusive: bool) ->
     if free:
         more += f". Free: {_named(free)}"
     names = " or ".join(dict.fromkeys(claim.agent for claim in against))
-    share = "claim it shared (exclusive false), " if exclusive and not any(claim.exclusive for claim in against) else ""
+    share = "claim it shared (exclusive=false), " if exclusive and not any(claim.exclusive for claim in against) else ""
     raise ClaimRefused(
         f"nothing was claimed: {'; '.join(said[:_SHOWN])}{more}",
         f"{share}ask {names} by a message, or do something else meanwhile",

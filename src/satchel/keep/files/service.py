@@ -37,7 +37,6 @@ from satchel.keep.files.records import (
 )
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import acting, acting_named, find_authors
-from satchel.keep.sessions.caller import COMMAND
 from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import check_content
 from satchel.store.transaction import Transaction
@@ -239,9 +238,7 @@ class Files(Service):
                     claimed = claiming.attempt(transaction, work, ask)
         except claims.ClaimRefused as refused:
             claiming.record_refusal(work, ask, refused)
-            # the one place where a remedy names what commands and tools call otherwise
-            waiting_is = "--wait" if work.caller is not None and work.caller.kind == COMMAND else "wait_seconds"
-            wait = "" if wait_seconds else f"wait for it with {waiting_is} (1 to {waits.MAX_SECONDS}), "
+            wait = "" if wait_seconds else f"wait for it with wait_seconds (1 to {waits.MAX_SECONDS}), "
             remedy = (
                 f"You can {wait}{refused.remedy}; one of your next answers says when it is free, and the first to "
                 "claim it gets it"

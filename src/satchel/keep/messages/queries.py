@@ -58,13 +58,12 @@ def type_number(name: object) -> int:
 _MOST_NAMED = 5
 
 
-def nearest_actor(transaction: Transaction, project_id: int, name: str) -> str:
-    """Return a sentence's end that points to the agent of the nearest name which has acted; empty if none is near."""
+def nearest_actor(transaction: Transaction, project_id: int, name: str) -> str | None:
+    """Return the name, of an agent that has acted, which is nearest to one; None if none is near."""
     rows = transaction.all(
         "SELECT name FROM agents WHERE project_id = :project AND has_acted = 1", {"project": project_id}
     )
-    close = nearest(name, [row[0] for row in rows])
-    return f"; did you mean {close!r}?" if close else ""
+    return nearest(name, [row[0] for row in rows])
 
 
 def others_hint(transaction: Transaction, project_id: int, agent: int | None) -> str:

@@ -50,6 +50,7 @@ class Messages(Service):
         reply_to: str | int | None = None,
         agent: str | None = None,
         answered_by: str | None = None,
+        refuses_near: bool = False,
     ) -> Message:
         """Send a message; it is durable when this returns.
 
@@ -65,6 +66,7 @@ class Messages(Service):
             agent: who sends; None takes the default.
             answered_by: of a reply, the id of the last answer to the same that the sender has seen, empty for none; it
                 is not sent where another has come since. None sends it in any case.
+            refuses_near: refuse a name that is not known and resembles one that is.
 
         Returns:
             The message as it was kept; ``notes`` says what was cleaned or redacted, and that nobody of the
@@ -72,7 +74,7 @@ class Messages(Service):
 
         Raises:
             InvalidInput, TooLarge: something is not acceptable, or it is not said who sends; nothing was written.
-            NotFound: there is no message to reply to.
+            NotFound: there is no message to reply to, or nobody of a name that resembles another.
             Conflict: several sessions of the client that is named are at work, or it was answered since.
         """
         work = self._workplace
@@ -92,7 +94,7 @@ class Messages(Service):
                 _mark_answered(transaction, Reader(project.id, sender_id, now), answered)
             told: tuple[str, ...] = ()
             if addressee is not None:
-                to_id, told = _addressee(transaction, project.id, sender_id, addressee, now)
+                to_id, told = _addressee(transaction, project.id, sender_id, addressee, now, refuses_near=refuses_near)
             draft = Draft(sender_id, to_id, kind, rank, content.text, stored_payload, answered, thread)
             stored = updates.insert(transaction, project.id, draft, now, work.retention)
             notes = (*content.notes, *payload_notes, *told)
@@ -290,7 +292,7 @@ def _refuse_answered(transaction: Transaction, number: int, seen: str, now: int)
 
 
 def _addressee(
-    transaction: Transaction, project_id: int, sender: int | None, name: str, now: int
+    transaction: Transaction, project_id: int, sender: int | None, name: str, now: int, *, refuses_near: bool
 ) -> tuple[int | None, tuple[str, ...]]:
     """Return whom a message goes to that names an agent or a client, None for all, and what its sender should know."""
     if fold(name) == EVERYONE:
@@ -320,5 +322,8 @@ def _addressee(
     if connected:
         gets = "its session gets it" if connected == 1 else f"the first of its {connected} sessions to act gets it"
         return number, (f"client {name} is connected; {gets}",)
-    hint = queries.nearest_actor(transaction, project_id, name) or queries.others_hint(transaction, project_id, sender)
+    near = queries.nearest_actor(transaction, project_id, name)
+    if near is not None and refuses_near:
+        raise NotFound(f"nobody is called {name!r} here", f"Did you mean {near!r}? Nothing was sent")
+    hint = f"; did you mean {near!r}?" if near else queries.others_hint(transaction, project_id, sender)
     return number, (f"nobody of that name is here yet; it waits for them{hint}",)

@@ -1,0 +1,103 @@
+"""What a caller wrote, set or pinned last, for what takes it back."""
+
+from __future__ import annotations
+
+import json
+
+from satchel.base.records import NamedTuple
+from satchel.find.kind import Kind
+from satchel.keep import events
+from satchel.keep.corrections.log import Corrector
+from satchel.store.transaction import Transaction
+
+WRITTEN, SET, PINNED = "written", "set", "pinned"
+
+_MOST = 50
+"""So many of the newest changes of each kind are looked through for one that was not taken back."""
+
+_AUTHORS = {Kind.ENTRY: "agent_id", Kind.CONSTRAINT: "created_by", Kind.STRATEGY: "agent_id"}
+
+
+class Change(NamedTuple):
+    """One change of a caller.
+
+    Attributes:
+        revision: of a decision, the one that the change made; 0 of anything else.
+        seq: its place among the changes of the project, for two of one millisecond.
+    """
+
+    action: str
+    kind: Kind
+    item: int
+    made_at: int
+    revision: int = 0
+    seq: int = 0
+
+
+def last_of(transaction: Transaction, project_id: int, by: Corrector) -> Change | None:
+    """Return the last change of an agent or person that was not taken back; None where there is none."""
+    values = {"project": project_id, "agent": by.agent, "most": _MOST}
+    found: list[Change] = []
+    for kind, author in _AUTHORS.items():
+        rows = transaction.all(
+            f"SELECT id, created_at, 0, seq FROM {kind.table} WHERE project_id = :project AND {author} = :agent "
+            "ORDER BY id DESC LIMIT :most",
+            values,
+        )
+        found += [Change(WRITTEN, kind, *row) for row in rows]
+    decisions = transaction.all(
+        """
+        SELECT id, at, max(revision), max(seq) FROM (
+            SELECT id, updated_at AS at, revision, seq FROM decisions WHERE project_id = :project AND agent_id = :agent
+            UNION ALL
+            SELECT h.decision_id, h.set_at, h.revision, 0
+            FROM decision_history h JOIN decisions d ON d.id = h.decision_id
+            WHERE d.project_id = :project AND h.agent_id = :agent
+        ) AS mine GROUP BY id, at ORDER BY at DESC, 3 DESC LIMIT :most
+        """,
+        values,
+    )
+    # of each decision the last change alone: what an undo set is no change to take back in its turn
+    newest: dict[int, Change] = {}
+    for item, at, revision, seq in decisions:
+        newest.setdefault(item, Change(SET, Kind.DECISION, item, at, revision, seq))
+    found += newest.values()
+    pins = transaction.all(
+        "SELECT kind, item_id, created_at FROM pins WHERE project_id = :project AND agent_id = :agent "
+        "ORDER BY created_at DESC LIMIT :most",
+        values,
+    )
+    kinds = {kind.number: kind for kind in Kind}
+    found += [Change(PINNED, kinds[number], item, at) for number, item, at in pins]
+    found.sort(key=lambda one: (one.made_at, one.seq), reverse=True)
+    return next((one for one in found if not _is_taken_back(transaction, project_id, one)), None)
+
+
+def record_taken_back(transaction: Transaction, project_id: int, change: Change, by: Corrector, revision: int) -> None:
+    """Record that a change was taken back.
+
+    Args:
+        revision: of a decision, the one that it has now.
+    """
+    events.record(
+        transaction,
+        project_id,
+        events.TAKEN_BACK,
+        by.now,
+        session=by.session,
+        agent=by.agent,
+        item=(change.kind, change.item),
+        details={"action": change.action, "revision": revision},
+    )
+
+
+def _is_taken_back(transaction: Transaction, project_id: int, change: Change) -> bool:
+    if change.action == PINNED:
+        return False
+    rows = transaction.all(
+        "SELECT details FROM events WHERE project_id = :project AND kind = :kind AND item_kind = :of "
+        "AND item_id = :item AND details IS NOT NULL",
+        {"project": project_id, "kind": events.TAKEN_BACK, "of": change.kind.number, "item": change.item},
+    )
+    revisions = [json.loads(details)["revision"] for (details,) in rows]
+    return change.revision in revisions
