@@ -365,6 +365,52 @@ def test_a_store_that_is_there_is_not_offered(cli: Cli, home: Path, folder: Path
 
 
 def test_every_option_has_a_test() -> None:
-    tested = "user project hooks instructions allow trust dry-run check remove print yes json".split()
+    tested = "user project hooks instructions allow trust dry-run check remove all-data print yes json".split()
     tested += "url token token-file everywhere offline direct".split()  # in test_commands_setup_server.py
     assert options_of(["setup"]) == {("setup", f"--{name}") for name in tested} | {("setup", "CLIENTS")}
+
+
+def listing(*folders: Path) -> dict[Path, bytes]:
+    """Return every file and folder below some folders, with what files hold."""
+    return {path: path.read_bytes() if path.is_file() else b"" for folder in folders for path in folder.rglob("*")}
+
+
+def test_all_data_is_removed_with_what_setup_wrote(cli: Cli, home: Path, folder: Path) -> None:
+    before = listing(home, folder)
+    cli("setup", "claude", "codex", "--yes")
+    cli("write", "discovery", "exports are cp1252")
+    assert (folder / ".satchel" / "satchel.db").is_file()
+    status, out, _ = cli("setup", "--remove", "--all-data", "--yes")
+    assert status == 0
+    assert f"deleted {folder / '.satchel' / 'satchel.db'}\n" in out
+    assert listing(home, folder) == before
+
+
+def test_the_files_that_git_carries_stay_when_all_data_is_removed(cli: Cli, home: Path, folder: Path) -> None:
+    cli("decide", "store", "redis")
+    cli("share", "d1")
+    shared = listing(folder / ".satchel" / "shared")
+    cli("setup", "--remove", "--all-data", "--yes")
+    assert listing(folder / ".satchel") == {folder / ".satchel" / "shared": b"", **shared}
+
+
+def test_all_data_is_removed_only_after_a_question(cli: Cli, home: Path, folder: Path, answers: list[bool]) -> None:
+    cli("write", "discovery", "exports are cp1252")
+    before = listing(home, folder)
+    answers.append(False)
+    _, out, _ = cli("setup", "--remove", "--all-data")
+    assert "Delete all of this for good? [y/N]" in out
+    assert listing(home, folder) == before
+
+
+@pytest.mark.parametrize("words", [["--all-data"], ["--remove", "--all-data", "claude"]])
+def test_all_data_goes_with_remove_alone(cli: Cli, home: Path, words: list[str]) -> None:
+    status, _, err = cli("setup", *words)
+    assert (status, "--all-data goes with --remove alone" in err) == (2, True)
+
+
+def test_where_nobody_can_be_asked_all_data_stays(cli: Cli, home: Path, folder: Path) -> None:
+    cli("write", "discovery", "exports are cp1252")
+    status, _, err = cli("setup", "--remove", "--all-data")
+    assert (status, "nobody can be asked" in err) == (2, True)
+    assert (folder / ".satchel" / "satchel.db").is_file()

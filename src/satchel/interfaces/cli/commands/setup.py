@@ -15,6 +15,8 @@ from satchel.interfaces.cli.common import json_option, show_json
 from satchel.interfaces.cli.setup_remote import Remote
 from satchel.interfaces.server_text import server_fields, server_line
 from satchel.interfaces.setup.address import plan_no_address
+from satchel.interfaces.setup.all_data import all_data as deletable
+from satchel.interfaces.setup.all_data import delete
 from satchel.interfaces.setup.checking import ClientCheck, check, is_on_machine, launcher_note, version_note
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Wish
 from satchel.interfaces.setup.journal import Journal
@@ -49,7 +51,10 @@ from satchel.remote.where import server_for
 @click.option("--direct", is_flag=True, help="With --url: clients ask the server themselves, with SATCHEL_TOKEN.")
 @click.option("--dry-run", is_flag=True, help="Show the changes as a diff and change nothing.")
 @click.option("--check", "only_check", is_flag=True, help="Say what is set up and what is missing.")
-@click.option("--remove", is_flag=True, help="Take out what setup has written.")
+@click.option("--remove", is_flag=True, help="Restore the clients' files as they were before setup.")
+@click.option(
+    "--all-data", is_flag=True, help="With --remove: also delete all your stores, backups, settings and tokens."
+)
 @click.option("--print", "only_print", is_flag=True, help="Print what to write by hand, for any client.")
 @click.option("--yes", is_flag=True, help="Set up all that are found, and the project's store, without asking.")
 @json_option
@@ -70,6 +75,7 @@ def command(
     dry_run: bool,
     only_check: bool,
     remove: bool,
+    all_data: bool,
     only_print: bool,
     yes: bool,
     as_json: bool,
@@ -100,6 +106,8 @@ def command(
         )
     if dry_run and (only_check or only_print):
         raise InvalidInput(f"{modes[0]} changes nothing", "Leave --dry-run out")
+    if all_data and (not remove or clients or in_project or url):
+        raise InvalidInput("--all-data goes with --remove alone", "Run `satchel setup --remove --all-data`")
     remote = Remote(url, token, token_file, everywhere, offline, direct)
     remote.check_options(hooks=bool(hooks), is_removal=remove, mode=modes[0] if modes else None)
     place, store = _here(in_project=in_project or instructions)
@@ -107,9 +115,14 @@ def command(
     if remove:
         journal = Journal()
         plan = _removal(chosen, place, store, remote, journal, in_project=in_project, instructions=instructions)
+        data = deletable() if all_data else []
         if not dry_run:
+            if data and not yes:
+                _confirm_deletion(data, as_json=as_json)
             carry_out(plan, journal)
-        _show(plan, place, [], is_done=not dry_run, as_json=as_json)
+            delete(data, place.home)
+        deleted = [f"{'would delete' if dry_run else 'deleted'} {path}" for path in data]
+        _show(plan, place, [*deleted], is_done=not dry_run, as_json=as_json)
         return 0
     launcher = Path(NAME) if direct else find_launcher(os.environ)
     with_hooks = not (in_project or direct) if hooks is None else hooks
@@ -149,6 +162,15 @@ def command(
     versions = [version_note(client, place) for client in chosen if wish.hooks]
     _show(plan, place, [note, *versions, made], is_done=True, as_json=as_json)
     return 0
+
+
+def _confirm_deletion(data: list[Path], *, as_json: bool) -> None:
+    if as_json or not _is_terminal():
+        raise InvalidInput("nothing was deleted, since nobody can be asked", "Add --yes, or see --dry-run first")
+    for path in data:
+        click.echo(f"would delete {path}")
+    if not click.confirm("Delete all of this for good?", default=False):
+        raise click.Abort
 
 
 def _named(names: tuple[str, ...]) -> list[Client]:
