@@ -2,8 +2,8 @@
 
     python scripts/check_installs.py [EXTRA...]
 
-Without arguments: base, every extra of pyproject.toml, and the way from nothing to a briefed session and back. Prints a
-line for each; leaves with status 1 if one failed. Versions are those of requirements-dev.txt.
+Without arguments: base and every extra of pyproject.toml. Prints a line for each;
+leaves with status 1 if one failed. Versions are those of requirements-dev.txt.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 from threading import Thread
 from urllib.request import HTTPCookieProcessor, ProxyHandler, Request, build_opener
 
-from flit_core import buildapi
+from flit_core import buildapi  # type: ignore[import-untyped]
 
 ROOT = Path(__file__).parents[1]
 BASE = "base"
@@ -33,7 +33,6 @@ NOTE = "Sessions expire after 300 s"
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "probe", "version": "1"}}
 SEARCH = {"name": "search", "arguments": {"query": "when do sessions expire"}}
 START = {"session_id": "5e55", "hook_event_name": "SessionStart", "source": "startup"}
-MOST_COMMANDS, MOST_SECONDS = 3, 120
 MODELS = {"openai": "gpt-6-sol", "anthropic": "claude-opus-5-5", "gemini": "gemini-3.8-flash"}
 
 
@@ -51,7 +50,7 @@ class Environment:
         path = f"{self.programs}{os.pathsep}{os.environ['PATH']}"
         self.environ = {"PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8"}
         self.environ["SATCHEL_HOOKS_DEADLINE_MS"] = "20000"  # on a busy machine too
-        _run([sys.executable, "-m", "venv", "--without-pip", folder / "environment"])
+        _run([sys.executable, "-m", "venv", "--without-pip", str(folder / "environment")])
         python, spec = self.programs / "python", str(wheel) if extra == BASE else f"{wheel}[{extra}]"
         pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-compile"]
         uv = ["uv", "pip", "install", "--python", python]
@@ -61,8 +60,13 @@ class Environment:
         """Run a command in the project; return what it prints, stderr too where it is to fail."""
         done = subprocess.run(
             [self.programs / "satchel", *words],
-            **{"check": False, "cwd": self.project, "env": self.environ | variables, "input": typed},
-            **{"capture_output": True, "text": True, "timeout": 60},
+            check=False,
+            cwd=self.project,
+            env=self.environ | variables,
+            input=typed,
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         if done.returncode != status or "Traceback" in done.stderr:
             raise Failed(f"satchel {' '.join(words)}: status {done.returncode}: {done.stdout}{done.stderr}")
@@ -82,6 +86,11 @@ def _run(words: Sequence[str | Path]) -> None:
         raise Failed(f"{words}: {done.stderr}")
 
 
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def _expect(what: str, text: str) -> None:
     if what not in text:
         raise Failed(f"{what!r} is not in {text!r}")
@@ -93,7 +102,7 @@ def check_base(one: Environment) -> None:
     one.satchel("write", "discovery", NOTE)
     _expect(NOTE, one.satchel("search", "when", "do", "sessions", "expire"))
     _expect(NOTE, one.satchel("brief", "mend", "the", "login"))
-    requests = (("initialize", HELLO), ("tools/list", {}), ("tools/call", SEARCH))
+    requests: tuple[tuple[str, object], ...] = (("initialize", HELLO), ("tools/list", {}), ("tools/call", SEARCH))
     lines = [
         json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         for number, (method, params) in enumerate(requests)
@@ -108,12 +117,17 @@ def check_base(one: Environment) -> None:
             _expect(f"[{other}]", one.satchel(*words, status=13))
 
 
-def _check_hook(one: Environment, command: Sequence[str | Path] | str) -> None:
+def _check_hook(one: Environment, command: Sequence[str | Path]) -> None:
     event = json.dumps(START | {"cwd": str(one.project)})
     done = subprocess.run(
         command,
-        **{"shell": isinstance(command, str), "check": False, "cwd": one.project, "env": one.environ},
-        **{"input": event, "capture_output": True, "text": True, "timeout": 60},
+        check=False,
+        cwd=one.project,
+        env=one.environ,
+        input=event,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     if done.returncode or done.stderr:
         raise Failed(f"the hook ended with {done.returncode}: {done.stderr}")
@@ -123,8 +137,10 @@ def _check_hook(one: Environment, command: Sequence[str | Path] | str) -> None:
 def check_serve(one: Environment) -> None:
     """Check the server: health, a login as ``satchel open`` gives it, a page, and a call under ``/mcp``."""
     token = re.findall(r"satchel_\S+", one.satchel("token", "new", "laptop"))[0]
-    words = [one.programs / "satchel", "serve", "--port", "0", "--json"]
-    with subprocess.Popen(words, cwd=one.project, env=one.environ, stdout=subprocess.PIPE, text=True) as server:
+    words: list[str | Path] = [one.programs / "satchel", "serve", "--port", "0", "--json"]
+    with subprocess.Popen(
+        words, cwd=one.project, env=one.environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
         try:
             assert server.stdout is not None
             url = json.loads(server.stdout.readline() or "{}").get("url")
@@ -141,7 +157,7 @@ def check_serve(one: Environment) -> None:
             headers |= {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
             for number, (method, params) in enumerate((("initialize", HELLO), ("tools/call", SEARCH))):
                 body = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
-                answer = browser.open(Request(f"{url}/mcp", body, headers), timeout=20)
+                answer = browser.open(Request(f"{url}/mcp", body, headers), timeout=20)  # noqa: S310 -- our own server
                 headers |= {"Mcp-Session-Id": given} if (given := answer.headers.get("Mcp-Session-Id")) else {}
                 text = _read(answer)
             _expect(NOTE, text)
@@ -211,7 +227,9 @@ def main(chosen: Sequence[str]) -> int:
         wheel = folder / buildapi.build_wheel(named)
         constraints = folder / "constraints.txt"
         pins = re.findall(
-            r"^([\w.-]+)(?:\[[^\]]*\])?(==\S+(?: *;[^\\\n]*)?)", Path("requirements-dev.txt").read_text("utf-8"), re.M
+            r"^([\w.-]+)(?:\[[^\]]*\])?(==\S+(?: *;[^\\\n]*)?)",
+            Path("requirements-dev.txt").read_text("utf-8"),
+            re.MULTILINE,
         )
         constraints.write_text("".join(f"{name}{version}\n" for name, version in pins))
         extras = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
@@ -222,14 +240,12 @@ def main(chosen: Sequence[str]) -> int:
                 one = Environment(folder / extra, wheel, extra, constraints)
                 installed = time.monotonic()
                 check_base(one)
-                CHECKS.get(extra, lambda _: None)(one)
+                if extra in CHECKS:
+                    CHECKS[extra](one)
             except (Failed, OSError, ValueError, LookupError, subprocess.TimeoutExpired) as error:
-                print(f"{extra:<12}FAILED: {type(error).__name__}: {error}", flush=True)
+                _say(f"{extra:<12}FAILED: {type(error).__name__}: {error}")
                 return False
-            print(
-                f"{extra:<12}ok, installed in {installed - began:.1f} s, ran in {time.monotonic() - installed:.1f} s",
-                flush=True,
-            )
+            _say(f"{extra:<12}ok, installed in {installed - began:.1f} s, ran in {time.monotonic() - installed:.1f} s")
             return True
 
         with ThreadPoolExecutor(2) as pool:
