@@ -52,8 +52,8 @@ class Environment:
         self.environ["SATCHEL_HOOKS_DEADLINE_MS"] = "20000"  # on a busy machine too
         _run([sys.executable, "-m", "venv", "--without-pip", str(folder / "environment")])
         python, spec = self.programs / "python", str(wheel) if extra == BASE else f"{wheel}[{extra}]"
-        pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-compile"]
-        uv = ["uv", "pip", "install", "--python", python]
+        pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", python, "install", "--no-compile"]
+        uv: list[str | Path] = ["uv", "pip", "install", "--python", python]
         _run([*(uv if shutil.which("uv") else pip), "--quiet", "--constraint", constraints, spec])
 
     def satchel(self, *words: str, typed: str = "", status: int = 0, **variables: str) -> str:
