@@ -2,7 +2,7 @@
 
     python scripts/check_installs.py [EXTRA...]
 
-Without arguments: base and every extra of pyproject.toml. Prints a line for each;
+Without arguments: base, every extra of pyproject.toml, and the way to a briefed session. Prints a line for each;
 leaves with status 1 if one failed. Versions are those of requirements-dev.txt.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -28,7 +29,9 @@ from urllib.request import HTTPCookieProcessor, ProxyHandler, Request, build_ope
 from flit_core import buildapi  # type: ignore[import-untyped]
 
 ROOT = Path(__file__).parents[1]
-BASE = "base"
+BASE, BRIEFED = "base", "briefed"
+MOST_SECONDS = 120
+"""From the install to a briefed session."""
 NOTE = "Sessions expire after 300 s"
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "probe", "version": "1"}}
 SEARCH = {"name": "search", "arguments": {"query": "when do sessions expire"}}
@@ -51,7 +54,7 @@ class Environment:
         self.environ = {"PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8"}
         self.environ["SATCHEL_HOOKS_DEADLINE_MS"] = "20000"  # on a busy machine too
         _run([sys.executable, "-m", "venv", "--without-pip", str(folder / "environment")])
-        python, spec = self.programs / "python", str(wheel) if extra == BASE else f"{wheel}[{extra}]"
+        python, spec = self.programs / "python", str(wheel) if extra in {BASE, BRIEFED} else f"{wheel}[{extra}]"
         pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", python, "install", "--no-compile"]
         uv: list[str | Path] = ["uv", "pip", "install", "--python", python]
         _run([*(uv if shutil.which("uv") else pip), "--quiet", "--constraint", constraints, spec])
@@ -72,12 +75,11 @@ class Environment:
             raise Failed(f"satchel {' '.join(words)}: status {done.returncode}: {done.stdout}{done.stderr}")
         return done.stdout if status == 0 else done.stderr
 
-    def listing(self) -> dict[str, bytes]:
-        """Return every file and folder of the home, with what files hold."""
-        return {
-            str(path.relative_to(self.home)): path.read_bytes() if path.is_file() else b""
-            for path in self.home.rglob("*")
-        }
+    def clients_files(self) -> set[str]:
+        """Return the files and folders of the home, but Satchel's own and the project's store."""
+        own = {".local", ".satchel"}
+        paths = (path.relative_to(self.home) for path in self.home.rglob("*"))
+        return {str(path) for path in paths if not own & {*path.parts}}
 
 
 def _run(words: Sequence[str | Path]) -> None:
@@ -210,6 +212,22 @@ def check_tokens(one: Environment) -> None:
     _expect("tokens: exact", one.satchel("doctor"))
 
 
+def check_briefed(one: Environment, began: float) -> None:
+    """Check the way from nothing to a briefed session of a client, and that setup takes back what it wrote."""
+    before = one.clients_files()
+    one.satchel("setup", "claude", "--yes")
+    one.satchel("write", "discovery", NOTE)
+    settings = json.loads((one.home / ".claude" / "settings.json").read_text("utf-8"))
+    _check_hook(one, shlex.split(settings["hooks"]["SessionStart"][0]["hooks"][0]["command"]))
+    seconds = time.monotonic() - began
+    if seconds > MOST_SECONDS:
+        raise Failed(f"{seconds:.0f} s from the install to a briefed session")
+    one.satchel("setup", "--remove")
+    if before != one.clients_files():
+        raise Failed(f"setup --remove left {one.clients_files() ^ before}")
+    _say(f"{BRIEFED:<12}3 commands (install, setup, write), {seconds:.1f} s until a session is briefed")
+
+
 CHECKS: Mapping[str, Callable[[Environment], None]] = {
     "serve": check_serve,
     "postgres": check_postgres,
@@ -239,6 +257,9 @@ def main(chosen: Sequence[str]) -> int:
             try:
                 one = Environment(folder / extra, wheel, extra, constraints)
                 installed = time.monotonic()
+                if extra == BRIEFED:
+                    check_briefed(one, began)
+                    return True
                 check_base(one)
                 if extra in CHECKS:
                     CHECKS[extra](one)
@@ -249,7 +270,7 @@ def main(chosen: Sequence[str]) -> int:
             return True
 
         with ThreadPoolExecutor(2) as pool:
-            return 0 if all(list(pool.map(check, chosen or [BASE, *extras]))) else 1
+            return 0 if all(list(pool.map(check, chosen or [BASE, BRIEFED, *extras]))) else 1
 
 
 if __name__ == "__main__":
