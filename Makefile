@@ -12,7 +12,7 @@ ON_POSTGRESQL := $(wildcard tests/*/test_machine.py tests/*/*/test_*machine.py) 
 	$(addprefix tests/,brief/briefing brief/learning find/test_rebuild.py find/test_documents.py find/test_search.py)
 OVER_SERVER := $(wildcard tests/interfaces/mcp/test_tools*.py) tests/interfaces/cli
 
-.PHONY: help tour test test-slow test-postgresql check referees trial bench dist lock clean
+.PHONY: help tour test test-slow test-postgresql check installs referees trial bench dist lock clean
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -52,6 +52,9 @@ check: $(VENV)/.dev  ## lint, format, types, layers, import cycles
 	$(BIN)/mypy tests benchmarks scripts
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/import_cycles.py $(WITHOUT_CYCLES)
+
+installs: $(VENV)/.dev  ## install the wheel with each extra alone, and run what the README promises
+	$(BIN)/python scripts/check_installs.py
 
 referees: $(VENV)/.dev .referees/.installed  ## run the tests that need the MCP Inspector and coding clients
 	# not in memory: the sandbox of Codex has a /dev of its own

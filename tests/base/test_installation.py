@@ -110,7 +110,7 @@ def test_a_copy_that_does_not_stay_is_started_with_the_extra(tmp_path: Path, clo
 @pytest.mark.parametrize("direct", [{}, {"url": "file:///no/such/satchel.whl"}, {"url": 3}, {"other": 1}])
 def test_an_unknown_source_leaves_the_packages_themselves(environment: Path, direct: dict[str, object]) -> None:
     # satchel is on no index: its bare name would install something else, or nothing
-    installed = Installed(environment, **direct)
+    installed = Installed(environment, "pip", **direct)
     assert installed.advice() == f"{environment}/bin/python -m pip install 'starlette>=1,<2' 'uvicorn>=0.38'"
 
 

@@ -58,8 +58,7 @@ def command_adding(
             return shlex.join(["uv", "tool", "install", "--force", *options, _with(source, extras)])
         return shlex.join([*_uv_pip(root), *packages])
     if source is not None and is_cached(root, environ):
-        starter = ["pipx", "run", "--spec"] if "pipx" in root.parts else ["uvx", "--from"]
-        return shlex.join([*starter, _with(source, {extra}), _NAME])
+        return shlex.join(["uvx", "--from", _with(source, {extra}), _NAME])
     wanted = packages if source is None else [*options, _with(source, {extra})]
     if distribution is not None and (distribution.read_text("INSTALLER") or "").strip() == "uv":
         return shlex.join([*_uv_pip(root), *wanted])
