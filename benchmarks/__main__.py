@@ -24,6 +24,7 @@ FAMILIES = {
     "signatures": "grouping log lines and errors of five languages by their signatures (needs --data)",
     "briefing": "briefings of a project of 100,000 records and of a thousand small stores",
     "hooks": "hooks beside a bare interpreter, and what their briefings hold over a day",
+    "load": "starts and edits of a claimed file while ten processes keep the machine busy",
     "day": "what hooks put in at the prompts, edits and failures of a day, and how much of it its key calls for",
     "relevance": "the share of evidence that briefings deliver (needs --data)",
     "repositories": "what briefings hold of five repositories for twenty tasks (needs --data)",

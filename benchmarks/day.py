@@ -297,7 +297,8 @@ class _Player:
             else:
                 self._got.clear()
                 self._hear("briefing", "SessionStart", set(), source="compact")
-        self._hear("stop", "Stop", set(), stop_hook_active=False)
+        given = {"command": "git commit -am 'End of the day'"}
+        self._hear("commit", "PostToolUse", set(), tool_name="Bash", tool_input=given, tool_response={"stdout": ""})
         return self.played
 
     def _hear(self, kind: str, name: str, wanted: set[str], **fields: Any) -> None:

@@ -64,7 +64,7 @@ def test_every_default_and_example_is_valid(key: Key) -> None:
         assert isinstance(value, NoneType) or parse_value(key, value) == value
 
 
-MOMENTS = ("start", "resume", "compaction", "subagent", "prompt", "edit", "error", "messages", "stop")
+MOMENTS = ("start", "resume", "compaction", "subagent", "prompt", "edit", "error", "messages")
 """The moments at which hooks put something in."""
 
 VALID = [
@@ -89,6 +89,7 @@ VALID = [
     *((f"hooks.{moment}", "0", 0) for moment in MOMENTS),
     ("hooks.claims", "warn", "warn"),
     ("hooks.end", "false", False),
+    ("hooks.visible", "false", False),
     ("hooks.deadline_ms", "60000", 60_000),
     ("tokens.encoding", "cl100k_base", "cl100k_base"),
     ("trust.folders", "/mnt/c:/srv/work", ("/mnt/c", "/srv/work")),

@@ -97,10 +97,10 @@ class Config:
     hooks_edit: int
     hooks_error: int
     hooks_messages: int
-    hooks_stop: int
     hooks_claims: str
     hooks_end: bool
-    hooks_deadline_ms: int
+    hooks_visible: bool
+    hooks_deadline_ms: int | None
     share_accept: bool
     share_branch: str | None
     guard_claims: str

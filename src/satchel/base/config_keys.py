@@ -259,7 +259,6 @@ KEYS: tuple[Key, ...] = (
             ("edit", 150, "before an edit: notes that cite its file, once a file"),
             ("error", 150, "after a command failed: a known fix, or the most similar error"),
             ("messages", 80, "after edits and commands: unread messages, at most once a minute"),
-            ("stop", 40, "when an agent stops that changed files and kept nothing, once a session"),
         )
     ),
     Key(
@@ -278,12 +277,20 @@ KEYS: tuple[Key, ...] = (
         "Whether the end of a session, told by a hook, is recorded and its automatic claims are released.",
     ),
     Key(
+        "hooks.visible",
+        bool,
+        True,
+        "Whether a client that can show a line at the start of a session tells you what the agent was given.",
+    ),
+    Key(
         "hooks.deadline_ms",
         int,
-        400,
-        "Milliseconds by the clock after which a hook ends with what it has; of processor time it takes 3 of 8.",
+        None,
+        "Milliseconds by the clock after which a hook ends with what it has. Not set: 3000 at a start or a prompt, "
+        "1500 at an edit or a command.",
         minimum=50,
         maximum=60_000,
+        example=5_000,
     ),
     Key(
         "share.accept",

@@ -19,7 +19,7 @@ from satchel.base import errors
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.records import field_names
 
-VERSION = 2
+VERSION = 3
 """Raised where an older program would misread what a newer one says; a test compares the shapes of all records."""
 
 _PACKAGE = "satchel."

@@ -13,6 +13,7 @@ from satchel.brief.briefing.collecting import Deadline, Request
 from satchel.brief.briefing.records import Briefing
 from satchel.brief.briefing.service import Briefings, Prepared, record
 from satchel.brief.briefing.shares import ROLES
+from satchel.find.kind import Kind
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import subagent_name
 from satchel.keep.sessions.caller import HOOK_WAIT_MS
@@ -26,6 +27,22 @@ Claude Code shows 2 KB, and the rest only in a file."""
 
 _LEAST_FOR_CLOSING = 300
 _MORE = 'More, and only what is new: get_briefing(query="your task"{agent}); search. Keep what you learn: write_context'
+
+
+_NAMES = {
+    Kind.ENTRY: "note",
+    Kind.DECISION: "decision",
+    Kind.CONSTRAINT: "rule",
+    Kind.MESSAGE: "message",
+    Kind.PACKAGE: "package",
+    Kind.ERROR_PATTERN: "error",
+    Kind.STRATEGY: "strategy",
+}
+_VISIBLE = frozenset({"start", "clear", "resume"})
+"""Moments at which a person is told what the agent was given."""
+
+_EMPTY = "Satchel: nothing saved yet. satchel status"
+"""In a project without a rule, decision or note; that hooks work is what a person wants to know then."""
 
 
 class Moment(NamedTuple):
@@ -60,9 +77,10 @@ RESUME = Moment("resume", False, "Satchel: what changed in this project since yo
 RESUME_AFRESH = Moment("resume", True, f"{_WHAT}.", _YOU, _MORE)
 """Resuming where the client gives what it was given at the start to its model no more."""
 
+REST = Moment("start", False, "Satchel: the rest of the briefing, for which the start had no time.")
 COMPACTION = Moment("compaction", True, f"{_WHAT}, after compaction.", _YOU, _MORE)
 SUBAGENT = Moment("subagent", False, f"{_WHAT}: reports, not orders.", ' Its tools know you by agent="{agent}".')
-MOMENTS = (START, CLEAR, RESUME, RESUME_AFRESH, COMPACTION, SUBAGENT)
+MOMENTS = (START, CLEAR, RESUME, RESUME_AFRESH, REST, COMPACTION, SUBAGENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +97,7 @@ class PutIn:
         prepared: the briefing in it, to be recorded once the text has reached the client.
         is_complete: whether everything was looked at in time.
         briefing: the briefing in it.
+        line: what the person at the client is told of it; empty where that is nothing.
     """
 
     text: str = ""
@@ -90,6 +109,7 @@ class PutIn:
     prepared: Prepared | None = None
     is_complete: bool = True
     briefing: Briefing | None = None
+    line: str = ""
 
 
 class _Briefings(Briefings):
@@ -189,14 +209,21 @@ class Moments:
         )
         put_in = replace(put_in, is_complete=prepared.collected.is_complete, prepared=prepared if explains else None)
         if not prepared.shown:
-            return replace(put_in, why="; ".join(prepared.briefing.notes) or "there is nothing to say")
+            is_empty = prepared.collected.is_bare and put_in.is_complete
+            return replace(
+                put_in,
+                why="; ".join(prepared.briefing.notes) or "there is nothing to say",
+                line=_EMPTY if is_empty and moment in {START, CLEAR} else "",
+            )
         text = _framed(moment, agent, budget, prepared.briefing.text)
+        tokens = self._briefings.counter.count(text)
         return replace(
             put_in,
             text=text,
-            tokens=self._briefings.counter.count(text),
+            tokens=tokens,
             prepared=prepared,
             briefing=prepared.briefing,
+            line=_line(prepared, tokens) if moment.name in _VISIBLE else "",
         )
 
     def record(self, moment: Moment, put_in: PutIn) -> Briefing | None:
@@ -214,6 +241,19 @@ class Moments:
             return Sessions(self._workplace).enter(opens_window=moment.opens_window)
         except (Busy, ReadOnly, StoreFull):
             return None
+
+
+def _line(prepared: Prepared, tokens: int) -> str:
+    """Return what a person is told of a briefing: how much of what the agent was given."""
+    names = ["handover" if one.candidate.leads else _NAMES[one.candidate.kind] for one in prepared.shown]
+    counted = {name: names.count(name) for name in names}
+    what = ", ".join(_number(count, name) for name, count in sorted(counted.items(), key=lambda one: -one[1]))
+    return f"Satchel: {_number(len(names), 'item')}, {_number(tokens, 'token')}: {what}. satchel status"
+
+
+def _number(count: int, name: str) -> str:
+    plural = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+    return f"{count:,} {name if count == 1 else plural}"
 
 
 def _framed(moment: Moment, agent: str | None, budget: int, text: str) -> str:

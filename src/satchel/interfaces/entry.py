@@ -13,8 +13,10 @@ def main() -> None:
     gc.disable()
     arguments = sys.argv[1:]
     if arguments[:1] == ["hook"] and not any(one.startswith("-") for one in arguments):
-        from satchel.interfaces.hooks.command import run
-
+        try:
+            from satchel.interfaces.hooks.command import run
+        except Exception:  # noqa: BLE001 -- a client would show it as a failure while Satchel is being upgraded
+            os._exit(0)
         # what it prints is written; tearing the interpreter down takes 13 of 121 million instructions of a silent hook
         os._exit(run(arguments[1:]))
     if arguments == ["guard", "run"]:

@@ -26,11 +26,14 @@ KINDS = (
     "unpinned",
     "run_ended",
     "forgotten",
+    "progress",
 )
 """The kinds of events; the number of one in the table is its place here, from 1."""
 
 DELIVERY, REFUSAL, RELEASE, EXPIRY, RETRACTION, ACCEPTANCE, CONFIDENCE, SESSION_STARTED = range(1, 9)
-SESSION_ENDED, HOOK_FAILED, CONFIRMATION, TAKEN_BACK, PINNED, UNPINNED, RUN_ENDED, FORGOTTEN = range(9, len(KINDS) + 1)
+SESSION_ENDED, HOOK_FAILED, CONFIRMATION, TAKEN_BACK, PINNED, UNPINNED, RUN_ENDED, FORGOTTEN = range(9, 17)
+PROGRESS = 17
+"""A commit or a test run that passed, as a hook saw it; ``details`` has ``what``: "commit" or "tests"."""
 
 KEPT_DAYS = 90
 

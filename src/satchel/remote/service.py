@@ -35,6 +35,9 @@ _SERVICES = (
 )
 
 
+_HOOK_MS = 3_000
+"""How long a hook waits for its server; one of an edit ends itself sooner."""
+
 _SENT = ("hooks.", "guard.")
 """What the keys begin with that say what this user wants put into sessions here, whatever the server's own say."""
 
@@ -225,8 +228,12 @@ def open_server(
         check_default_run(named(run, "SATCHEL_RUN", "run_id")),
         named(agent, "SATCHEL_AGENT", "agent"),
         read_only,
-        tuple((one.key.name, one.value) for one in config.settings if one.key.name.startswith(_SENT)),
-        config.hooks_deadline_ms / 1_000 if acting is not None and acting.kind == HOOK else None,
+        tuple(
+            (one.key.name, one.value)
+            for one in config.settings
+            if one.key.name.startswith(_SENT) and one.value is not None
+        ),
+        (config.hooks_deadline_ms or _HOOK_MS) / 1_000 if acting is not None and acting.kind == HOOK else None,
     )
     calls = Calls(Connection(server.url, server.token), standing, acting)
     workplace = Workplace(

@@ -82,7 +82,7 @@ def test_what_hooks_and_briefings_put_in_is_counted_by_moment_and_agent(session:
     session.begin(CLEAR)
     satchel.entries.write("discovery", "the parser keeps comments of unknown keys", agent="ann", file="src/parser.py")
     (project / "src" / "parser.py").touch()
-    said = satchel.working.after_edit(str(project), [("src/parser.py", "modified")], tells_late=True)
+    said = satchel.working.after_edit(str(project), [("src/parser.py", "modified")])
     assert "comments" in said.text
     satchel.working.record(said)
     spending = satchel.room.memory().spending

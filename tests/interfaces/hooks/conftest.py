@@ -56,7 +56,7 @@ def hook(
 def context(answer: dict[str, Any] | None) -> str:
     """Return the text that Claude Code takes from an answer."""
     assert answer is not None
-    assert list(answer) == ["hookSpecificOutput"]
+    assert {*answer, "systemMessage"} == {"hookSpecificOutput", "systemMessage"}
     text = answer["hookSpecificOutput"]["additionalContext"]
     assert isinstance(text, str)
     return text

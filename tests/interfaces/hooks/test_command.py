@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 from interfaces.hooks.conftest import RULE, Hook, context
 from satchel import Satchel
 from satchel.base import folders
-from satchel.interfaces.hooks import command, state
+from satchel.interfaces.hooks import command, events, state
 
 
 def faults() -> list[str]:
@@ -90,6 +93,87 @@ class TestWhatItAnswers:
     def test_the_client_is_that_of_the_event_whatever_hook_is_called(self, hook: Hook, filled: Satchel) -> None:
         hook("claude", "SessionStart", {"conversation_id": "c1", "hook_event_name": "sessionStart"})
         assert [one.client for one in filled.sessions.team().sessions] == ["cursor"]
+
+
+class TestLineForThePerson:
+    """Clients that show one have it beside the briefing, and nobody else is given one."""
+
+    def line(self, answer: dict[str, Any] | None) -> str | None:
+        assert answer is not None
+        said = answer.get("systemMessage")
+        assert said is None or isinstance(said, str)
+        return said
+
+    @pytest.mark.parametrize("client", ["claude", "gemini"])
+    def test_counts_what_the_agent_was_given(self, hook: Hook, filled: Satchel, client: str) -> None:
+        filled.constraints.add("every fix has a test", agent="ann")
+        filled.entries.write("discovery", "the gateway caches sessions", agent="ann")
+        line = self.line(hook(client, "SessionStart", source="startup"))
+        assert line is not None
+        assert re.fullmatch(r"Satchel: 3 items, \d+ tokens: 2 rules, 1 note\. satchel status", line)
+
+    def test_says_that_nothing_is_saved_yet(self, hook: Hook, open_in: Callable[..., Satchel], tmp_path: Path) -> None:
+        (tmp_path / "new" / ".git").mkdir(parents=True)
+        with open_in(tmp_path / "new").workplace.engine.write():
+            pass  # the store is made
+        answer = hook("claude", "SessionStart", source="startup", cwd=str(tmp_path / "new"))
+        assert answer == {"systemMessage": "Satchel: nothing saved yet. satchel status"}
+
+    @pytest.mark.parametrize("client", ["codex", "qwen", "copilot", "vscode", "cursor", "opencode"])
+    def test_is_left_out_where_the_client_shows_none_or_a_warning(self, hook: Hook, client: str) -> None:
+        assert self.line(hook(client, "SessionStart", source="startup")) is None
+
+    def test_is_left_out_where_it_is_not_wanted(self, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SATCHEL_HOOKS_VISIBLE", "false")
+        assert self.line(hook("claude", "SessionStart", source="startup")) is None
+
+    def test_does_not_come_with_a_compaction_or_a_subagent(self, hook: Hook) -> None:
+        hook("claude", "SessionStart", source="startup")
+        assert self.line(hook("claude", "SessionStart", source="compact")) is None
+        assert self.line(hook("claude", "SubagentStart", agent_id="a1", agent_type="general-purpose")) is None
+
+
+class TestReading:
+    """Of standard input: up to the end of one JSON object, or of the input."""
+
+    @pytest.fixture
+    def pipe(self) -> Iterator[int]:
+        """The end to write of a pipe that stands for standard input, which nobody closes."""
+        reading, writing = os.pipe()
+        kept = os.dup(0)
+        os.dup2(reading, 0)
+        try:
+            yield writing
+        finally:
+            os.dup2(kept, 0)
+            for descriptor in (kept, reading, writing):
+                with suppress(OSError):
+                    os.close(descriptor)
+
+    @pytest.mark.parametrize("event", [b'{"a": "}"}', b'\xef\xbb\xbf\n {"a": {"b": []}}\n', b'{"a": 1} {"b'])
+    def test_an_object_is_taken_while_the_pipe_stays_open(self, pipe: int, event: bytes) -> None:
+        os.write(pipe, event)
+        assert events.parse(command._read(), "claude", "SessionStart").happening == "start"
+
+    def test_one_that_comes_in_pieces_is_taken_whole(self, pipe: int) -> None:
+        pieces = [b'{"prompt": "', b"x}" * 40_000, b'", "session_id": "s1"', b"}"]
+
+        def write() -> None:
+            for piece in pieces:
+                os.write(pipe, piece)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            assert command._read() == b"".join(pieces)
+        finally:
+            writer.join()
+
+    @pytest.mark.parametrize("data", [b"", b"[1]", b'{"half": "writ'])
+    def test_the_end_of_the_input_ends_what_is_no_object(self, pipe: int, data: bytes) -> None:
+        os.write(pipe, data)
+        os.close(pipe)
+        assert command._read() == data
 
 
 class TestWhereItWorks:

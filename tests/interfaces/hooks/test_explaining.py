@@ -114,16 +114,6 @@ class TestEventsAtWork:
         assert "hunter2" not in kept.read_text()
         assert "yaml" not in kept.read_text()
 
-    def test_shows_whether_a_stop_would_be_held_back(
-        self, use: Callable[..., object], hook: Hook, explained: Explained, project: Path
-    ) -> None:
-        hook("claude", "Stop")
-        assert "puts in nothing: no file was changed, or something was kept" in explained("claude", "Stop")
-        (project / "a.py").write_text("x")
-        self.edited(use, "PostToolUse")
-        for _ in range(2):
-            assert "you changed files and kept nothing" in explained("claude", "Stop")
-
     def test_says_that_none_was_heard(self, explained: Explained) -> None:
         assert "none was heard yet" in explained("claude", "PreToolUse")
 

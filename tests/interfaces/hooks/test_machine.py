@@ -60,7 +60,7 @@ class Session:
     has_successor: bool = False
     has_changed: bool = False
     has_kept: bool = False
-    is_nudged: bool = False
+    is_reminded: bool = False
     told_at: int | None = None
     shown: dict[tuple[int, str], set[str]] = field(default_factory=dict)
     opened: dict[tuple[int, str], set[str]] = field(default_factory=dict)
@@ -401,13 +401,17 @@ class Hooks(RuleBasedStateMachine):
 
     @precondition(lambda self: any(one.client == "claude" for one in self.at_work()))
     @rule(who=WHO)
-    def stop(self, who: int) -> None:
+    def commit(self, who: int) -> None:
+        """A command commits: an agent that has changed files and stored nothing is reminded once."""
         session = self.pick(who)
         if session.client != "claude":
             return
-        said = self.hear(session, "Stop")
-        assert bool(said) == (session.has_changed and not session.has_kept and not session.is_nudged)
-        session.is_nudged = session.is_nudged or bool(said)
+        given = {"tool_name": "Bash", "tool_input": {"command": "git commit"}, "tool_response": {"stdout": ""}}
+        said = self.hear(session, "PostToolUse", **given)
+        is_due = session.has_changed and not session.has_kept and not session.is_reminded
+        assert ("stored nothing yet" in said.get("text", "")) == is_due
+        session.is_reminded = session.is_reminded or is_due
+        self.check_put_in(session, None, said.get("text", ""), self.expected_messages(session, None))
 
     @invariant()
     def the_claims_are_those_of_the_model(self) -> None:

@@ -22,18 +22,18 @@ EVENTS = {
     "codex": ("PreToolUse", "PostToolUse", "Stop"),
     "gemini": ("BeforeTool", "AfterTool", "SessionStart"),
     "qwen": ("PreToolUse", "PostToolUse", "PostToolUseFailure"),
-    "copilot": ("preToolUse", "postToolUse", "agentStop"),
-    "cursor": ("preToolUse", "postToolUse", "stop"),
+    "copilot": ("preToolUse", "postToolUse"),
+    "cursor": ("preToolUse", "postToolUse"),
     "opencode": ("PreToolUse", "PostToolUse"),
     "vscode": ("PreToolUse", "PostToolUse"),
 }
 ANSWERS: dict[str, tuple[set[str], ...]] = {
-    "gemini": ({"hookSpecificOutput"}, {"decision", "reason"}),
-    "copilot": ({"additionalContext"}, {"permissionDecision", "permissionDecisionReason"}, {"decision", "reason"}),
-    "cursor": ({"additional_context"}, {"permission", "user_message", "agent_message"}, {"followup_message"}),
+    "gemini": ({"hookSpecificOutput"}, {"hookSpecificOutput", "systemMessage"}, {"decision", "reason"}),
+    "copilot": ({"additionalContext"}, {"permissionDecision", "permissionDecisionReason"}),
+    "cursor": ({"additional_context"}, {"permission", "user_message", "agent_message"}),
     "opencode": ({"additionalContext"}, {"permissionDecision", "permissionDecisionReason"}),
 }
-USUAL = ({"hookSpecificOutput"}, {"decision", "reason"})
+USUAL = ({"hookSpecificOutput"},)
 
 TEXTS = st.text(st.characters(exclude_categories=[]), max_size=30)
 VALUES = st.recursive(
@@ -85,7 +85,6 @@ FIELDS = st.fixed_dictionaries(
         "cwd": PATHS | VALUES,
         "agent_id": VALUES,
         "tool_use_id": VALUES,
-        "stop_hook_active": VALUES,
         "hook_event_name": VALUES,
         "is_interrupt": VALUES,
     },

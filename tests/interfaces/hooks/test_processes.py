@@ -82,14 +82,30 @@ def test_a_store_that_another_process_keeps_locked_is_briefed_from(real: Path, o
         assert RULE in context(end(start(real, "SessionStart", source="startup")))
 
 
-def test_an_event_that_never_ends_is_given_up(real: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_event_is_answered_while_its_pipe_stays_open(real: Path) -> None:
+    process = subprocess.Popen([*_HOOK, "SessionStart"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=real)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps({"session_id": "s1", "cwd": str(real), "source": "startup"}).encode())
+    process.stdin.flush()
+    assert RULE in context(json.loads(process.stdout.read()))
+    assert process.wait(timeout=110) == 0
+    process.stdin.close()
+    process.stdout.close()
+
+
+@pytest.mark.parametrize("begin", [b"", b'{"session_id": "s1", "prompt'])
+def test_an_event_that_never_ends_is_given_up(real: Path, monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
     monkeypatch.setenv("SATCHEL_HOOKS_DEADLINE_MS", "50")
     process = subprocess.Popen([*_HOOK, "SessionStart"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=real)
+    assert process.stdin is not None
+    process.stdin.write(begin)
+    process.stdin.flush()
     assert process.wait(timeout=110) == 0
     assert process.stdout is not None
     assert process.stdout.read() == b""
     process.stdout.close()
-    process.stdin.close()  # type: ignore[union-attr]
+    process.stdin.close()
     (fault,) = state.faults(0)
     assert (fault.problem, fault.folder) == ("it took longer than 50 ms and was ended", str(real))
 
@@ -187,3 +203,12 @@ def test_a_home_that_cannot_be_written_is_no_hindrance(real: Path, monkeypatch: 
     monkeypatch.setenv("SATCHEL_TRUST", "1")
     monkeypatch.setenv("XDG_STATE_HOME", str(elsewhere))
     assert RULE in context(end(start(real, "SessionStart", source="startup")))
+
+
+def test_a_program_that_is_being_upgraded_shows_the_client_nothing(real: Path) -> None:
+    program = (
+        "import sys; sys.modules['satchel.interfaces.hooks.command'] = None; "
+        "sys.argv = ['satchel', 'hook', 'claude', 'SessionStart']; from satchel.interfaces.entry import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], input=b"{}", cwd=real, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

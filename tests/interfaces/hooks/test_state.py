@@ -57,14 +57,31 @@ class TestHearing:
         assert not (tmp_path / "elsewhere").exists()
 
 
-class TestCompacted:
-    def test_a_session_that_was_compacted_is_told_of_once(self) -> None:
-        state.keep_compacted("s1")
-        state.keep_compacted("s2")
-        assert [state.take_compacted(session) for session in ("s3", "s1", "s1", "s2")] == [False, True, False, True]
+class TestOwed:
+    def test_is_remembered_for_each_agent_of_a_session_until_it_is_settled(self) -> None:
+        state.owe("s1", "", "start")
+        state.owe("s1", "", "start")
+        state.owe("s1", "a1", "subagent")
+        state.owe("s1", "", "prompt:UserPromptSubmit")
+        state.owe("s2", "", "start")
+        state.settle("s1", "", ["start"])
+        assert state.owed("s1", "") == ["prompt:UserPromptSubmit"]
+        state.settle("s1", "")
+        assert [state.owed("s1", ""), state.owed("s1", "a1"), state.owed("s2", "")] == [[], ["subagent"], ["start"]]
+
+    def test_what_a_process_that_still_runs_will_do_is_not_owed(self, folder: Path) -> None:
+        state.owe("s1", "", "start")
+        owed = (folder / "hooks-owed").read_text()
+        (folder / "hooks-owed").write_text(owed.replace(f"\t{os.getpid()}\t", f"\t{os.getppid()}\t"))
+        assert state.owed("s1", "") == []
+
+    def test_a_session_without_an_id_owes_nothing(self) -> None:
+        state.owe("", "", "start")
+        assert state.owed("", "") == []
 
     def test_nothing_is_made_where_none_was(self, folder: Path) -> None:
-        assert not state.take_compacted("s1")
+        assert state.owed("s1", "") == []
+        state.settle("s1", "")
         assert not folder.exists()
 
 

@@ -1,4 +1,4 @@
-"""Hooks of sessions at work: claims that hold across clients, errors with their fixes, messages, and what stops."""
+"""Hooks of sessions at work: claims that hold across clients, errors with their fixes, messages, and progress."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from interfaces.hooks.conftest import RULE, Hook, context
 from satchel import Satchel, open_satchel
 from satchel.base.clock import system_clock
 from satchel.interfaces.hooks import state
+from satchel.keep import events
 
 _numbers = count()
 FAILURE = """Exit code 1
@@ -509,38 +510,82 @@ class TestCopilotAfterACompaction:
         assert use("postToolUse", toolName="edit") == ""
 
 
-class TestStopping:
+class TestProgress:
+    """After a commit or a passing test run an agent that stored nothing is reminded, once a session."""
+
     def changed(self, at_work: AtWork, project: Path) -> None:
         (project / "a.py").write_text("x")
         at_work("s1", "PostToolUse", "Edit", **edit(project / "a.py"))
 
-    def test_who_changed_files_and_kept_nothing_is_asked_once(self, at_work: AtWork, hook: Hook, project: Path) -> None:
+    def commit(self, at_work: AtWork, session: str = "s1", **more: object) -> dict[str, Any] | None:
+        answer = {"stdout": "[main 1a2b3c4] x", "stderr": ""} if session == "s1" else "[main 1a2b3c4] x"
+        return at_work(session, "PostToolUse", "Bash", **bash("git commit -m x", tool_response=answer, **more))
+
+    def test_who_changed_files_and_stored_nothing_is_reminded_once(self, at_work: AtWork, project: Path) -> None:
         self.changed(at_work, project)
-        answer = hook("claude", "Stop")
-        assert answer is not None
-        assert answer["decision"] == "block"
-        assert "write_context" in answer["reason"]
-        assert hook("claude", "Stop", session_id="s1", stop_hook_active=True) is None
+        said = context(self.commit(at_work))
+        assert "write_context" in said
+        assert "`satchel write`" in said
+        assert self.commit(at_work) is None
 
-    def test_nor_whose_subagent_did(self, at_work: AtWork, hook: Hook, store: Satchel, project: Path) -> None:
-        hook("claude", "SubagentStart", session_id="s1", agent_id="sub001", agent_type="general-purpose")
+    def test_so_is_who_ran_tests_that_pass(self, at_work: AtWork, project: Path) -> None:
         self.changed(at_work, project)
-        (session,) = (one for one in store.sessions.team().sessions if one.client == "claude")
-        store.decisions.set("limit", "300", agent=f"{session.agents[0]}-sub001")
-        assert hook("claude", "Stop") is None
+        assert at_work("s1", "PostToolUse", "Bash", **bash("ls", tool_response={"stdout": "a.py"})) is None
+        tested = at_work("s1", "PostToolUse", "Bash", **bash("pytest", tool_response={"stdout": "2 passed"}))
+        assert "write_context" in context(tested)
 
-    def test_nobody_is_who_changed_nothing(self, hook: Hook) -> None:
-        assert hook("claude", "Stop") is None
+    def test_a_client_that_does_not_say_how_a_command_ended_shows_it_by_the_output(
+        self, at_work: AtWork, project: Path
+    ) -> None:
+        (project / "a.py").write_text("x")
+        patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-a\n+b\n*** End Patch"
+        at_work("c1", "PostToolUse", "apply_patch", tool_input={"command": patch}, tool_response="Success")
+        assert "write_context" in context(self.commit(at_work, "c1"))
 
-    def test_nor_who_kept_something(
-        self, at_work: AtWork, hook: Hook, store: Satchel, open_in: Callable[..., Satchel], project: Path
+    def test_nobody_is_reminded_who_changed_nothing(self, at_work: AtWork) -> None:
+        assert self.commit(at_work) is None
+
+    def test_nor_who_stored_something(
+        self, at_work: AtWork, store: Satchel, open_in: Callable[..., Satchel], project: Path
     ) -> None:
         self.changed(at_work, project)
         (session,) = (one for one in store.sessions.team().sessions if one.client == "claude")
         open_in(project, environ={"SATCHEL_SESSION": session.uid}, clock=system_clock).entries.write(
             "discovery", "a.py holds x"
         )
-        assert hook("claude", "Stop") is None
+        assert self.commit(at_work) is None
+
+    def test_nor_whose_subagent_did(self, at_work: AtWork, hook: Hook, store: Satchel, project: Path) -> None:
+        hook("claude", "SubagentStart", session_id="s1", agent_id="sub001", agent_type="general-purpose")
+        self.changed(at_work, project)
+        (session,) = (one for one in store.sessions.team().sessions if one.client == "claude")
+        store.decisions.set("limit", "300", agent=f"{session.agents[0]}-sub001")
+        assert self.commit(at_work) is None
+
+    def test_each_is_an_event_of_its_session_and_agent(self, at_work: AtWork, store: Satchel) -> None:
+        self.commit(at_work)
+        at_work("s1", "PostToolUse", "Bash", **bash("pytest -q", tool_response={"stdout": "2 passed"}))
+        at_work("s1", "PostToolUse", "Bash", **bash("pytest -q | tail", tool_response={"stdout": "1 failed"}))
+        (session,) = (one for one in store.sessions.team().sessions if one.client == "claude")
+        with store.workplace.engine.read() as transaction:
+            rows = transaction.all(
+                """
+                SELECT e.details, a.name FROM events e
+                JOIN sessions s ON s.id = e.session_id AND s.project_id = e.project_id
+                JOIN agents a ON a.id = e.agent_id
+                WHERE e.kind = :kind ORDER BY e.seq
+                """,
+                {"kind": events.PROGRESS},
+            )
+        assert rows == [
+            ('{"what":"commit"}', session.agents[0]),
+            ('{"what":"tests"}', session.agents[0]),
+        ]
+
+    def test_nothing_is_said_when_an_agent_stops(self, at_work: AtWork, hook: Hook, project: Path) -> None:
+        self.changed(at_work, project)
+        assert hook("claude", "Stop", session_id="s1") is None
+        assert hook("gemini", "AfterAgent", session_id="g1") is None
 
 
 class TestPlans:
@@ -580,11 +625,12 @@ class TestPlans:
         at_work("c1", "PostToolUse", "update_plan", tool_input={"plan": "x"})
         assert store.entries.read().total == 0
 
-    def test_it_is_nothing_that_the_agent_has_learned(self, at_work: AtWork, hook: Hook, project: Path) -> None:
+    def test_it_is_nothing_that_the_agent_has_learned(self, at_work: AtWork, project: Path) -> None:
         self.approve(at_work, "x")
         (project / "a.py").write_text("x")
         at_work("s1", "PostToolUse", "Edit", **edit(project / "a.py"))
-        assert hook("claude", "Stop") is not None
+        committed = at_work("s1", "PostToolUse", "Bash", **bash("git commit", tool_response={"stdout": ""}))
+        assert "stored nothing yet" in context(committed)
 
     def test_and_no_attempt(
         self, at_work: AtWork, store: Satchel, open_in: Callable[..., Satchel], project: Path

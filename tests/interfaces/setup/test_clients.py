@@ -179,7 +179,7 @@ def test_hooks_of_gemini_have_a_name_and_count_in_milliseconds() -> None:
     assert isinstance(hooks, dict)
     assert {event: groups[0]["hooks"] for event, groups in hooks.items()} == {
         event: [{**handler, "command": f"/opt/satchel hook gemini {event}"}]
-        for event in ("SessionStart", "SessionEnd", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent")
+        for event in ("SessionStart", "SessionEnd", "BeforeAgent", "BeforeTool", "AfterTool")
     }
 
 
@@ -192,7 +192,7 @@ def test_hooks_of_copilot_have_a_file_of_their_own() -> None:
         event: [{key: value for key, value in handler.items() if key != "matcher"} for handler in handlers]
         for event, handlers in hooks.items()
     }
-    events = "sessionStart subagentStart sessionEnd userPromptSubmitted preToolUse postToolUse preCompact agentStop"
+    events = "sessionStart subagentStart sessionEnd userPromptSubmitted preToolUse postToolUse preCompact"
     assert without_matchers == {
         event: [{"type": "command", "bash": f"/opt/satchel hook copilot {event}", "timeoutSec": 10}]
         for event in events.split()
@@ -205,7 +205,7 @@ def test_hooks_of_cursor() -> None:
         "version": 1,
         "hooks": {
             event: [{**at_tools.get(event, {}), "command": f"/opt/satchel hook cursor {event}", "timeout": 10}]
-            for event in ("sessionStart", "sessionEnd", *at_tools, "stop")
+            for event in ("sessionStart", "sessionEnd", *at_tools)
         },
     }
 

@@ -166,10 +166,13 @@ def denial(scene: Scene, places: Sequence[Place], held: Sequence[Held]) -> str:
     )
 
 
-def hints(scene: Scene, against: Against) -> tuple[list[str], list[Shown]]:
+def hints(scene: Scene, against: Against, *, is_made: bool = False) -> tuple[list[str], list[Shown]]:
     """Say who else works on the files of an edit, in one line each for what is claimed explicitly and by edits.
 
     A claim is named once in a window until it is renewed.
+
+    Args:
+        is_made: whether the edit was made already.
     """
     if not against.explicit and not against.automatic:
         return [], []
@@ -188,15 +191,16 @@ def hints(scene: Scene, against: Against) -> tuple[list[str], list[Shown]]:
                 "before you change it, and leave the other's changes alone."
             )
         else:
-            lines.append(warning(scene, held))
+            lines.append(warning(scene, held, is_made=is_made))
         shown += [(CLAIM, one.claim.id, one.claim.seq) for one in held]
     return lines, shown
 
 
-def warning(scene: Scene, held: Sequence[Held]) -> str:
-    """Say in a line who claims what is to be edited."""
+def warning(scene: Scene, held: Sequence[Held], *, is_made: bool = False) -> str:
+    """Say in a line who claims what is to be edited, or was edited."""
     more = f"; and {len(held) - 1} more" if len(held) > 1 else ""
-    return f"Satchel: {_claimed(scene, held[0])}{more}."
+    what_to_do = f" Tell {held[0].claim.agent} what you changed (send_message) before you go on." if is_made else ""
+    return f"Satchel: {_claimed(scene, held[0])}{more}.{what_to_do}"
 
 
 def _named(path: str, count: int) -> str:

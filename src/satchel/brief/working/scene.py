@@ -66,6 +66,7 @@ class Said:
         window: the context window that they are recorded in.
         moment: when that is, one of :data:`satchel.keep.deliveries.MOMENTS`.
         why: why there is nothing, for people.
+        problem: what could not be done in time, for the record of faults; empty where all was done.
     """
 
     text: str = ""
@@ -75,6 +76,7 @@ class Said:
     window: Window | None = None
     moment: str = ""
     why: str = ""
+    problem: str = ""
 
 
 NOTHING = Said()

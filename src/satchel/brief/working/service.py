@@ -14,7 +14,7 @@ from satchel.base.text import shortened
 from satchel.brief.working import scene as scenes
 from satchel.brief.working.scene import NOTHING, Said, Scene, Shown, counted, fitting, tokens_of
 from satchel.find.kind import Kind
-from satchel.keep import deliveries
+from satchel.keep import deliveries, events
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import updates
 from satchel.keep.sessions.caller import HOOK_WAIT_MS
@@ -29,10 +29,11 @@ _TOLD_MS = 60_000
 _MOST_MESSAGES = 5
 _MESSAGE_CHARS = 220
 
+_SHORT, _SLOW = "it was short of time", "the store was slow"
 _UNHEARD = "the client gives no text to the model at this moment"
-_NUDGE = (
-    "Satchel: you changed files and kept nothing. If others need what you learned or decided, keep it now with "
-    "write_context; otherwise just stop."
+_REMINDER = (
+    "Satchel: this session changed files and stored nothing yet. If others need what you learned or decided, store it "
+    "with write_context or `satchel write`."
 )
 
 
@@ -110,13 +111,14 @@ class Working:
         *,
         agent_id: str | None = None,
         text: str = "",
-        tells_late: bool = False,
         owes_fixes: bool = False,
     ) -> Said:
         """Record what was changed, renew the claims on it, and put in unread messages.
 
+        What is known of the files, and who claims them, is said unless it was said before the edit: then the client
+        may give its model no text, or the hook ran out of time.
+
         Args:
-            tells_late: whether what is known of a file is said now, since the client says nothing before.
             owes_fixes: whether the client says nothing when a tool fails, so that a known fix is said now.
         """
         from satchel.brief.working import edits as moment
@@ -130,11 +132,34 @@ class Working:
                 if self._config.hooks_claims != "off":
                     against = moment.standing_against(scene, touched)
                     lines = moment.claim(scene, touched, tells=True)
-                    more, shown = moment.hints(scene, against) if tells_late else ([], [])
+                    more, shown = moment.hints(scene, against, is_made=True)
                     lines += more
                 moment.record(scene, touched)
-                said = self._with_notes(scene, touched if tells_late else [], lines, shown, text)
+                said = self._with_notes(scene, touched, lines, shown, text)
             return self._with_messages(scene, self._with_owed(scene, said) if owes_fixes else said)
+
+        def look(scene: Scene) -> Said:
+            held = moment.standing_against(scene, moment.settle(scene, cwd, edits)).explicit
+            return Said(moment.warning(scene, held, is_made=True)) if held else NOTHING
+
+        return self._act(agent_id, "edit", act, look if self._config.hooks_claims != "off" else None)
+
+    def unchecked_edit(self, edits: Sequence[tuple[str, str]], *, agent_id: str | None = None) -> Said:
+        """Say who has claimed files that were edited though the hook before it could not check that.
+
+        Args:
+            edits: each file by its absolute path, with its change.
+        """
+        from satchel.brief.working import edits as moment
+
+        def act(scene: Scene) -> Said:
+            touched = moment.settle(scene, "", edits)
+            if self._config.hooks_claims == "off" or not touched:
+                return NOTHING
+            held = moment.standing_against(scene, touched).explicit
+            shown = tuple((scenes.CLAIM, one.claim.id, one.claim.seq) for one in held)
+            text = moment.warning(scene, held, is_made=True) if held else ""
+            return Said(text, shown=shown, window=scene.window)
 
         return self._act(agent_id, "edit", act)
 
@@ -152,7 +177,8 @@ class Working:
 
         items, why = self._about(text, is_over)
         if not items:  # mostly, and then no lock was taken
-            return replace(NOTHING, why=why)
+            problem = f"{_SHORT}: notes on a prompt were not looked up" if why == _SLOW else ""
+            return replace(NOTHING, why=why, problem=problem)
 
         def act(scene: Scene) -> Said:
             known = prompts.known(scene)
@@ -200,7 +226,7 @@ class Working:
         except Interrupted:
             if not is_over():
                 raise
-            return [], "the store was slow"
+            return [], _SLOW
         return items, "" if items else "nothing that is kept is well met"
 
     def command_failed(
@@ -243,19 +269,21 @@ class Working:
         return self._act(agent_id, "command", act)
 
     def command_succeeded(
-        self, cwd: str, command: str, *, agent_id: str | None = None, owes_fixes: bool = False
+        self, cwd: str, command: str, output: str = "", *, agent_id: str | None = None, owes_fixes: bool = False
     ) -> Said:
-        """Learn from a command that failed before, and put in unread messages.
+        """Learn from a command that failed before, record progress, and put in unread messages.
 
         Args:
             cwd: the folder that it was run in.
+            output: what it printed, which may show a commit or a passing test run.
             owes_fixes: whether the client says nothing when a tool fails, so that a known fix is said now.
         """
         from satchel.brief.working import commands
 
         def act(scene: Scene) -> Said:
             commands.succeed(scene, cwd, command)
-            return self._with_messages(scene, self._with_owed(scene, NOTHING) if owes_fixes else NOTHING)
+            said = self._with_owed(scene, NOTHING) if owes_fixes else NOTHING
+            return self._with_progress(scene, said, command, output, has_failed=False)
 
         return self._act(agent_id, "command", act)
 
@@ -269,22 +297,13 @@ class Working:
 
         return self._act(agent_id, "plan", act)
 
-    def command_ended(self, *, agent_id: str | None = None) -> Said:
-        """Put in unread messages after a command of which it is not known how it ended."""
-        return self._act(agent_id, "command", lambda scene: self._with_messages(scene, NOTHING))
-
-    def stop(self) -> Said:
-        """Ask an agent that stops to keep what it learned, once a session: if it changed files and kept nothing."""
-        if tokens_of(_NUDGE) > self._config.hooks_stop:
-            return replace(NOTHING, why=f"hooks.stop is {self._config.hooks_stop}")
+    def command_ended(self, command: str = "", output: str = "", *, agent_id: str | None = None) -> Said:
+        """Record progress and put in unread messages after a command of which it is not known how it ended."""
 
         def act(scene: Scene) -> Said:
-            if not _has_only_changed(scene):
-                return replace(NOTHING, why="no file was changed, or something was kept")
-            updates.change(scene.transaction, scene.actor.session or 0, {"nudged_at": scene.now})
-            return Said(_NUDGE)
+            return self._with_progress(scene, NOTHING, command, output, has_failed=None)
 
-        return self._act(None, "", act)
+        return self._act(agent_id, "command", act)
 
     def record(self, said: Said) -> None:
         """Record that what was said has reached the client; where that cannot be done soon, it may be repeated."""
@@ -322,12 +341,13 @@ class Working:
                     raise _Undone
             return replace(said, moment=moment)
         except (Busy, ReadOnly, StoreFull) as error:
-            nothing = replace(NOTHING, why=error.problem)
+            problem = f"{_SHORT}: {error.problem}" if isinstance(error, Busy) else ""
+            nothing = replace(NOTHING, why=error.problem, problem=problem)
         if look is None:
             return nothing
         with work.engine.read() as transaction:
             scene = scenes.look(transaction, work)
-            return nothing if scene is None else look(scene)
+            return nothing if scene is None else replace(look(scene), problem=problem)
 
     def _with_notes(
         self, scene: Scene, touched: Sequence[Touched], lines: Sequence[str], told: Sequence[Shown], text: str
@@ -345,6 +365,20 @@ class Working:
         lines, shown = commands.owed(scene, self._config.hooks_error)
         text = "\n".join(filter(None, [said.text, *lines]))
         return Said(text, shown=(*said.shown, *shown), window=scene.window)
+
+    def _with_progress(self, scene: Scene, said: Said, command: str, output: str, *, has_failed: bool | None) -> Said:
+        """Record a commit or a passing test run; add messages, and a reminder to store what was learned."""
+        from satchel.brief.working.progress import progress_of
+
+        what = progress_of(command, output, has_failed=has_failed)
+        if what is not None:
+            events.record(
+                scene.transaction, scene.project_id, events.PROGRESS, scene.now, by=scene.actor, details={"what": what}
+            )
+            if _has_only_changed(scene):
+                updates.change(scene.transaction, scene.actor.session or 0, {"nudged_at": scene.now})
+                said = replace(said, text="\n".join(filter(None, [said.text, _REMINDER])))
+        return self._with_messages(scene, said)
 
     def _with_messages(self, scene: Scene, said: Said) -> Said:
         """Add the messages that the agent has neither read nor seen, unless some were put in a minute ago."""
@@ -391,9 +425,9 @@ def _message(row: tuple[int, int, str | None, str], chars: int = _MESSAGE_CHARS)
 
 
 def _has_only_changed(scene: Scene) -> bool:
-    """Whether a session has changed files, kept nothing that others can find, and was not asked to before.
+    """Whether a session has changed files, stored nothing that others can find, and was not reminded before.
 
-    A plan that a hook has kept is nothing that the agent has learned.
+    A plan that a hook has stored is nothing that the agent has learned.
     """
     row = scene.transaction.one(
         """

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from satchel.base.records import NamedTuple
 from satchel.interfaces.hooks import events, state
 from satchel.interfaces.hooks.events import HookEvent
 from satchel.keep.sessions.clients import only_looks
@@ -24,12 +25,18 @@ if TYPE_CHECKING:
     from satchel.client import Satchel
 
 _DEADLINE_VARIABLE = "SATCHEL_HOOKS_DEADLINE_MS"
-_USUAL_DEADLINE_MS = 400
-_PROCESSOR_SHARE = 3 / 8
-"""Of the time by the clock: 150 of 400 ms."""
 
 _FOR_PRINTING_MS = 60
 """What is kept of the time by the clock for writing the text out and recording it."""
+
+_LEAST_SHARE = 1 / 4
+"""That part of its processor time a hook has for what it looks up, however much loading the program took."""
+
+_STEP_SECONDS = 0.1
+"""How often a hook looks whether its time is over."""
+
+_IDLE_SECONDS = 0.05
+"""After so long without a byte an event is read again for whether it is complete."""
 
 _MOST_KEPT = 20
 """Of so many files of an edit the names are kept."""
@@ -37,27 +44,49 @@ _MOST_KEPT = 20
 USAGE = "usage: satchel hook CLIENT EVENT < EVENT.json, or satchel hook --explain CLIENT EVENT"
 
 
+class Times(NamedTuple):
+    """Limits of a hook, by the clock and of processor time."""
+
+    clock_ms: float
+    processor_ms: float
+
+
+BRIEFING_TIMES = Times(3_000, 400)
+WORKING_TIMES = Times(1_500, 150)
+
+
 class Limit:
-    """How long a hook may take: when its time is over, the process ends, whatever it does.
+    """A limit that ends the process when its time is over, whatever it does.
 
     Args:
-        clock_ms: by the clock, from now on.
         hook: the client and event, for the record.
+        clock_ms: by the clock, from now on; None is the time of what it does, and the longest until that is known.
 
     Attributes:
         folder: where it is called, for the record.
     """
 
-    def __init__(self, clock_ms: float, hook: str) -> None:
+    def __init__(self, hook: str, clock_ms: float | None = None) -> None:
         self._began, self._processor = time.monotonic(), time.process_time()
-        self.clock_ms = clock_ms
+        self._looked_up_from: float | None = None
+        self._chosen_ms = clock_ms
+        self._times = BRIEFING_TIMES
         self.hook = hook
         self.folder = os.sep
         self._is_over = False
 
-    def extend(self, clock_ms: float) -> None:
-        """Take another time, from the same begin."""
-        self.clock_ms = clock_ms
+    @property
+    def clock_ms(self) -> float:
+        """The time by the clock."""
+        return self._chosen_ms or self._times.clock_ms
+
+    def choose(self, clock_ms: float | None) -> None:
+        """Take another time by the clock, from the same begin; None keeps the one that there is."""
+        self._chosen_ms = clock_ms or self._chosen_ms
+
+    def allow(self, times: Times) -> None:
+        """Take the times of what the hook turned out to do, from the same begin."""
+        self._times = times
 
     def watch(self) -> None:
         """End this process, silently and well, when its time is over."""
@@ -79,13 +108,18 @@ class Limit:
 
     def _left_ms(self) -> tuple[float, float]:
         """Return what is left of the processor's time, and by the clock but for what printing takes."""
-        used = (time.process_time() - self._processor) * 1_000
+        now = time.process_time()
+        if self._looked_up_from is None:
+            self._looked_up_from = now
         gone = (time.monotonic() - self._began) * 1_000
-        return self.clock_ms * _PROCESSOR_SHARE - used, self.clock_ms - gone - min(_FOR_PRINTING_MS, self.clock_ms / 4)
+        processor_ms = self._times.processor_ms * self.clock_ms / self._times.clock_ms
+        left = processor_ms - (now - self._processor) * 1_000
+        least = processor_ms * _LEAST_SHARE - (now - self._looked_up_from) * 1_000
+        return max(left, least), self.clock_ms - gone - min(_FOR_PRINTING_MS, self.clock_ms / 4)
 
     def _wait(self) -> None:
         while (left := self._began + self.clock_ms / 1_000 - time.monotonic()) > 0:
-            time.sleep(left)
+            time.sleep(min(left, _STEP_SECONDS))
         if not self._is_over:
             state.record_fault(self.hook, f"it took longer than {self.clock_ms:.0f} ms and was ended", self.folder)
             os._exit(0)
@@ -103,7 +137,7 @@ def run(arguments: Sequence[str]) -> int:
     if len(arguments) != 2 or arguments[0] not in events.CLIENTS:
         return _misused(arguments)
     client, name = arguments
-    limit = Limit(_asked_deadline(os.environ), f"{client} {name}")
+    limit = Limit(f"{client} {name}", _deadline_in(os.environ))
     limit.watch()
     event = HookEvent(client, name, "")
     try:
@@ -114,7 +148,9 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 -- whatever it is, the host must not notice
         from satchel.base.errors import NoProject
 
-        if not isinstance(error, (NoProject, BrokenPipeError)):
+        if isinstance(error, NoProject):
+            state.settle(*event.who)
+        elif not isinstance(error, BrokenPipeError):
             state.record_fault(limit.hook, f"{type(error).__name__}: {error}", limit.folder)
             _tell_of_fault(event, limit)
     finally:
@@ -137,15 +173,13 @@ def working_folder(event: HookEvent, environ: Mapping[str, str], here: str) -> s
 
 def moment_of(event: HookEvent) -> Moment | None:
     """Return the moment at which something is put in; None where the event is none."""
-    from satchel.brief import moments
+    if event.happening == events.RESUME and not event.is_forgotten:
+        from satchel.brief.moments import RESUME
 
-    return {
-        events.START: moments.START,
-        events.CLEAR: moments.CLEAR,
-        events.RESUME: moments.RESUME_AFRESH if event.is_forgotten else moments.RESUME,
-        events.COMPACTION: moments.COMPACTION,
-        events.SUBAGENT: moments.SUBAGENT,
-    }.get(event.happening)
+        return RESUME
+    from satchel.interfaces.hooks.owing import moment_named
+
+    return moment_named(event.happening)
 
 
 def open_for(event: HookEvent, folder: str, environ: Mapping[str, str]) -> Satchel | None:
@@ -178,49 +212,68 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     if event.happening == events.SUBAGENT and only_looks(event.agent_type):
         return
     if event.happening == events.COMPACTING:
-        state.keep_compacted(event.session_id or "")
+        state.owe(*event.who, events.COMPACTION)
         return
-    is_compacted = event.carries_what_waits and state.take_compacted(event.session_id or "")
+    from satchel.interfaces.hooks import owing
+
+    late = state.owed(*event.who) if event.carries_late_text else []
+    debt = owing.debt_of(event, folder)
+    is_brief = event.happening == events.PROMPT or event.happening in events.BRIEFED
+    limit.allow(BRIEFING_TIMES if is_brief or late else WORKING_TIMES)
+    if debt:  # whatever ends this hook, the next one knows
+        state.owe(*event.who, debt)
     satchel = open_for(event, folder, os.environ)
     if satchel is None:
+        state.settle(*event.who)
         return
-    limit.extend(satchel.config.hooks_deadline_ms)
-    if _act(event, folder, limit, satchel, is_compacted=is_compacted) and state.failing(folder):
+    limit.choose(satchel.config.hooks_deadline_ms)
+    if event.happening in events.AT_WORK:
+        is_done = _work(event, folder, limit, satchel, late, debt)
+    else:
+        is_done = _brief(event, folder, limit, satchel)
+    if is_done and state.failing(folder):
         from satchel.interfaces.hooks import telling
 
         telling.tell(satchel, folder, limit.hook)
 
 
-def _act(event: HookEvent, folder: str, limit: Limit, satchel: Satchel, *, is_compacted: bool) -> bool:
-    """Do what an event asks for; return whether everything was done."""
-    if event.happening in events.AT_WORK:
-        from satchel.interfaces.hooks import working
+def _work(event: HookEvent, folder: str, limit: Limit, satchel: Satchel, late: Sequence[str], debt: str) -> bool:
+    """Do what an event at work asks for, and what is late; return whether everything was done."""
+    from satchel.interfaces.hooks import owing, working
 
-        opening = ""
-        if is_compacted:
-            from satchel.brief.moments import COMPACTION
+    opening = owing.late_text(event, satchel, late, limit.deadline, limit.is_short) if late else ""
+    # before anything is looked up: a later hook reads the prompt there if this one is ended
+    state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
+    said = working.answer(event, folder, satchel, _print, limit.is_short, opening=opening)
+    if said.problem:
+        state.record_fault(limit.hook, said.problem, folder)
+    is_owed = not debt or (said.problem and not said.denial)
+    state.settle(*event.who, tuple(late) if is_owed else (*late, debt))
+    return not said.problem
 
-            put_in = satchel.moments.make(COMPACTION, limit.deadline())
-            # before it is printed, so that what the event itself has to say repeats nothing of it
-            satchel.moments.record(COMPACTION, put_in)
-            opening = put_in.text
-        working.answer(event, folder, satchel, _print, limit.is_short, opening=opening)
-        state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
-        return True
+
+def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> bool:
+    """Brief an agent, or end its session; return whether everything was done."""
+    from satchel.interfaces.hooks import owing
+
     state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
     moment = moment_of(event)
     if moment is None:
+        state.settle(*event.who)
         if satchel.config.hooks_end:
             satchel.sessions.end(event.reason)
         return True
     put_in = satchel.moments.make(moment, limit.deadline(), agent_id=event.agent_id, agent_type=event.agent_type)
     session = None if put_in.entered is None else put_in.entered.session
-    if put_in.text:
-        _print(events.answer(event, put_in.text, session))
+    line = put_in.line if event.shows_a_line and satchel.config.hooks_visible else ""
+    if put_in.text or line:
+        _print(events.answer(event, put_in.text, session, line))
         # what the client has counts as delivered; were it the other way round, a text that was cut off would not come
         satchel.moments.record(moment, put_in)
+    state.settle(*event.who)
     if not put_in.is_complete:
         state.record_fault(limit.hook, "it was short of time: not everything was looked at", folder)
+        state.owe(*event.who, owing.REST)
     if session is not None:
         _export(event, session, os.environ)
     return put_in.is_complete
@@ -261,12 +314,22 @@ def _export(event: HookEvent, session: str, environ: Mapping[str, str]) -> None:
 
 
 def _read() -> bytes:
-    """Return what stands on standard input, at most a little more than an event may have."""
-    parts, total = [], 0
-    while total <= events.MAX_BYTES and (part := os.read(0, 1 << 16)):
-        parts.append(part)
-        total += len(part)
-    return b"".join(parts)
+    """Return what stands on standard input up to the end of one JSON object or of the input, whichever comes first."""
+    import select
+
+    data, read = bytearray(), 0
+    while len(data) <= events.MAX_BYTES:
+        # a text that keeps growing is looked at again when it has doubled, so that all looks together stay linear
+        wait = 0 if len(data) >= 2 * read else _IDLE_SECONDS
+        if data and not select.select([0], [], [], wait)[0]:
+            if events.is_whole(bytes(data)):
+                break
+            read = len(data)
+        part = os.read(0, 1 << 16)
+        if not part:
+            break
+        data += part
+    return bytes(data)
 
 
 def _print(text: str) -> None:
@@ -275,10 +338,10 @@ def _print(text: str) -> None:
         data = data[os.write(1, data) :]
 
 
-def _asked_deadline(environ: Mapping[str, str]) -> float:
+def _deadline_in(environ: Mapping[str, str]) -> float | None:
     """Return the time by the clock that the environment allows, which counts before any file can be read."""
-    asked = environ.get(_DEADLINE_VARIABLE, "")
-    return float(asked) if asked.isdecimal() else _USUAL_DEADLINE_MS
+    value = environ.get(_DEADLINE_VARIABLE, "")
+    return float(value) if value.isdecimal() else None
 
 
 def _misused(arguments: Sequence[str]) -> int:

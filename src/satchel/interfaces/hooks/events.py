@@ -20,7 +20,7 @@ CLIENTS = tuple(client.name for client in clients.CLIENTS)
 START, CLEAR, RESUME, COMPACTION, SUBAGENT, END = "start", "clear", "resume", "compaction", "subagent", "end"
 COMPACTING = "about to compact"
 """Of a client that says nothing once it has compacted its conversation: what is to be said then comes later."""
-PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP = (
+PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED = (
     "a prompt",
     "before an edit",
     "after an edit",
@@ -28,10 +28,12 @@ PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP = (
     "a command succeeded",
     "a command ended",
     "a plan was approved",
-    "stop",
 )
-AT_WORK = frozenset({PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED, STOP})
-"""What happens while an agent works; the others brief it, or end its session."""
+AT_WORK = frozenset({PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED})
+"""What happens while an agent works."""
+
+BRIEFED = frozenset({START, CLEAR, RESUME, COMPACTION, SUBAGENT})
+"""What an agent is briefed at."""
 
 MAX_BYTES = 32 * 1024 * 1024
 """A larger event is not read."""
@@ -44,9 +46,6 @@ _HAPPENINGS = {
     "subagentstart": SUBAGENT,
     "sessionend": END,
     "sessioncompacted": COMPACTION,
-    "stop": STOP,
-    "agentstop": STOP,
-    "afteragent": STOP,
 }
 _PROMPT_EVENTS = frozenset(
     {"userpromptsubmit", "beforeagent", "userpromptsubmitted", "beforesubmitprompt", "chatmessage"}
@@ -71,11 +70,11 @@ _SILENT_ON_FAILURE = frozenset({"cursor", "gemini"})
 _ASKING = frozenset({("claude", "acceptEdits")})
 """Clients and their modes in which a dialog about an edit comes from a hook alone: in others it says nothing."""
 
-_STOPPED = frozenset({"aborted", "error"})
-"""What Cursor says of an agent that did not stop by itself."""
-
 _SILENT_AT_PROMPT = frozenset({"cursor", "vscode"})
 """Clients that give nothing to the model at a prompt."""
+
+_SHOWS_A_LINE = frozenset({"claude", "gemini"})
+"""Clients that show a person the ``systemMessage`` of a hook as information; Codex shows it as a warning."""
 
 _FORGETFUL = frozenset({"copilot", "gemini", "qwen"})
 """Clients that take what they were given at the start out of a conversation that is resumed."""
@@ -107,7 +106,6 @@ class HookEvent(NamedTuple):
         detail: what tells it from other events of that name in the session.
         reason: why a session ended, or None.
         tool: what the agent does, or did, with a tool of the client.
-        is_repeated: whether an agent that stops was held back by a hook before.
         mode: the client's mode of permissions, or None.
         prompt: what a person wrote, cut in its middle where it is long.
     """
@@ -122,7 +120,6 @@ class HookEvent(NamedTuple):
     detail: str = ""
     reason: str | None = None
     tool: ToolCall | None = None
-    is_repeated: bool = False
     mode: str | None = None
     prompt: str = ""
 
@@ -147,10 +144,24 @@ class HookEvent(NamedTuple):
         return self.client not in _SILENT_BEFORE
 
     @property
-    def carries_what_waits(self) -> bool:
-        """Whether the event brings what a compaction left to say; the start says it all again."""
-        late = {START, CLEAR, RESUME, PROMPT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED}
-        return self.client in _SAYS_NOTHING_AFTER_COMPACTION and self.agent_id is None and self.happening in late
+    def who(self) -> tuple[str, str]:
+        """The client's ids of the session and of the subagent in which it happened, empty where there is none."""
+        return self.session_id or "", self.agent_id or ""
+
+    @property
+    def carries_late_text(self) -> bool:
+        """Whether its answer may begin with what an earlier hook owes."""
+        return self.is_heard and self.happening in {PROMPT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED}
+
+    @property
+    def announces_compaction(self) -> bool:
+        """Whether the client has no event after a compaction, so that a later one brings the text."""
+        return self.client in _SAYS_NOTHING_AFTER_COMPACTION
+
+    @property
+    def shows_a_line(self) -> bool:
+        """Whether the client shows a person a line beside what it gives to its model."""
+        return self.client in _SHOWS_A_LINE
 
     @property
     def is_forgotten(self) -> bool:
@@ -204,8 +215,6 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         happening = _at_tool(tool, when)
         if tool is not None:
             detail = f"{tool.id} {_time(fields)}" if client in _WITHOUT_CALL_IDS else tool.id
-    elif happening == STOP and _text(fields, "status") in _STOPPED:
-        happening = ""
     prompt = ""
     if plain in _PROMPT_EVENTS and client not in _SILENT_AT_PROMPT:
         prompt = prompts.read(fields)
@@ -226,7 +235,6 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         detail=detail,
         reason=reason,
         tool=tool,
-        is_repeated=fields.get("stop_hook_active") is True or bool(fields.get("loop_count")),
         mode=_text(fields, "permission_mode"),
         prompt=prompt,
     )
@@ -242,10 +250,24 @@ def _plain(name: str) -> str:
     return "".join(filter(str.isalpha, name.lower()))
 
 
+def is_whole(data: bytes) -> bool:
+    """Whether a text holds one complete JSON object, whatever follows it."""
+    try:
+        return bool(data.strip()) and isinstance(_first_value(data), dict)
+    except json.JSONDecodeError:
+        return False
+    except (ValueError, RecursionError):
+        return True  # it will not get any better
+
+
+def _first_value(data: bytes) -> object:
+    """Return the first value of a JSON text, or an empty object; invalid characters are replaced."""
+    text = data.decode("utf-8-sig", "replace").lstrip()
+    return json.JSONDecoder().raw_decode(text)[0] if text else {}
+
+
 def _read(data: bytes) -> object:
-    """Return the value of a JSON text; what is no character in it is replaced."""
-    text = data.decode("utf-8-sig", "replace")
-    value = json.loads(text) if text.strip() else {}
+    value = _first_value(data)
     if _SURROGATE.search(data) is None:
         return value
     return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
@@ -272,11 +294,12 @@ def _at_tool(tool: ToolCall | None, when: str) -> str:
     return ""
 
 
-def answer(event: HookEvent, text: str, session: str | None = None) -> str:
+def answer(event: HookEvent, text: str, session: str | None = None, line: str = "") -> str:
     """Return what a hook prints so that its client gives a text to the model.
 
     Args:
         session: the uid of the session, for clients that take variables from a hook.
+        line: for the person, of a client that shows one.
     """
     if event.client == "cursor":
         return _json({"additional_context": text, **({"env": {"SATCHEL_SESSION": session}} if session else {})})
@@ -284,7 +307,10 @@ def answer(event: HookEvent, text: str, session: str | None = None) -> str:
         return _json({"additionalContext": text})
     if event.client == "opencode":  # our own plugin
         return _json({"additionalContext": text, **({"session": session} if session else {})})
-    return _json({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
+    shown = {"systemMessage": line} if line else {}
+    if not text:
+        return _json(shown)
+    return _json(shown | {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
 
 
 def stop_edit(event: HookEvent, reason: str) -> str:
@@ -306,16 +332,6 @@ def ask_about_edit(event: HookEvent, reason: str) -> str:
     # Claude Code shows the user no reason in its dialog, but the message beside the edit once it is made
     said = {"permissionDecision": "ask", "permissionDecisionReason": reason, "additionalContext": reason}
     return _json({"systemMessage": reason, "hookSpecificOutput": {"hookEventName": event.name, **said}})
-
-
-def hold_back(event: HookEvent, reason: str) -> str:
-    """Return what a hook prints so that an agent that stops goes on, for a reason."""
-    if event.client == "cursor":
-        return _json({"followup_message": reason})
-    if event.client == "vscode":
-        said = {"hookEventName": event.name, "decision": "block", "reason": reason}
-        return _json({"hookSpecificOutput": said})
-    return _json({"decision": "deny" if event.client == "gemini" else "block", "reason": reason})
 
 
 def _json(value: object) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _DEADLINE_MS = 10_000
 
-_BUDGETS = {events.BEFORE_EDIT: "edit", events.FAILED: "error", events.STOP: "stop"}
+_BUDGETS = {events.BEFORE_EDIT: "edit", events.FAILED: "error"}
 """What limits the text at each event at work, with the messages that come after a tool."""
 
 _NOT_KEPT = {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from satchel.keep.housekeeping import Check
 
 _HEARD, _FAULTS, _PAUSED, _LAST = "hooks-heard", "hooks-faults.jsonl", "hooks-paused.json", "hooks-last"
-_COMPACTED = "hooks-compacted"
+_OWED = "hooks-owed"
 _FAILING = "hooks-failing.jsonl"
 _MAX_BYTES = 64 * 1024
 """A file of events or faults that is larger loses its older half."""
@@ -111,32 +111,70 @@ def is_first(key: str, now: float | None = None) -> bool:
     return True
 
 
-def keep_compacted(session: str) -> None:
-    """Remember that a session of a client is compacted: what is to be said then waits for :func:`take_compacted`.
+def owe(session: str, agent: str, what: str) -> None:
+    """Remember what this process owes an agent until :func:`settle`: if it is ended before, the next hook does it.
 
     Args:
-        session: the client's id of it.
+        session, agent: the client's ids of them; the agent of the session itself has none. Without an id of the session
+            nothing is remembered.
     """
-    with suppress(OSError), _locked(_COMPACTED) as descriptor:
-        known = os.pread(descriptor, 2 * _MAX_BYTES, 0)
-        line = session.encode(errors="replace") + b"\n"
-        if line not in known.splitlines(keepends=True):
-            _append(descriptor, known, line)
+    if session:
+        with suppress(OSError), _locked(_OWED) as descriptor:
+            line = _owed_line(session, agent, f"{os.getpid()}\t{what}")
+            _append(descriptor, os.pread(descriptor, 2 * _MAX_BYTES, 0), line + b"\n")
 
 
-def take_compacted(session: str) -> bool:
-    """Whether a session was compacted since this was last asked."""
+def owed(session: str, agent: str) -> list[str]:
+    """Return what hooks that have ended owe an agent of a session, the oldest first."""
+    whats: dict[str, None] = {}
     with suppress(OSError):
-        if not os.path.getsize(state_folder() / _COMPACTED):  # noqa: PTH202 -- on the path of every edit
-            return False
-        with _locked(_COMPACTED) as descriptor:
-            lines = os.pread(descriptor, 2 * _MAX_BYTES, 0).splitlines(keepends=True)
-            line = session.encode(errors="replace") + b"\n"
-            if line in lines:
-                os.ftruncate(descriptor, 0)
-                os.pwrite(descriptor, b"".join(one for one in lines if one != line), 0)
-                return True
-    return False
+        file = state_folder() / _OWED
+        if session and os.path.getsize(file):  # noqa: PTH202 -- on the path of every edit
+            begin = _owed_line(session, agent, "")
+            for line in file.read_bytes().splitlines():
+                pid, _, what = line.removeprefix(begin).decode(errors="replace").partition("\t")
+                if line.startswith(begin) and not _is_another_that_runs(pid):
+                    whats[what] = None
+    return list(whats)
+
+
+def settle(session: str, agent: str, whats: Sequence[str] | None = None) -> None:
+    """Forget what hooks owe an agent of a session.
+
+    Args:
+        whats: what was done; None is all of it.
+    """
+    begin = _owed_line(session, agent, "")
+    ends = tuple(f"\t{what}".encode(errors="replace") for what in whats or ())
+    with suppress(OSError):
+        if whats == () or not os.path.getsize(state_folder() / _OWED):  # noqa: PTH202 -- on the path of every edit
+            return
+        with _locked(_OWED) as descriptor:
+            known = os.pread(descriptor, 2 * _MAX_BYTES, 0).splitlines(keepends=True)
+            left = [
+                line
+                for line in known
+                if not line.startswith(begin) or (whats is not None and not line.rstrip(b"\n").endswith(ends))
+            ]
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, b"".join(left), 0)
+
+
+def _owed_line(session: str, agent: str, rest: str) -> bytes:
+    named = "\t".join("".join(part.split())[:200] for part in (session, agent))
+    return f"{named}\t{rest}".encode(errors="replace")
+
+
+def _is_another_that_runs(pid: str) -> bool:
+    if not pid.isdecimal() or int(pid) == os.getpid():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def record_fault(hook: str, problem: str, folder: str) -> None:

@@ -27,8 +27,8 @@ def answer(
     is_over: Callable[[], bool],
     *,
     opening: str = "",
-) -> None:
-    """Do what an event at work asks for, and answer it.
+) -> Said:
+    """Do what an event at work asks for, answer it, and return what that was.
 
     Args:
         folder: the one that the agent works in.
@@ -41,12 +41,11 @@ def answer(
         write(events.stop_edit(event, said.denial))
     elif said.question:
         write(events.ask_about_edit(event, said.question))
-    elif said.text and event.happening == events.STOP:
-        write(events.hold_back(event, said.text))
     elif text := "\n".join(filter(None, [opening, said.text])):
         write(events.answer(event, text))
         # what the client has counts as shown; were it the other way round, a text that was cut off would not come
         satchel.working.record(said)
+    return said
 
 
 def act(event: HookEvent, folder: str, working: Working, is_over: Callable[[], bool]) -> Said:
@@ -55,20 +54,16 @@ def act(event: HookEvent, folder: str, working: Working, is_over: Callable[[], b
     cwd, agent = _folder_of(event, folder), event.agent_id
     if event.happening == events.PROMPT:
         return working.prompt(event.prompt, is_over, agent_id=agent)
-    if event.happening == events.STOP:
-        from satchel.brief.working.scene import NOTHING
-
-        return NOTHING if event.is_repeated or agent is not None else working.stop()
     if tool.command is not None:
         command = tool.command
         if command.has_failed is None:
-            return working.command_ended(agent_id=agent)
+            return working.command_ended(command.text, command.output, agent_id=agent)
         cwd = os.path.join(cwd, command.folder)  # noqa: PTH118 -- a text that tells commands apart
         if command.has_failed:
             return working.command_failed(
                 cwd, command.text, command.status, command.output, agent_id=agent, tells=event.is_heard
             )
-        return working.command_succeeded(cwd, command.text, agent_id=agent, owes_fixes=event.owes_fixes)
+        return working.command_succeeded(cwd, command.text, command.output, agent_id=agent, owes_fixes=event.owes_fixes)
     if tool.plan is not None:
         return working.plan_approved(tool.plan, agent_id=agent)
     if event.happening == events.BEFORE_EDIT:
@@ -76,10 +71,7 @@ def act(event: HookEvent, folder: str, working: Working, is_over: Callable[[], b
         return working.before_edit(
             cwd, tool.edits, agent_id=agent, text=tool.text, tells=event.is_heard_before, can_ask=can_ask
         )
-    late = not event.is_heard_before
-    return working.after_edit(
-        cwd, tool.edits, agent_id=agent, text=tool.text, tells_late=late, owes_fixes=event.owes_fixes
-    )
+    return working.after_edit(cwd, tool.edits, agent_id=agent, text=tool.text, owes_fixes=event.owes_fixes)
 
 
 def _folder_of(event: HookEvent, folder: str) -> str:

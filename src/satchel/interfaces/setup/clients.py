@@ -86,7 +86,6 @@ EVENTS = (
     Event("PostToolUse", _AT_TOOLS, {"gemini": "AfterTool"}, _matchers(_EDITS, _COMMANDS, _PLANS)),
     Event("PostToolUseFailure", "claude qwen cursor", matchers=_matchers(_COMMANDS)),
     Event("PreCompact", "copilot"),
-    Event("Stop", _AT_TOOLS, {"gemini": "AfterAgent", "copilot": "agentStop"}),
 )
 """The moments that setup installs hooks for; a further one is a line here."""
 

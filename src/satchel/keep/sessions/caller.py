@@ -22,7 +22,7 @@ SERVER, COMMAND, LIBRARY, HOOK, REMOTE = "server", "command", "library", "hook",
 OF_TOKENS = "@token"
 """Stands for the client with the ids that requests give their sessions; no client can be named so."""
 
-HOOK_WAIT_MS = 50
+HOOK_WAIT_MS = 250
 """How long a hook waits for a lock."""
 
 _VERSION_CHARS = 100

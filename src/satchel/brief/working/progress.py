@@ -1,0 +1,150 @@
+"""Progress that a command shows: a commit, or a test run that passed."""
+
+from __future__ import annotations
+
+import re
+
+COMMIT, TESTS = "commit", "tests"
+
+_MOST_CHARS = 8_000
+"""So much of a command is read from its start, and of its output from its end."""
+
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?^\s*\2$", re.DOTALL | re.MULTILINE)
+_TOKEN = re.compile(r"&&|\|\||[;|&\n]|(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|\d*>&[\d-]|&>>?|[^\s;|&()'\"\\])+", re.DOTALL)
+_SEPARATORS = frozenset(("&&", "||", ";", "|", "&", "\n"))
+_SETTING = re.compile(r"[A-Za-z_]\w*=")
+_COUNT = re.compile(r"[\d.]+[smhd]?")
+
+_WRAPPERS = frozenset("time nice nohup sudo env command exec timeout stdbuf xvfb-run npx bunx".split())
+_RUNNERS_OF = {
+    "uv": "run",
+    "poetry": "run",
+    "pipenv": "run",
+    "pdm": "run",
+    "hatch": "run",
+    "bundle": "exec",
+    "pnpm": "exec",
+    "npm": "exec",
+    "yarn": "exec",
+}
+"""Programs that run another one, each with the word for that."""
+
+_TESTERS = frozenset("pytest py.test unittest jest vitest mocha ava rspec tox nox phpunit ctest".split())
+_TASK_RUNNERS = frozenset(
+    "npm pnpm yarn bun deno cargo go make gmake just task mvn mvnw gradle gradlew dotnet mix rake rails swift bazel sbt"
+    " composer flutter dart".split()
+)
+_TEST_TASK = re.compile(r"(?:[\w.-]*:)*(?:tests?|nextest|spec)(?:[-:_A-Z].*)?")
+_CHECK_MEANS_TESTS = frozenset({"make", "gmake", "gradle", "gradlew"})
+_TARGETS_ANYWHERE = frozenset("make gmake just task mvn mvnw gradle gradlew rake bazel sbt".split())
+_RUNS_NOTHING = frozenset(
+    "--collect-only --co --version --help -h --list --listTests --no-run --dry-run --showconfig".split()
+)
+_GIT_OPTIONS_WITH_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace"})
+
+_HAS_COMMITTED = re.compile(r"^\[[^\]\n]+ [0-9a-f]{7,40}\] ", re.MULTILINE)
+_HAS_PASSED = re.compile(
+    r"\b[1-9]\d* (?:passed|passing)\b|^test result: ok\.|^ok\s+\S+\s+(?:[\d.]+s|\(cached\))|^OK(?: \(|$)"
+    r"|\bBUILD SUCCESS|\b[1-9]\d* examples?, 0 failures|^\s*congratulations :\)|\b100% tests passed|^Passed!",
+    re.MULTILINE,
+)
+_HAS_NOT_PASSED = re.compile(
+    r"\b[1-9]\d* (?:failed|failing|errors?|failures?)\b|^(?:--- )?FAIL|\bFAILED\b|\bBUILD FAIL|^test result: FAILED"
+    r"|^Failed!",
+    re.MULTILINE,
+)
+
+
+def progress_of(command: str, output: str, *, has_failed: bool | None) -> str | None:
+    """Return the progress that a command shows: :data:`COMMIT`, :data:`TESTS`, or None.
+
+    Args:
+        output: what it printed. It decides where the status of the command is not that of the part in question.
+        has_failed: whether the command ended with another status than 0; None where that is not known.
+    """
+    if has_failed:
+        return None
+    made = None
+    is_known = has_failed is False
+    for words, separator in reversed(_parts(command[:_MOST_CHARS])):
+        is_known = is_known and separator in {"", "&&"}
+        what = _what(words)
+        if what is not None and (is_known or _shows(what, output[-_MOST_CHARS:])):
+            made = COMMIT if COMMIT in {made, what} else what
+    return made
+
+
+def _parts(command: str) -> list[tuple[list[str], str]]:
+    """Return the simple commands of a command line, each with what separates it from the next one."""
+    parts: list[tuple[list[str], str]] = [([], "")]
+    for token in _TOKEN.findall(_HEREDOC.sub(r"\3", command.strip())):
+        if token not in _SEPARATORS:
+            parts[-1][0].append(token.strip("'\""))
+        elif parts[-1][0]:
+            parts[-1] = parts[-1][0], token
+            parts.append(([], ""))
+    if not parts[-1][0]:
+        parts.pop()
+    if parts and parts[-1][1] in {";", "\n"}:
+        parts[-1] = parts[-1][0], ""
+    return parts
+
+
+def _what(words: list[str]) -> str | None:
+    words = _unwrapped(words)
+    if not words or not _RUNS_NOTHING.isdisjoint(words):
+        return None
+    name, rest = words[0].rpartition("/")[2], words[1:]
+    if name == "git":
+        return COMMIT if _git_command(rest) == "commit" else None
+    if name.startswith("python") and "-m" in rest[:-1]:
+        name = rest[rest.index("-m") + 1]
+    if name in _TESTERS or (name.startswith("python") and rest[:1] == ["manage.py"] and rest[1:2] == ["test"]):
+        return TESTS
+    return TESTS if name in _TASK_RUNNERS and _tests(name, rest) else None
+
+
+def _unwrapped(words: list[str]) -> list[str]:
+    """Return a simple command without what it sets and what only runs it."""
+    while words:
+        name = words[0].rpartition("/")[2]
+        if name in _WRAPPERS or _SETTING.match(name):
+            words = words[1:]
+            while words and (words[0].startswith("-") or _COUNT.fullmatch(words[0])):
+                words = words[1:]
+        elif len(words) > 1 and _RUNNERS_OF.get(name) == words[1] and words[2:3] != ["test"]:
+            words = words[2:]
+        else:
+            break
+    return words
+
+
+def _git_command(words: list[str]) -> str:
+    rest = iter(words)
+    for word in rest:
+        if word in _GIT_OPTIONS_WITH_VALUE:
+            next(rest, None)
+        elif not word.startswith("-"):
+            return word
+    return ""
+
+
+def _tests(name: str, words: list[str]) -> bool:
+    """Whether a runner of tasks runs tests."""
+    plain = [word for word in words if not word.startswith("-")]
+    if plain[:1] == ["run"]:
+        plain = plain[1:]
+    tasks = plain if name in _TARGETS_ANYWHERE else plain[:1]
+    return any(
+        _TEST_TASK.fullmatch(task) is not None
+        or task in _TESTERS
+        or (task == "check" and name in _CHECK_MEANS_TESTS)
+        or (task == "verify" and name in {"mvn", "mvnw"})
+        for task in tasks
+    )
+
+
+def _shows(what: str, output: str) -> bool:
+    if what == COMMIT:
+        return _HAS_COMMITTED.search(output) is not None
+    return _HAS_PASSED.search(output) is not None and _HAS_NOT_PASSED.search(output) is None

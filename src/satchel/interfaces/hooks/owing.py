@@ -1,0 +1,93 @@
+"""The debts of a hook to its session, recorded before its work and delivered by a later hook if it is ended."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from satchel.interfaces.hooks import events, state
+from satchel.interfaces.hooks.events import HookEvent
+
+if TYPE_CHECKING:
+    from satchel.brief.briefing.collecting import Deadline
+    from satchel.brief.moments import Moment
+    from satchel.client import Satchel
+
+REST = "rest"
+"""What a briefing had no time for."""
+
+_PROMPT, _EDIT = "prompt:", "edit:"
+"""Debts other than a briefing: the notes on a prompt, and who has claimed the files of an edit."""
+
+_MOST_FILES = 20
+_LATE = "Satchel: an earlier hook ran out of time; this is what it had to say."
+
+
+def debt_of(event: HookEvent, folder: str) -> str:
+    """Return what is owed if the hook of an event does not get to its end; empty for nothing.
+
+    Args:
+        folder: the one that relative paths start from.
+    """
+    if event.happening == events.PROMPT:
+        return f"{_PROMPT}{event.name}"
+    if event.happening == events.BEFORE_EDIT and event.tool is not None:
+        edits = event.tool.edits[:_MOST_FILES]
+        return _EDIT + json.dumps([os.path.join(event.cwd or folder, edit.path) for edit in edits])  # noqa: PTH118
+    return event.happening if event.happening in events.BRIEFED else ""
+
+
+def moment_named(what: str) -> Moment | None:
+    """Return the moment of which a hook owes the briefing; None where it owes something else."""
+    from satchel.brief import moments
+
+    return {
+        events.START: moments.START,
+        events.CLEAR: moments.CLEAR,
+        events.RESUME: moments.RESUME_AFRESH,
+        events.COMPACTION: moments.COMPACTION,
+        events.SUBAGENT: moments.SUBAGENT,
+        REST: moments.REST,
+    }.get(what)
+
+
+def late_text(
+    event: HookEvent,
+    satchel: Satchel,
+    debts: Sequence[str],
+    deadline: Callable[[], Deadline],
+    is_over: Callable[[], bool],
+) -> str:
+    """Return what earlier hooks of a session had to say and could not."""
+    texts = []
+    try:
+        texts = [text for debt in debts if (text := _text(event, satchel, debt, deadline, is_over))]
+    except Exception as error:  # noqa: BLE001 -- the event itself is worth more: it may be an edit
+        state.record_fault(f"{event.client} {event.name}", f"{type(error).__name__}: {error}", event.cwd or os.sep)
+    is_usual = list(debts) == [events.COMPACTION] and event.announces_compaction
+    return "\n".join(texts if is_usual or not texts else [_LATE, *texts])
+
+
+def _text(
+    event: HookEvent, satchel: Satchel, debt: str, deadline: Callable[[], Deadline], is_over: Callable[[], bool]
+) -> str:
+    if debt.startswith(_PROMPT):
+        event_before = state.last(f"{event.client}-{debt.removeprefix(_PROMPT)}") or {}
+        prompt = event_before.get("prompt")
+        if not isinstance(prompt, str) or event_before.get("session_id") != event.session_id:
+            return ""
+        answer = satchel.working.prompt(prompt, is_over, agent_id=event.agent_id)
+    elif debt.startswith(_EDIT):
+        paths = json.loads(debt.removeprefix(_EDIT))
+        answer = satchel.working.unchecked_edit([(str(path), "") for path in paths], agent_id=event.agent_id)
+    elif (moment := moment_named(debt)) is not None:
+        put_in = satchel.moments.make(moment, deadline(), agent_id=event.agent_id, agent_type=event.agent_type)
+        # before it is printed, so that what the event itself has to say repeats nothing of it
+        satchel.moments.record(moment, put_in)
+        return put_in.text
+    else:
+        return ""
+    satchel.working.record(answer)
+    return answer.text

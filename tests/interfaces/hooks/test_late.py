@@ -1,0 +1,167 @@
+"""What a hook could not say in time: a later one of the session says it, and an edit of a claimed file is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interfaces.hooks.conftest import RULE, Hook, context
+from satchel import Satchel
+from satchel.base.clock import system_clock
+from satchel.base.errors import Interrupted
+from satchel.brief.briefing import collecting
+from satchel.brief.moments import Moments
+from satchel.brief.working.service import Working
+from satchel.interfaces.hooks import state
+
+LATE = "an earlier hook ran out of time"
+NOTE = "the carrier DHL sends Berlin's local times without an offset"
+
+
+@pytest.fixture
+def store(filled: Satchel, open_in: Callable[..., Satchel], project: Path) -> Satchel:
+    """The store of the hooks, by the clock that they have."""
+    return open_in(project, clock=system_clock)
+
+
+def cut(monkeypatch: pytest.MonkeyPatch, kind: type, name: str, hook: Callable[[], object]) -> None:
+    """Let a hook be ended where it calls a method."""
+
+    def end(*_: object, **__: object) -> None:
+        raise TimeoutError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kind, name, end)
+        assert hook() is None
+
+
+def prompt(hook: Hook, text: str = "carry on", **fields: Any) -> str:
+    answer = hook("claude", "UserPromptSubmit", prompt=text, **fields)
+    return "" if answer is None else context(answer)
+
+
+class TestBriefing:
+    @pytest.fixture
+    def missed(self, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A session whose first hook was ended."""
+        cut(monkeypatch, Moments, "make", lambda: hook("claude", "SessionStart", source="startup"))
+
+    @pytest.mark.usefixtures("missed")
+    def test_of_a_start_comes_with_the_next_prompt_and_once(self, hook: Hook) -> None:
+        said = prompt(hook)
+        assert LATE in said
+        assert RULE in said
+        assert prompt(hook, "and on") == ""
+
+    @pytest.mark.usefixtures("missed")
+    def test_or_with_the_next_tool(self, hook: Hook) -> None:
+        given = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {"stdout": ""}}
+        assert RULE in context(hook("claude", "PostToolUse", tool_use_id="t1", **given))
+
+    @pytest.mark.usefixtures("missed")
+    def test_is_kept_until_a_hook_gets_to_its_end(self, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+        cut(monkeypatch, Working, "prompt", lambda: hook("claude", "UserPromptSubmit", prompt="carry on"))
+        assert RULE in prompt(hook, "and on")
+
+    @pytest.mark.usefixtures("missed")
+    def test_is_not_given_to_another_session_or_a_subagent(self, hook: Hook) -> None:
+        assert prompt(hook, session_id="s2") == ""
+        given = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {"stdout": ""}}
+        assert hook("claude", "PostToolUse", tool_use_id="t1", agent_id="a1", **given) is None
+
+    @pytest.mark.usefixtures("missed")
+    def test_is_not_owed_any_more_once_the_session_starts_again(self, hook: Hook) -> None:
+        assert RULE in context(hook("claude", "SessionStart", source="clear"))
+        assert prompt(hook) == ""
+
+    @pytest.mark.usefixtures("missed")
+    def test_of_a_project_without_a_store_is_not_owed(self, hook: Hook, tmp_path: Path) -> None:
+        (tmp_path / "bare" / ".git").mkdir(parents=True)
+        hook("claude", "SessionStart", source="resume", cwd=str(tmp_path / "bare"))
+        assert state.owed("s1", "") == []
+
+    def test_of_which_a_part_was_not_looked_at_is_completed(
+        self, hook: Hook, store: Satchel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store.entries.write("discovery", NOTE, agent="ann")
+
+        def slow(*_: object) -> None:
+            raise Interrupted("the time is over")
+
+        with monkeypatch.context() as patch:
+            sources = [slow if make.__name__ == "entries" else make for make in collecting._SOURCES]
+            patch.setattr(collecting, "_SOURCES", tuple(sources))
+            patch.setattr(collecting.Deadline, "has_passed", lambda _: True)
+            hook("claude", "SessionStart", source="startup")
+        said = prompt(hook)
+        assert LATE in said
+        assert NOTE in said
+
+    def test_doctor_names_the_hook(self, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+        cut(monkeypatch, Moments, "make", lambda: hook("claude", "SessionStart", source="startup"))
+        assert "claude SessionStart" in state.check_hooks().detail
+
+
+class TestPrompt:
+    def test_its_notes_come_with_the_next_hook(
+        self, hook: Hook, store: Satchel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for thing in ("gateway", "scanner", "ledger", "planner", "printer", "portal", "archive"):
+            store.entries.write("discovery", f"The {thing} restarts at night, before the nightly jobs", agent="ben")
+        store.entries.write("discovery", NOTE, agent="ann")
+        text = "why does the carrier DHL send local times of Berlin without an offset?"
+        cut(monkeypatch, Working, "prompt", lambda: hook("claude", "UserPromptSubmit", prompt=text))
+        said = prompt(hook)
+        assert LATE in said
+        assert NOTE in said
+
+
+class TestEditOfAClaimedFile:
+    @pytest.fixture
+    def edit(self, hook: Hook, store: Satchel, project: Path) -> Callable[[str], dict[str, Any] | None]:
+        """Let an event of an edit happen, of a file that ann has claimed."""
+        hook("claude", "SessionStart", source="startup")
+        store.files.claim(["a.py"], reason="rotating tokens", agent="ann")
+        (project / "a.py").write_text("x")
+        given = {"tool_name": "Edit", "tool_input": {"file_path": str(project / "a.py")}}
+        return lambda name: hook("claude", name, tool_use_id="t1", **given)
+
+    def test_is_told_after_it_where_the_hook_before_it_was_ended(
+        self, edit: Callable[[str], dict[str, Any] | None], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cut(monkeypatch, Working, "before_edit", lambda: edit("PreToolUse"))
+        said = context(edit("PostToolUse"))
+        assert "a.py is claimed by ann" in said
+        assert "Tell ann what you changed" in said
+
+    def test_or_with_a_later_hook_where_that_was_ended_too(
+        self, edit: Callable[[str], dict[str, Any] | None], hook: Hook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cut(monkeypatch, Working, "before_edit", lambda: edit("PreToolUse"))
+        cut(monkeypatch, Working, "after_edit", lambda: edit("PostToolUse"))
+        said = prompt(hook)
+        assert LATE in said
+        assert "a.py is claimed by ann" in said
+        assert prompt(hook, "and on") == ""
+
+    def test_is_stopped_and_told_where_the_store_is_locked(
+        self, edit: Callable[[str], dict[str, Any] | None], store: Satchel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("satchel.brief.working.service.HOOK_WAIT_MS", 1)
+        with store.workplace.engine.write() as transaction:
+            transaction.run("UPDATE store SET min_reader = min_reader")
+            stopped = edit("PreToolUse")
+            assert stopped is not None
+            assert "a.py is claimed by ann" in stopped["hookSpecificOutput"]["permissionDecisionReason"]
+            assert "a.py is claimed by ann" in context(edit("PostToolUse"))
+        assert {fault.problem.partition(":")[0] for fault in state.faults(0)} == {"it was short of time"}
+
+    def test_an_own_edit_is_told_nothing(self, hook: Hook, project: Path) -> None:
+        hook("claude", "SessionStart", source="startup")
+        (project / "b.py").write_text("x")
+        given = {"tool_name": "Edit", "tool_input": {"file_path": str(project / "b.py")}, "tool_use_id": "t2"}
+        assert hook("claude", "PreToolUse", **given) is None
+        assert hook("claude", "PostToolUse", **given) is None
