@@ -98,7 +98,7 @@ CLIENTS = {
         leave="/quit",
         edit=lambda file: [patch(file.name)],
         shell=lambda command: Call("exec_command", {"cmd": command}),
-        step='choose "Trust and continue", then choose "Trust all and continue" for Satchel\'s 7 hooks',
+        step='choose "Trust and continue", then choose "Trust all and continue" for Satchel',
         refuses="Blocked by hook",
     ),
     "gemini": Interactive(

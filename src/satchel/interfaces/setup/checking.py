@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -247,8 +248,12 @@ def _about_hooks(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
     if rows is None:
         yield Finding("trust", Verdict.UNKNOWN, "Codex did not say whether it trusts the hooks")
         return
-    file = str(client.targets(place, wish)[-1].path)
-    ours = [row for row in rows if row.get("sourcePath") == file and hook_of(row.get("command")) is not None]
+    file = os.path.realpath(client.targets(place, wish)[-1].path)
+    ours = [
+        row
+        for row in rows
+        if os.path.realpath(str(row.get("sourcePath"))) == file and hook_of(row.get("command")) is not None
+    ]
     states = {str(row.get("trustStatus")) for row in ours}
     if ours and states <= {"trusted", "managed"}:
         off = sum(row.get("enabled") is False for row in ours)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from satchel.base.config import RESERVED_VARIABLES
 from satchel.base.records import dataclass, field
+from satchel.interfaces.setup.config_files import followed
 from satchel.interfaces.setup.direct import beside_entry, direct_entry
 from satchel.interfaces.setup.editing import Syntax
 from satchel.interfaces.setup.entries import Direct, JsonPart, Server
@@ -229,6 +230,8 @@ class Client:
         if self.name in wish.allowed and self.name == "claude":
             permission = Listed("permission", ("permissions", "allow"), PERMISSION)
             targets.append(Target(base / "settings.json", self.syntax, (permission,), below))
+        if below == place.home:  # a project's links are those of whoever made the clone
+            return tuple(target._replace(path=followed(target.path, place.home)) for target in targets)
         return tuple(targets)
 
     def _server_file(self, base: Path, place: Place, wish: Wish) -> Path:

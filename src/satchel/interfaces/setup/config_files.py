@@ -1,4 +1,4 @@
-"""Configuration files on disk: read without following links, replaced in one step."""
+"""Configuration files on disk: links are followed in the home folder only, a file is replaced in one step."""
 
 from __future__ import annotations
 
@@ -90,6 +90,19 @@ def read(path: Path, root: Path | None = None, *, any_bytes: bool = False) -> Co
             f"{path} is not UTF-8: byte {error.start + bom * len(BOM)}", "Save it as UTF-8, then try again"
         ) from None
     return ConfigFile(path, file.root, text, True, bom, stat.S_IMODE(status.st_mode), sha256(content).hexdigest())
+
+
+def followed(path: Path, home: Path) -> Path:
+    """Return the file that a user's own configuration file stands for, as where a dotfile manager keeps it.
+
+    Links are followed where they stay inside the home folder; any other path is returned as it is, which :func:`read`
+    refuses with its link. It refuses another user's file too.
+    """
+    real, real_home = path.resolve(), home.resolve()
+    is_dangling = path.is_symlink() and not real.exists()
+    if is_dangling or not path.is_relative_to(home) or not real.is_relative_to(real_home):
+        return path
+    return home / real.relative_to(real_home)
 
 
 def write(file: ConfigFile, text: str) -> None:
@@ -209,7 +222,7 @@ def _folder_of(file: ConfigFile, *, make: bool) -> Iterator[int | None]:
                 is_link = stat.S_ISLNK(os.lstat(step, dir_fd=folder).st_mode)
                 raise Refused(
                     f"{current} is {'a link' if is_link else 'no folder'}",
-                    "Name the place behind it, or make the change by hand",
+                    "Setup follows your own links inside your home folder only: make the change by hand",
                 ) from None
             os.close(folder)
             folder = inner
@@ -226,8 +239,12 @@ def _content(folder: int, file: ConfigFile) -> tuple[bytes, os.stat_result] | No
         if stat.S_ISREG(status.st_mode):
             descriptor = os.open(path.name, _FILE, dir_fd=folder)
         else:
-            kind = "a link" if stat.S_ISLNK(status.st_mode) else "no regular file"
-            raise Refused(f"{path} is {kind}", "Put a file in its place, or make the change by hand")
+            if stat.S_ISLNK(status.st_mode):
+                raise Refused(
+                    f"{path} is a link",
+                    "Setup follows your own links to files inside your home folder only: make the change by hand",
+                )
+            raise Refused(f"{path} is no regular file", "Put a file in its place, or make the change by hand")
     except FileNotFoundError:
         return None
     with os.fdopen(descriptor, "rb") as stream:

@@ -37,7 +37,7 @@ def plugin_of(client: Client, place: Place) -> str | None:
     if client.name != "claude":
         return None
     folder = client.folder_in(place)
-    files = [folder / "settings.json"]
+    files = [config_files.followed(folder / "settings.json", place.home)]
     if place.project is not None:
         files += [place.project / ".claude" / name for name in ("settings.json", "settings.local.json")]
     switched: dict[str, bool] = {}

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from satchel.interfaces.setup.clients import Client, Place
+from satchel.interfaces.setup.config_files import followed
 from satchel.interfaces.setup.doubles import content_of
 from satchel.interfaces.setup.editing import Syntax
-from satchel.interfaces.setup.parts import NAME, at
+from satchel.interfaces.setup.parts import NAME, Content, at
 
 _UNTRUSTED = "DO_NOT_TRUST"
 _PARENT = "TRUST_PARENT"
@@ -44,7 +45,7 @@ def trust_step(client: Client, place: Place, *, in_project: bool) -> str | None:
 
 def trusts_folder_of_codex(client: Client, place: Place) -> bool:
     """Whether the configuration of Codex says that the project's folder is trusted."""
-    content = content_of(client.folder_in(place) / "config.toml", Syntax.TOML)
+    content = _own(client.folder_in(place) / "config.toml", place, Syntax.TOML)
     return at(content, ("projects", str(place.project), "trust_level")) == "trusted"
 
 
@@ -56,10 +57,10 @@ def _folder_step(client: Client, place: Place, project: Path) -> str | None:
         if place.environ.get(variable) == "false":
             return f"unset {variable} in your environment: it makes Gemini CLI trust no folder"
     folder = client.folder_in(place)
-    is_on = at(content_of(folder / "settings.json", client.syntax), ("security", "folderTrust", "enabled"))
+    is_on = at(_own(folder / "settings.json", place, client.syntax), ("security", "folderTrust", "enabled"))
     if is_on is False or (client.name == "qwen" and is_on is not True):
         return None
-    rules = content_of(place.named(_RULES_FILE[client.name], folder / "trustedFolders.json"), client.syntax)
+    rules = _own(place.named(_RULES_FILE[client.name], folder / "trustedFolders.json"), place, client.syntax)
     level = _level(client, rules, project)
     if level == _UNTRUSTED:
         return f"start {client.title} here, enter `{_COMMAND[client.name]}` and trust this folder: it was told not to"
@@ -83,10 +84,10 @@ def _level(client: Client, rules: Mapping[str, object], project: Path) -> object
 
 def _approval_step(client: Client, place: Place, project: Path) -> str | None:
     """Return what is left before Claude Code starts the server of ``.mcp.json``."""
-    of_project = at(content_of(place.home / ".claude.json"), ("projects", str(project)))
-    files = [client.folder_in(place) / "settings.json"]
-    files += [project / ".claude" / name for name in ("settings.json", "settings.local.json")]
-    sources = [content_of(file) for file in files] + ([of_project] if isinstance(of_project, Mapping) else [])
+    of_project = at(_own(place.home / ".claude.json", place), ("projects", str(project)))
+    sources = [content_of(project / ".claude" / name) for name in ("settings.json", "settings.local.json")]
+    sources += [_own(client.folder_in(place) / "settings.json", place)]
+    sources += [of_project] if isinstance(of_project, Mapping) else []
     if any(_names_server(source, "disabledMcpjsonServers") for source in sources):
         return (
             f"take {NAME} out of disabledMcpjsonServers in .claude/settings.local.json: Claude Code does not start it"
@@ -97,6 +98,10 @@ def _approval_step(client: Client, place: Place, project: Path) -> str | None:
     ):
         return None
     return 'start Claude Code here once and choose "Use this MCP server"'
+
+
+def _own(file: Path, place: Place, syntax: Syntax = Syntax.JSON) -> Content:
+    return content_of(followed(file, place.home), syntax)
 
 
 def _names_server(source: Mapping[str, object], key: str) -> bool:
