@@ -44,7 +44,6 @@ def test_every_kind_is_shown_with_all_that_it_has(ask: Asker) -> None:
         " sessions live",
         " in src/auth.py",
         "d1 session_ttl=600 revision 2 #auth WHEN",
-        " matches the gateway",
         'c1 security high by ann WHEN inactive since WHEN by ben because "the log is off"',
         " never log a token",
         "m1 from ann to me payload new WHEN",

@@ -49,5 +49,5 @@ def test_an_unknown_item_is_said(satchel: Satchel, ref: str) -> None:
 
 @pytest.mark.parametrize("made", [lambda satchel: satchel.strategies.save("t", "refresh", agent="ann").ref])
 def test_a_strategy_is_judged_by_its_outcome(satchel: Satchel, made: Callable[[Satchel], str]) -> None:
-    with pytest.raises(InvalidInput, match="report_outcome with id=s1"):
+    with pytest.raises(InvalidInput, match="report_outcome id=s1"):
         satchel.corrections.confirm(made(satchel), agent="ben")

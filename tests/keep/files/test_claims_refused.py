@@ -48,7 +48,7 @@ def test_every_holder_of_a_refused_path_is_named(satchel: Satchel) -> None:
 
 def test_where_only_shared_claims_stand_against_it_sharing_is_offered(satchel: Satchel) -> None:
     satchel.files.claim(["a"], exclusive=False, agent="ann")
-    with pytest.raises(Conflict, match=r"claim it shared \(exclusive false\), ask ann"):
+    with pytest.raises(Conflict, match=r"claim it shared \(exclusive=false\), ask ann"):
         satchel.files.claim(["a"], agent="bob")
 
 

@@ -18,14 +18,15 @@ def filled(satchel: Satchel, clock: ManualClock) -> Satchel:
     """Six messages in Ann's inbox, an hour apart; the number in each is its place in time."""
     send = satchel.messages.send
     satchel.agents.register("Ann")
-    for text, options in (
+    sent: tuple[tuple[str, dict[str, Any]], ...] = (
         ("one cat", {"to": "Ann", "agent": "Bob", "type": "decision", "priority": "low"}),
         ("two", {"to": "Ann", "agent": "Cid", "type": "warning", "priority": "critical"}),
         ("three cat cat", {"agent": "Bob", "type": "request", "priority": "high"}),
         ("four", {"agent": "Cid", "type": "info", "priority": "medium"}),
         ("five", {"to": "Ann", "agent": "Bob", "type": "info", "priority": "critical"}),
         ("six", {"to": "Ann", "agent": "Ann", "type": "warning", "priority": "low"}),
-    ):
+    )
+    for text, options in sent:
         send(text, **options)
         clock.advance(HOUR)
     send("another's cat", to="Bob", agent="Cid")
