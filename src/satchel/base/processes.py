@@ -41,7 +41,7 @@ class Process:
 
 
 def find(pid: int) -> Process | None:
-    """Return the process with a number, or None if there is none or it is not visible."""
+    """Return the process with a number, or None if it does not exist or is not visible."""
     result = _read_process(pid)
     return None if result is None else result[0]
 

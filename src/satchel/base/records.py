@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 
-TYPE_CHECKING = False  # importing typing takes 4 ms
+TYPE_CHECKING = False  # keeps typing out of the start
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from dataclasses import dataclass, field, replace
