@@ -28,9 +28,9 @@ ERROR_KINDS: dict[str, ErrorKind] = {
     for kind in (
         ErrorKind("internal", 70, 500, "a fault in Satchel itself"),
         ErrorKind("invalid_input", 2, 400, "an argument is missing, unknown, malformed or out of range"),
-        ErrorKind("not_found", 3, 404, "the run, item or file that was named does not exist"),
+        ErrorKind("not_found", 3, 404, "the named run, item or file does not exist"),
         ErrorKind("conflict", 4, 409, "the request contradicts what is stored, or is ambiguous"),
-        ErrorKind("refused", 5, 403, "a rule of safety forbids it here"),
+        ErrorKind("refused", 5, 403, "a safety rule forbids it here"),
         ErrorKind("read_only", 6, 403, "the store can be read but not written"),
         ErrorKind("too_large", 7, 413, "the content is larger than the configured limit"),
         ErrorKind("busy", 8, 503, "another process kept the store locked for longer than the wait"),
@@ -40,9 +40,9 @@ ERROR_KINDS: dict[str, ErrorKind] = {
         ErrorKind("store_full", 12, 507, "the disk or quota is full"),
         ErrorKind("unavailable", 13, 501, "an optional part is not installed or not built yet"),
         ErrorKind("assistant_failed", 14, 502, "the provider of an assistant refused, failed or was cut off"),
-        ErrorKind("incomplete", 15, 500, "done, but for what could not be taken, which was named"),
+        ErrorKind("incomplete", 15, 500, "done, except for the parts that the message names"),
         ErrorKind("timed_out", 16, 504, "a statement ran for longer than its deadline"),
-        ErrorKind("store_missing", 17, 410, "the store's file is gone or empty, though there was a store"),
+        ErrorKind("store_missing", 17, 410, "the store's file is missing or empty, although there was a store"),
         ErrorKind("io_error", 18, 500, "the disk, the file system or the operating system reported an error"),
         ErrorKind("unreachable", 19, 502, "the server cannot be reached, or its answer was lost"),
         ErrorKind("store_older", 20, 409, "the store was last opened before Satchel 0.2.0"),
@@ -91,7 +91,7 @@ class Conflict(SatchelError):
 
 
 class Refused(SatchelError):
-    """A rule of safety forbids the request in this place."""
+    """A safety rule forbids the request here."""
 
     code = "refused"
 

@@ -1,4 +1,4 @@
-"""What files and folders must be before anything in them is believed: git's rule for unsafe folders, and no links."""
+"""Checks of files and folders before they are used: git's rule for unsafe folders, and no links."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from satchel.base.errors import Refused
 from satchel.base.records import dataclass
 
 SHARED_FOLDER = "shared"
-"""What lies below this part of a project's folder is for git, and is judged file by file by those who read it."""
+"""The part of a project's folder that git tracks; its readers check each file."""
 
 IGNORED_BY_GIT = (
     "# what agents keep here is theirs, not the repository's; shared/ is the repository's\n*\n!/shared/\n!/shared/**\n"
@@ -21,16 +21,16 @@ IGNORED_BY_GIT = (
 
 _VOUCH = "If this is right all the same, set SATCHEL_TRUST=1, or add the folder to trust.folders in your configuration"
 _COMPANIONS = ("", "-wal", "-shm", "-journal", "-turn", "-lock")
-"""What stands beside a database file under its name."""
+"""Suffixes of a database file and its companions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vouched:
-    """What the user has vouched for.
+    """Exceptions that the user has approved.
 
     Attributes:
-        owner: the number of another user whose files are accepted; None is nobody.
-        place: whether owner and modes do not matter in this place, as on mounts that have none.
+        owner: the number of another user whose files are accepted, or None.
+        place: whether to ignore owner and modes in this place, as on mounts without them.
     """
 
     owner: int | None = None
@@ -38,7 +38,7 @@ class Vouched:
 
 
 def my_users() -> frozenset[int]:
-    """Return whose files are this process's own: the user's, and under sudo those of the user who called it.
+    """Return the users whose files count as this process's own: its user, and under sudo the caller.
 
     The rule of git: https://git-scm.com/docs/git-config#Documentation/git-config.txt-safedirectory
     """
@@ -50,7 +50,7 @@ def my_users() -> frozenset[int]:
 
 
 def is_mine(path: Path) -> bool:
-    """Whether a file or folder belongs to this process's user; True where files have no owners."""
+    """Return whether a file or folder belongs to this process's user; True where files have no owners."""
     if sys.platform == "win32":
         return True
     try:
@@ -60,7 +60,7 @@ def is_mine(path: Path) -> bool:
 
 
 def owner_name(user: int) -> str:
-    """Return the name of a user, or the number where there is no name."""
+    """Return the name of a user, or the number without one."""
     if sys.platform != "win32":
         import pwd
 
@@ -72,20 +72,13 @@ def owner_name(user: int) -> str:
 
 
 def refuse_unsafe_folder(folder: Path, vouched: Vouched) -> set[str] | None:
-    """Refuse a project's own folder unless all of it is what this user made.
+    """Refuse a project's ``.satchel`` unless everything in it was created by this user.
 
-    Args:
-        folder: the ``.satchel``; one that does not exist is accepted where its parent is.
-        vouched: what the user has vouched for.
-
-    Returns:
-        The names of what lies directly in it; None where they cannot be listed.
-
-    Raises:
-        Refused: it or something in it is a link or neither file nor folder, or others can write there.
+    A folder that does not exist is accepted if its parent is. Returns the names directly in it, or None if they cannot
+    be listed. Raises Refused for links, anything but files and folders, and if others can write there.
     """
     _refuse_sticky(folder.parent, vouched)
-    status = _look_at(folder)
+    status = _status(folder)
     if status is None:
         return set()
     if not stat.S_ISDIR(status.st_mode):
@@ -93,9 +86,9 @@ def refuse_unsafe_folder(folder: Path, vouched: Vouched) -> set[str] | None:
             f"{folder} is {kind_of(status.st_mode)}, not a folder", "Remove it, or name a store with --db PATH"
         )
     _refuse_others(folder, status, vouched)
-    odd, names = _look_through(str(folder))
+    odd, names = _scan(str(folder))
     for path in odd:
-        status = _look_at(path)
+        status = _status(path)
         if status is not None:
             raise Refused(
                 f"{path} is {kind_of(status.st_mode)}; in {folder} only regular files and folders are accepted",
@@ -105,21 +98,16 @@ def refuse_unsafe_folder(folder: Path, vouched: Vouched) -> set[str] | None:
 
 
 def refuse_unsafe_file(file: Path, vouched: Vouched, names: Container[str] | None = None) -> None:
-    """Refuse a database file, or what stands beside it under its name, unless it is a regular file of this user's.
+    """Refuse a database file or one of its companions unless it is a regular file of this user's.
 
-    Args:
-        file: the database; one that does not exist is accepted.
-        vouched: what the user has vouched for.
-        names: what lies in its folder, where that is known; it saves looking for what is not there.
-
-    Raises:
-        Refused: it is a link or no regular file, belongs to another user, or others can write it.
+    A file that does not exist is accepted. ``names`` are the names in its folder, if known, which saves looking for
+    missing companions.
     """
     name, own = str(file), file.name
     for suffix in _COMPANIONS:
         if suffix and names is not None and own + suffix not in names:
             continue
-        status = _look_at(name + suffix)
+        status = _status(name + suffix)
         if status is None:
             continue
         if not stat.S_ISREG(status.st_mode):
@@ -131,21 +119,17 @@ def refuse_unsafe_file(file: Path, vouched: Vouched, names: Container[str] | Non
 
 
 def refuse_unsafe_place(folder: Path, vouched: Vouched) -> None:
-    """Refuse a folder in which every user can make files.
-
-    Raises:
-        Refused: it is one.
-    """
+    """Refuse a folder in which every user can create files."""
     _refuse_sticky(folder, vouched)
-    status = _look_at(folder)
+    status = _status(folder)
     if status is not None and not vouched.place and status.st_mode & stat.S_IWOTH:
         raise Refused(f"every user can write in {folder}", f"Run `chmod o-w {folder}`. {_VOUCH}")
 
 
 def _refuse_sticky(folder: Path, vouched: Vouched) -> None:
-    status = _look_at(folder)
-    both = stat.S_ISVTX | stat.S_IWOTH
-    if status is not None and not vouched.place and status.st_mode & both == both:
+    status = _status(folder)
+    shared_folder = stat.S_ISVTX | stat.S_IWOTH
+    if status is not None and not vouched.place and status.st_mode & shared_folder == shared_folder:
         raise Refused(
             f"{folder} is a folder in which every user can make files, so a store directly in it could be anyone's",
             "Keep it in a folder of your own below",
@@ -169,7 +153,7 @@ def _refuse_others(path: Path, status: os.stat_result, vouched: Vouched) -> None
 
 
 def _is_private_group(group: int, user: int) -> bool:
-    """Whether a group is that of one user alone, as Debian gives every user one, so that it admits nobody else."""
+    """Return whether a group has one user only, as each user's own group in Debian."""
     import grp
     import pwd
 
@@ -180,12 +164,8 @@ def _is_private_group(group: int, user: int) -> bool:
     return owner.pw_gid == group and set(members) <= {owner.pw_name}
 
 
-def _look_through(folder: str) -> tuple[list[str], set[str] | None]:
-    """Return what lies in a folder, at any depth, and is neither a regular file nor a folder.
-
-    Returns:
-        That, and the names of all that lies directly in the folder; None where they cannot be listed.
-    """
+def _scan(folder: str) -> tuple[list[str], set[str] | None]:
+    """Return the paths in a folder, at any depth, that are neither files nor folders, and the names directly in it."""
     odd: list[str] = []
     names: set[str] | None = None
     waiting = [folder]
@@ -195,13 +175,13 @@ def _look_through(folder: str) -> tuple[list[str], set[str] | None]:
             with os.scandir(current) as listing:
                 entries = list(listing)
         except FileNotFoundError:
-            continue  # removed meanwhile
+            continue  # it was removed
         except PermissionError:
-            continue  # what this process may not list, it cannot use either
+            continue  # this process cannot use it either
         if current == folder:
             names = {entry.name for entry in entries}
         for entry in entries:
-            # what the folder's listing says of each costs no further look at it
+            # the listing has these without another system call
             if entry.is_file(follow_symlinks=False):
                 continue
             if not entry.is_dir(follow_symlinks=False):
@@ -211,17 +191,17 @@ def _look_through(folder: str) -> tuple[list[str], set[str] | None]:
     return odd, names
 
 
-def _look_at(path: str | Path) -> os.stat_result | None:
+def _status(path: str | Path) -> os.stat_result | None:
     try:
         return os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise Refused(f"{path} cannot be looked at: {error.strerror}", "Check its permissions") from error
+        raise Refused(f"{path} cannot be read: {error.strerror}", "Check its permissions") from error
 
 
 def kind_of(mode: int) -> str:
-    """Return what a mode says that something is, as in ``a link``."""
+    """Return a description of a file's mode, such as ``a link``."""
     for is_kind, name in (
         (stat.S_ISLNK, "a link"),
         (stat.S_ISDIR, "a folder"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-TYPE_CHECKING = False  # importing typing takes 4 ms
+TYPE_CHECKING = False  # keeps typing out of the start
 if TYPE_CHECKING:
     from pathlib import Path
 

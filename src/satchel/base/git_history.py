@@ -11,7 +11,7 @@ from satchel.base.git_asking import ask_git
 
 _SECONDS = 1.0
 _MAX_COMMITS = 20
-"""How many commits are compared; each takes 10 to 50 ms in a repository of 5,000 files."""
+"""The most commits to compare, because each takes long in a large repository."""
 
 _MAX_COMPARED = 400
 """With more removed and added files, git compares only whole contents."""

@@ -1,6 +1,6 @@
-"""Whether a file stands as git's index has it, read from the index: https://git-scm.com/docs/index-format.
+"""The state of a file according to git's index, read from its file: https://git-scm.com/docs/index-format.
 
-Running git for it would take more than a write has time for.
+Running git would take longer than a write may.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from satchel.base.cited import File
 from satchel.base.git_head import git_folder, read_regular
 
 CLEAN, DIRTY, UNTRACKED = 1, 2, 3
-"""How a file of a worktree stands: as it was committed, in another way, or unknown to git."""
+"""The state of a file: as committed, different, or unknown to git."""
 
 _MAX_BYTES = 16 * 1024 * 1024
-"""About 160,000 files; reading more takes longer than 5 ms."""
+"""About 160,000 files; larger indexes take too long to read."""
 
-_MAX_KEPT_BYTES = 1024 * 1024
+_MAX_CACHED_BYTES = 1024 * 1024
 
 _READABLE = (b"DIRC\0\0\0\2", b"DIRC\0\0\0\3")
-"""How an index begins; version 4 shortens names."""
+"""How a readable index starts; version 4 shortens names."""
 
 _HEADER, _BEFORE_HASH = 12, 40
 _LONG_NAME = 0xFFF
@@ -31,19 +31,11 @@ _SPLIT, _TREES = b"link\0\0", b"TREE"
 
 
 def standing(top: str, path: str, file: File, commit: str | None) -> tuple[int | None, bytes | None]:
-    """Return how a file stands: :data:`CLEAN`, :data:`DIRTY` or :data:`UNTRACKED`; None where that is not known.
+    """Return whether a file is clean, dirty or untracked, or None, and git's hash of its content in the index.
 
-    What is staged and not committed is dirty where nothing was committed yet; else nothing is known of files in whose
-    folder something is staged. After ``git reset --soft`` the index does not show it, and such a file is clean.
-
-    Args:
-        top: the worktree's top.
-        path: the file, relative to it.
-        file: what it holds.
-        commit: what is checked out, which tells the length of the repository's hashes.
-
-    Returns:
-        That, and of a file that is as the index has it git's hash of it.
+    Staged content is dirty before the first commit; afterwards the state of files in a folder with staged changes is
+    unknown. After ``git reset --soft`` the index does not show the difference, and such a file is clean. ``path`` is
+    relative to the worktree's top, and ``commit`` is the checked-out one, which tells the length of hashes.
     """
     index = _index(top)
     if index is None:
@@ -52,9 +44,9 @@ def standing(top: str, path: str, file: File, commit: str | None) -> tuple[int |
     entry = _entry(*index, os.fsencode(path), hash_bytes)
     if not entry:
         return None if entry is None else UNTRACKED, None
-    stands = _compared(entry, file, index[1][2], hash_bytes)
-    if stands != CLEAN:
-        return stands, None
+    state = _compare(entry, file, index[1][2], hash_bytes)
+    if state != CLEAN:
+        return state, None
     blob = entry[_BEFORE_HASH : _BEFORE_HASH + hash_bytes]
     if commit is None:
         return DIRTY, blob
@@ -62,7 +54,7 @@ def standing(top: str, path: str, file: File, commit: str | None) -> tuple[int |
 
 
 def path_of(top: str, blob: bytes) -> str | None:
-    """Return a path at which the index of a worktree has some content, by git's hash of it; None where it has none."""
+    """Return a path with some content according to the index, by git's hash of it, or None."""
     index = _index(top)
     data = b"" if index is None else _content(*index)
     place = data.find(blob)
@@ -76,11 +68,11 @@ def path_of(top: str, blob: bytes) -> str | None:
 
 
 def _index(top: str) -> tuple[str, tuple[int, int, int]] | None:
-    """Return the file of a worktree's index, and what tells it from others that stood there before."""
+    """Return the index file of a worktree, and a key for its version."""
     index = f"{top}/.git/index"
     try:
         try:
-            status = os.stat(index)  # noqa: PTH116 -- in every write of an entry on a file
+            status = os.stat(index)  # noqa: PTH116 -- runs on every write about a file
         except NotADirectoryError:
             index = f"{git_folder(top)}/index"
             status = os.stat(index)  # noqa: PTH116 -- as above
@@ -92,8 +84,8 @@ def _index(top: str) -> tuple[str, tuple[int, int, int]] | None:
 
 
 def _content(index: str, moment: tuple[int, int, int]) -> bytes:
-    """Return what an index holds; a small one is kept, since an agent's notes come on one state of its tree."""
-    return (_kept_content if moment[1] <= _MAX_KEPT_BYTES else _read)(index, moment)
+    """Return the contents of an index; a small one is cached, because many notes refer to one state of the tree."""
+    return (_cached_content if moment[1] <= _MAX_CACHED_BYTES else _read)(index, moment)
 
 
 def _read(index: str, moment: tuple[int, int, int]) -> bytes:
@@ -101,26 +93,26 @@ def _read(index: str, moment: tuple[int, int, int]) -> bytes:
     return data if data.startswith(_READABLE) else b""
 
 
-_kept_content = lru_cache(maxsize=1)(_read)
+_cached_content = lru_cache(maxsize=1)(_read)
 
 
-def _compared(entry: bytes, file: File, written: int, hash_bytes: int) -> int:
+def _compare(entry: bytes, file: File, written: int, hash_bytes: int) -> int:
     if int.from_bytes(entry[-2:], "big") & _OF_STAGE:
         return DIRTY  # a conflict
     seconds, nanoseconds = int.from_bytes(entry[8:12], "big"), int.from_bytes(entry[12:16], "big")
     changed = seconds * 1_000_000_000 + nanoseconds
     size = int.from_bytes(entry[36:40], "big")
     is_same = changed == file.status.st_mtime_ns and size == file.status.st_size
-    # a file as young as the index may have changed since without a sign
+    # a file as recent as the index may have changed since without a new time
     if is_same and changed < written:
         return CLEAN
     has_crlf = b"\r\n" in file.data
     if size not in {0, file.status.st_size} and not has_crlf:
-        return DIRTY  # as git says without hashing, which takes 0.6 ms for 1 MB; it writes 0 where it was not sure
-    known = entry[_BEFORE_HASH : _BEFORE_HASH + hash_bytes]
-    if _blob(file.data, hash_bytes) == known:
+        return DIRTY  # as git does, without hashing; git writes 0 where it was not sure
+    indexed = entry[_BEFORE_HASH : _BEFORE_HASH + hash_bytes]
+    if _blob(file.data, hash_bytes) == indexed:
         return CLEAN
-    return CLEAN if has_crlf and _blob(file.data.replace(b"\r\n", b"\n"), hash_bytes) == known else DIRTY
+    return CLEAN if has_crlf and _blob(file.data.replace(b"\r\n", b"\n"), hash_bytes) == indexed else DIRTY
 
 
 def _blob(content: bytes, hash_bytes: int) -> bytes:
@@ -134,9 +126,9 @@ def _blob(content: bytes, hash_bytes: int) -> bytes:
 
 @lru_cache(maxsize=256)
 def _is_written(index: str, moment: tuple[int, int, int], folder: bytes, hash_bytes: int) -> bool:
-    """Whether a folder of the index is as a commit or a checkout wrote it, by the extension with the trees of folders.
+    """Return whether a folder of the index is as committed or checked out, according to the tree extension.
 
-    Staging something in a folder takes the hash of its tree out of there, and of the folders around it.
+    Staging a file removes the tree hash of its folder and of the folders around it.
     """
     data = _content(index, moment)
     place = data.rfind(_TREES)
@@ -146,7 +138,7 @@ def _is_written(index: str, moment: tuple[int, int, int], folder: bytes, hash_by
         return False
     wanted = folder.split(b"/") if folder else []
     place += 8
-    # for each folder that is being read: how many of those in it are left, and whether the wanted one may be in it
+    # for each open folder: how many of its subfolders remain, and whether the wanted one may be among them
     around: list[list[int]] = []
     while True:
         name_end = data.find(b"\0", place)
@@ -171,7 +163,7 @@ def _is_written(index: str, moment: tuple[int, int, int], folder: bytes, hash_by
 
 
 def _ends_in_extensions(data: bytes, place: int, end: int) -> bool:
-    """Whether from a place on extensions stand one behind the other up to the end of an index."""
+    """Return whether consecutive extensions lead from an offset to the end of an index."""
     while place < end:
         place += 8 + int.from_bytes(data[place + 4 : place + 8], "big")
     return place == end
@@ -179,9 +171,9 @@ def _ends_in_extensions(data: bytes, place: int, end: int) -> bool:
 
 @lru_cache(maxsize=256)
 def _entry(index: str, moment: tuple[int, int, int], path: bytes, hash_bytes: int) -> bytes | None:
-    """Return the head of a path's entry up to its flags, nothing where it has none; None where that is not known.
+    """Return the start of a path's entry up to its flags, empty if it has none, or None if unknown.
 
-    The path is looked for as bytes, since taking all entries apart takes 100 times as long.
+    The path is searched for as bytes, because parsing all entries takes 100 times as long.
     """
     data = _content(index, moment)
     if not data:
@@ -199,5 +191,5 @@ def _entry(index: str, moment: tuple[int, int, int], path: bytes, hash_bytes: in
                 if value & _LONG_NAME == min(len(path), _LONG_NAME) and is_extended == bool(extended):
                     return data[start : flags + 2]
         place = data.find(wanted, place + 1)
-    # of a split index most entries stand in another file
+    # most entries of a split index are in another file
     return None if _SPLIT in data else b""

@@ -39,7 +39,7 @@ class TreeFile(NamedTuple):
 
 
 class Author(NamedTuple):
-    """Who changed a file last according to git, and when, in milliseconds UTC."""
+    """The last author of a file according to git, with the time in milliseconds UTC."""
 
     name: str
     time: int

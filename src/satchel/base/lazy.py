@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-TYPE_CHECKING = False  # importing typing takes 4 ms
+TYPE_CHECKING = False  # keeps typing out of the start
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -85,7 +85,7 @@ def counted_to(offset: int, limit: int) -> int:
 
 
 def next_offset(offset: int, count: int, total: int) -> int | None:
-    """Return the offset of the page after one with so many items; None at the end or after an empty page."""
+    """Return the offset after a page with ``count`` items; None at the end or after an empty page."""
     end = offset + count
     return end if count and end < total else None
 

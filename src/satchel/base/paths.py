@@ -1,4 +1,4 @@
-"""Finding the store: as git finds its own, shared by linked worktrees, refused where it cannot be safe."""
+"""Finding the store: as git finds its repository, shared by linked worktrees, refused where it is unsafe."""
 
 from __future__ import annotations
 
@@ -15,14 +15,11 @@ FOLDER_NAME = ".satchel"
 FILE_NAME = "satchel.db"
 
 _DATABASES = ("postgresql:", "postgres:")
-_PASSWORD = "password="  # noqa: S105 -- what libpq calls it in a string that is no URL
+_PASSWORD = "password="  # noqa: S105 -- the keyword in a connection string of libpq
 
 _MAX_POINTER_BYTES = 16_384
 
-_INIT_HINT = (
-    "Go into a git repository, run `satchel init` in the folder that is to be the project, "
-    "or name a store with --db PATH"
-)
+_INIT_HINT = "Go into a git repository, run `satchel init` in the project's folder, or name a store with --db PATH"
 
 # Locks and shared memory of SQLite's WAL mode do not work across machines: https://sqlite.org/wal.html
 _NETWORK_FILESYSTEMS = frozenset(
@@ -58,15 +55,15 @@ _NETWORK_FILESYSTEMS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class StorePlace:
-    """Where a store is, or is to be made, and the project that this folder belongs to.
+    """The location of a store, which may not exist yet, and the project that a folder belongs to.
 
     Attributes:
-        store_file: absolute path of the database file; None of a store in a database, whose address is not repeated
+        store_file: absolute path of the database file; None for a store in PostgreSQL, whose address is not repeated
             here.
-        exists: whether the file is there already.
-        root: the project's root folder, or None outside any project.
+        exists: whether the file exists.
+        root: the project's root folder, or None outside of any project.
         worktree: the linked worktree that the search started in, or None in the main one.
-        suggested_name: what the project is called unless configured.
+        suggested_name: the name of the project unless configured.
         found: how the store was found, in words.
     """
 
@@ -79,36 +76,32 @@ class StorePlace:
 
     @property
     def file(self) -> Path:
-        """The database file.
-
-        Raises:
-            Refused: the store lies in a database.
-        """
+        """The database file; raises Refused for a store in PostgreSQL."""
         if self.store_file is None:
-            raise Refused("the store lies in a database", "Name a store that is a file: --db PATH")
+            raise Refused("the store is in a database", "Name a store that is a file: --db PATH")
         return self.store_file
 
     @property
     def folder(self) -> Path | None:
-        """The folder that holds the store, its configuration and its backups; None of a store in a database."""
+        """The folder of the store, its configuration and its backups; None for a store in PostgreSQL."""
         return None if self.store_file is None else self.store_file.parent
 
     @property
     def owns_folder(self) -> bool:
-        """Whether the folder is a ``.satchel`` of ours, with modes and a .gitignore that we set."""
+        """Whether the folder is a ``.satchel``, with modes and a .gitignore that Satchel sets."""
         return self.folder is not None and self.folder.name == FOLDER_NAME
 
     @property
     def files_root(self) -> Path | None:
-        """The folder that relative file names start from: the worktree, else the root."""
+        """The folder that relative file names refer to: the worktree, else the root."""
         return self.worktree or self.root
 
 
 class Worktree(NamedTuple):
-    """One worktree of a repository.
+    """A worktree of a repository.
 
     Attributes:
-        root: what tells the repository from others, as in :class:`StorePlace`.
+        root: identifies the repository, as in :class:`StorePlace`.
         worktree: the top of a linked one; None for the main one.
     """
 
@@ -119,8 +112,8 @@ class Worktree(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class _Repository:
     top: Path  # of this worktree
-    home: Path  # the folder that .satchel stands in
-    root: Path  # what tells the repository from others: the main worktree, or a bare repository's own folder
+    home: Path  # the folder that contains .satchel
+    root: Path  # identifies the repository: the main worktree, or a bare repository's own folder
     name: str
 
     @property
@@ -129,13 +122,13 @@ class _Repository:
 
 
 def named_store(db: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> str | None:
-    """Return what a caller names as the store, else what ``SATCHEL_DB`` names; None where nothing does."""
+    """Return the store named by the caller, else by ``SATCHEL_DB``, else None."""
     return os.fspath(db) if db is not None else environ.get("SATCHEL_DB") or None
 
 
-def is_database(named: str) -> bool:
-    """Whether a text names a store in a database, well or badly, and not a file."""
-    return named.startswith(_DATABASES)
+def is_database(name: str) -> bool:
+    """Return whether a text names a store in PostgreSQL, even incorrectly, instead of a file."""
+    return name.startswith(_DATABASES)
 
 
 def locate_store(
@@ -147,34 +140,35 @@ def locate_store(
     is_tree: Callable[[Path], bool] = lambda _: False,
     is_listed: Callable[[Path], bool] = lambda _: False,
 ) -> StorePlace:
-    """Find the store that a process standing in ``cwd`` uses.
+    """Find the store for a process in ``cwd``.
 
     The order: ``db``; ``SATCHEL_DB``; the nearest ``.satchel/satchel.db`` upwards; a new one at the root of the git
-    repository, for a linked worktree that of the main worktree, for a bare repository beside it. Looking upwards ends
-    at the top of the repository, outside of one at the first folder of another user, and always below the home folder.
+    repository, which for a linked worktree is the main worktree, and for a bare repository the folder around it. The
+    search upwards ends at the top of the repository, outside of one at the first folder of another user, and always
+    below the home folder.
 
     Args:
-        db: a path or the URL of a database, given by the caller, or None.
+        db: a path or a database URL, given by the caller, or None.
         environ: the environment, for SATCHEL_DB and HOME.
         cwd: the folder to start from.
-        here: take ``cwd`` itself when no store and no repository is found (``satchel init``).
-        is_tree: whether the user wants a store file to serve the repositories below its folder too.
-        is_listed: whether the user has listed a store file, which is found in another user's folder too.
+        here: use ``cwd`` itself if there is neither store nor repository (``satchel init``).
+        is_tree: returns whether a store file should serve the repositories below its folder too.
+        is_listed: returns whether the user has listed a store file, which is then found in another user's folder.
 
     Raises:
         Refused: there is no project here, or it would be the home folder or the file system's root, or the store
-            upwards stands in another user's folder, or the repository does not know this linked worktree.
-        InvalidInput: the named path is a folder or its folder does not exist.
-        Unavailable: the URL of something else than a PostgreSQL database was given.
+            upwards is in another user's folder, or the repository does not know this linked worktree.
+        InvalidInput: the named path is a folder, or its folder does not exist.
+        Unavailable: the URL is not one of PostgreSQL.
     """
     cwd = cwd.resolve()
     forbidden = _never_a_project(environ)
     repository = _find_repository(cwd)
     if repository is not None and repository.top in forbidden:
         repository = None  # dotfiles under version control do not make the home folder a project
-    named = named_store(db, environ)
-    if named is not None:
-        place = _named_place(named, cwd, repository, forbidden)
+    store_name = named_store(db, environ)
+    if store_name is not None:
+        place = _named_place(store_name, cwd, repository, forbidden)
         return replace(place, found="named by --db or db=" if db is not None else "named by SATCHEL_DB")
     for folder in _search_path(cwd, repository):
         if folder in forbidden:
@@ -204,13 +198,9 @@ def locate_store(
 
 
 def worktree_of(path: str) -> Worktree | None:
-    """Return the worktree of a repository that a path lies in, whether or not it exists; None outside of any.
+    """Return the worktree that an absolute path is in, whether or not it exists; None outside of any.
 
-    Args:
-        path: absolute, without links to folders.
-
-    Raises:
-        Refused: the repository does not know of the worktree.
+    Raises Refused if the repository does not know the worktree.
     """
     repository = _find_repository(Path(path))
     if repository is None:
@@ -234,11 +224,7 @@ def _of_another_user(folder: Path) -> Refused:
 
 
 def refuse_network_filesystem(folder: Path) -> None:
-    """Refuse a folder on a network file system, where SQLite's locks do not hold.
-
-    Raises:
-        Refused: the folder lies on one; on Linux known from the mount table, elsewhere not checked.
-    """
+    """Refuse a folder on a network file system, where SQLite's locks do not work; checked on Linux only."""
     kind = filesystem_kind(folder)
     if kind in _NETWORK_FILESYSTEMS:
         raise Refused(
@@ -248,11 +234,9 @@ def refuse_network_filesystem(folder: Path) -> None:
 
 
 def filesystem_kind(folder: Path, mounts: str | None = None) -> str | None:
-    """Return the type of the file system that holds a folder, such as ``ext4``; None where it cannot be told.
+    """Return the type of a folder's file system, such as ``ext4``, or None if unknown.
 
-    Args:
-        folder: an absolute path.
-        mounts: text in the format of ``/proc/self/mountinfo`` (proc(5)); None reads the real one.
+    ``mounts`` replaces the contents of ``/proc/self/mountinfo`` (proc(5)).
     """
     if mounts is None:
         if not sys.platform.startswith("linux"):
@@ -264,13 +248,13 @@ def filesystem_kind(folder: Path, mounts: str | None = None) -> str | None:
     best, kind = "", None
     target = f"{folder}/"
     for line in mounts.splitlines():
-        left, _, right = line.partition(" - ")
-        fields = left.split(" ")
-        if len(fields) < 5 or not right:
+        mount, _, source = line.partition(" - ")
+        fields = mount.split(" ")
+        if len(fields) < 5 or not source:
             continue
         point = _unescape_mount(fields[4])
         if target.startswith(point.rstrip("/") + "/") and len(point) >= len(best):
-            best, kind = point, right.split(" ", 1)[0]
+            best, kind = point, source.split(" ", 1)[0]
     return kind
 
 
@@ -288,21 +272,21 @@ def _never_a_project(environ: Mapping[str, str]) -> frozenset[Path]:
     return frozenset(places)
 
 
-def _named_place(named: str, cwd: Path, repository: _Repository | None, forbidden: frozenset[Path]) -> StorePlace:
-    if is_database(named):
+def _named_place(store_name: str, cwd: Path, repository: _Repository | None, forbidden: frozenset[Path]) -> StorePlace:
+    if is_database(store_name):
         if repository is None and cwd in forbidden:
             return StorePlace(None, exists=False, root=None, worktree=None, suggested_name=cwd.name or "project")
         return _place_at(cwd if repository is None else repository.home, repository, None)
-    scheme, separator, _ = named.partition("://")
-    if (separator and scheme.isalnum()) or named.startswith(_PASSWORD) or f" {_PASSWORD}" in named:
-        # nothing else of it is repeated: it may hold a password
+    scheme, separator, _ = store_name.partition("://")
+    if (separator and scheme.isalnum()) or store_name.startswith(_PASSWORD) or f" {_PASSWORD}" in store_name:
+        # the rest is not repeated, because it may contain a password
         raise Unavailable(
             f"a store at a {scheme} URL is not supported" if separator else "a store is not named by its parameters",
             "Give the path of a file, or postgresql://USER@HOST/DATABASE?schema=NAME",
         )
-    if "\0" in named or not named.strip():
+    if "\0" in store_name or not store_name.strip():
         raise InvalidInput("the store's path is empty or holds a NUL", "Give the path of a file: --db PATH")
-    file = (cwd / Path(named).expanduser()).absolute()
+    file = (cwd / Path(store_name).expanduser()).absolute()
     if file.is_dir():
         raise InvalidInput(f"{file} is a folder", f"Name a file in it, such as {file / FILE_NAME}")
     if not file.parent.is_dir():
@@ -340,23 +324,22 @@ def _find_repository(cwd: Path) -> _Repository | None:
         if dot_git.is_file():
             return _linked_repository(folder, dot_git)
         if folder.name != ".git" and _is_git_directory(folder):
-            # inside a bare repository: its store stands beside it
+            # inside a bare repository, whose store is next to it
             return _Repository(folder, folder.parent, folder, _bare_name(folder))
     return None
 
 
 def _linked_repository(top: Path, dot_git: Path) -> _Repository:
-    """Follow a ``.git`` file: a linked worktree leads to its common directory, a submodule stays its own.
+    """Follow a ``.git`` file: a linked worktree leads to its common directory, a submodule is its own.
 
-    Raises:
-        Refused: the repository that it leads to does not know of it, as of one that came with an archive.
+    Raises Refused if that repository does not know the worktree, as with one that came in an archive.
     """
     git_directory = (top / _line_of(dot_git).removeprefix("gitdir:").strip()).resolve()
     pointer = git_directory / "commondir"
     if not pointer.is_file():
         return _Repository(top, top, top, top.name)
     common = (git_directory / _line_of(pointer)).resolve()
-    # both ways, as git writes them: else a file of this name would open the store of any other repository
+    # checked both ways: otherwise such a file could open the store of any other repository
     back = (git_directory / _line_of(git_directory / "gitdir")).resolve()
     if git_directory.parent != common / "worktrees" or back != dot_git.resolve():
         raise Refused(
@@ -368,7 +351,7 @@ def _linked_repository(top: Path, dot_git: Path) -> _Repository:
 
 
 def _line_of(file: Path) -> str:
-    """Return the text of one of git's pointer files; nothing of what is none."""
+    """Return the text of one of git's pointer files, or nothing if it cannot be read."""
     try:
         with file.open("rb") as stream:
             text = stream.read(_MAX_POINTER_BYTES)

@@ -1,4 +1,4 @@
-"""Processes of this machine: who started this one, and whether one is still there."""
+"""Processes of this machine: who started this one, and whether one is still running."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from satchel.base.machine import asked_of_caller
 from satchel.base.records import dataclass
 
 _NAMESPACE = "/proc/self/ns/pid"
-_HAS_PROC = os.path.exists(_NAMESPACE)  # noqa: PTH110 -- importing pathlib takes 3 ms
+_HAS_PROC = os.path.exists(_NAMESPACE)  # noqa: PTH110 -- keeps pathlib out of the start
 
 _MOST = 64
-"""So many ancestors are looked at."""
+"""The most ancestors to follow."""
 
 _OVER = frozenset({b"Z", b"X", b"x"})
-"""The states of what has ended, as proc(5) writes them."""
+"""The states of ended processes in proc(5)."""
 
 _WRAPPERS = frozenset({"env", "nice", "nohup", "npx", "setsid", "stdbuf", "timeout", "uv", "uvx"})
 """Programs that start another one and wait for it."""
@@ -25,16 +25,15 @@ _WRAPPERS = frozenset({"env", "nice", "nohup", "npx", "setsid", "stdbuf", "timeo
 _SHELLS = frozenset({"ash", "bash", "dash", "fish", "ksh", "sh", "zsh"})
 
 _WITH_VALUE = (["-o"], ["+o"], ["-O"], ["+O"], ["--rcfile"], ["--init-file"])
-"""The options of shells that another argument belongs to."""
+"""Shell options that take a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process, named so that it is not taken for a later one with its number.
+    """A process, distinguishable from a later one with the same number.
 
     Attributes:
-        pid: its number.
-        started: when it started, in a unit of the machine's own.
+        started: when it started, in a unit of the machine.
     """
 
     pid: int
@@ -42,55 +41,50 @@ class Process:
 
 
 def find(pid: int) -> Process | None:
-    """Return the process that has a number now, or None where there is none, or it cannot be seen."""
-    found = _look_at(pid)
-    return None if found is None else found[0]
+    """Return the process with a number, or None if it does not exist or is not visible."""
+    result = _read_process(pid)
+    return None if result is None else result[0]
 
 
 @asked_of_caller()
 def own() -> Process | None:
-    """Return this process, or None where it cannot be seen."""
+    """Return this process, or None if it is not visible."""
     return find(os.getpid())
 
 
 @asked_of_caller(unknown=True)
 def is_alive(process: Process) -> bool:
-    """Whether a process is still there."""
     return find(process.pid) == process
 
 
 @asked_of_caller(unknown=())
 def ancestors() -> tuple[tuple[Process, str], ...]:
-    """Return the processes that this one descends from, the nearest first, each with the name of its program."""
+    """Return the ancestors of this process, the nearest first, each with the name of its program."""
     above: list[tuple[Process, str]] = []
     pid = os.getppid()
-    while len(above) < _MOST and pid > 1 and (found := _look_at(pid)) is not None:
-        process, name, pid = found
+    while len(above) < _MOST and pid > 1 and (result := _read_process(pid)) is not None:
+        process, name, pid = result
         above.append((process, name))
     return tuple(above)
 
 
 @asked_of_caller()
 def find_client(programs: tuple[str, ...] = ()) -> Process | None:
-    """Return the program that started this one, past wrappers such as ``uvx`` and ``sh -c``.
+    """Return the program that started this one, skipping wrappers such as ``uvx`` and ``sh -c``.
 
-    Args:
-        programs: the names of a program that is known to be above this one: the nearest of them is it, whatever else
-            stands between.
-
-    Returns:
-        None where it is not known, and where a person started this one from a shell, which serves many things.
+    The nearest ancestor named in ``programs`` wins over any other. Returns None if it is unknown, or if a person
+    started this process from a shell, which serves many purposes.
     """
     above = ancestors()
-    named = next((process for process, name in above if name in programs), None)
-    if named is not None:
-        return named
+    known_program = next((process for process, name in above if name in programs), None)
+    if known_program is not None:
+        return known_program
     for process, name in above:
         if name in _SHELLS:
             arguments = _arguments(process.pid)
             if _is_interactive(arguments):
                 return None
-            if not _is_given_a_command(arguments):
+            if not _has_command(arguments):
                 return process
         elif name not in _WRAPPERS:
             return process
@@ -99,10 +93,7 @@ def find_client(programs: tuple[str, ...] = ()) -> Process | None:
 
 @asked_of_caller()
 def machine() -> str | None:
-    """Return what names the processes that this one can see: the machine since it started, and the container in it.
-
-    None where that is not known.
-    """
+    """Return a name for the visible set of processes: the boot of the machine and the container; None if unknown."""
     return _machine()
 
 
@@ -119,13 +110,13 @@ def _machine() -> str | None:
     return f"{os.uname().nodename} {round(psutil.boot_time())}"
 
 
-def _look_at(pid: int) -> tuple[Process, str, int] | None:
-    """Return a process, the name of its program, and the number of what started it; None for one that has ended.
+def _read_process(pid: int) -> tuple[Process, str, int] | None:
+    """Return a process, the name of its program and the number of its parent; None for one that has ended.
 
-    What nobody waited for after it ended still has its number: in a container without an init, for ever.
+    A zombie still has its number: in a container without an init, for ever.
     """
     if _HAS_PROC:
-        # what psutil reads too, as a test compares; measured, importing it takes 30 ms of a command
+        # psutil reads the same, as a test checks, but takes long to import
         try:
             text = _content(f"/proc/{pid}/stat")
         except OSError:
@@ -136,28 +127,28 @@ def _look_at(pid: int) -> tuple[Process, str, int] | None:
     import psutil
 
     try:
-        found = psutil.Process(pid)
-        with found.oneshot():
-            if found.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}:
+        process = psutil.Process(pid)
+        with process.oneshot():
+            if process.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}:
                 return None
-            return Process(pid, round(found.create_time() * 1_000)), found.name(), found.ppid()
+            return Process(pid, round(process.create_time() * 1_000)), process.name(), process.ppid()
     except psutil.Error:
         return None
 
 
-def _is_given_a_command(arguments: Sequence[str]) -> bool:
-    """Whether a shell was started for one command, as by ``bash -lc``; a script is what another one serves."""
+def _has_command(arguments: Sequence[str]) -> bool:
+    """Return whether a shell was started for one command, as by ``bash -lc``, not for a script."""
     return any(re.fullmatch("-[a-z]*c[a-z]*", option) for option in _options(arguments))
 
 
 def _is_interactive(arguments: Sequence[str]) -> bool:
-    """Whether a shell has neither a command nor a script."""
+    """Return whether a shell has neither a command nor a script."""
     options = _options(arguments)
-    return len(options) == len(arguments) - 1 and not _is_given_a_command(arguments)
+    return len(options) == len(arguments) - 1 and not _has_command(arguments)
 
 
 def _options(arguments: Sequence[str]) -> list[str]:
-    """Return the options of a shell before its script or command, with the values of those that have one."""
+    """Return the options of a shell before its script or command, with their values."""
     options: list[str] = []
     for argument in arguments[1:]:
         if not argument.startswith(("-", "+")) and options[-1:] not in _WITH_VALUE:
@@ -182,5 +173,5 @@ def _arguments(pid: int) -> list[str]:
 
 
 def _content(file: str) -> bytes:
-    with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 -- importing pathlib takes 3 ms
+    with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 -- keeps pathlib out of the start
         return stream.readall()

@@ -1,7 +1,7 @@
 """Paths of a project's files: one file has one spelling, whatever links and letter case lead to it.
 
-Claims, file changes and entries meet by this spelling alone. Nothing is opened; each part of a path that exists is
-looked at once (``lstat``), and on a disk that ignores case its folder is listed.
+Claims, file changes and entries compare this spelling. Nothing is opened; each existing part of a path costs one
+``lstat``, and on a disk that ignores case its folder is listed.
 """
 
 from __future__ import annotations
@@ -17,27 +17,23 @@ from satchel.base.machine import asked_of_caller
 from satchel.base.text import check_name
 
 _MAX_LINKS = 40
-"""As many as Linux follows in one path."""
+"""The limit of Linux for one path."""
 
 _MISSING = "\0"
-"""What no link can hold."""
+"""A value that no link can have."""
 
 
 @asked_of_caller(unknown=lambda value, _root, _field="file": value)
 def canonical_path(value: object, root: str | None, field: str = "file") -> str:
     """Return a path relative to the project's root, with forward slashes and without ``.`` or ``..``.
 
-    Where it exists, it is the place behind every link inside the project, in the spelling of the disk; what does not
-    exist is taken as it was written, in Unicode's form NFC. ``..`` is taken as text, before links are followed.
-
-    Args:
-        value: a relative path, or an absolute one below ``root``.
-        root: the project's or worktree's absolute root folder; None accepts relative paths only, as text.
-        field: the argument's name, for the error.
+    An existing path is resolved inside the project and spelled as on the disk; others stay as written, in NFC. ``..``
+    is removed as text before links are followed. Without a root only relative paths are accepted, as text. ``field``
+    names the argument in errors.
 
     Raises:
-        InvalidInput: the path is empty, leaves the project, or holds what a name must not.
-        Refused: a link on it leads out of the project.
+        InvalidInput: the path is empty, leaves the project, or is not a valid name.
+        Refused: a link leads out of the project.
     """
     if not isinstance(value, str):
         check_name(value, field)
@@ -47,7 +43,7 @@ def canonical_path(value: object, root: str | None, field: str = "file") -> str:
 
 @lru_cache(maxsize=4_096)
 def _as_text(value: str, root: str | None, field: str) -> str:
-    # the same few files come with every call
+    # cached because calls repeat the same few files
     path = check_name(value, field)
     if posixpath.isabs(path):
         inside = None if root is None else posixpath.relpath(posixpath.normpath(path), root)
@@ -62,54 +58,53 @@ def _as_text(value: str, root: str | None, field: str) -> str:
 
 
 def _on_disk(path: str, root: str, field: str) -> str:
-    """Return where a path leads, part by part."""
-    found = _walk(path, root)
-    if found is None:
+    resolved = _walk(path, root)
+    if resolved is None:
         raise Refused(
             f"{field} {path!r} leads out of the project through a link", "Name a file of the project, or leave it out"
         )
-    if found == ".":
+    if resolved == ".":
         raise InvalidInput(f"{field} {path!r} names no file of the project", "It is a link to the project's own folder")
-    # a link may lead to what is no name
-    return path if found == path else check_name(found, field)
+    # a link may lead to an invalid name
+    return path if resolved == path else check_name(resolved, field)
 
 
 def _walk(path: str, root: str) -> str | None:
-    """Return the place behind a path's links, from the root, ``.`` for the root itself, None for one outside.
+    """Return the resolved path relative to the root, ``.`` for the root itself, None for one outside.
 
-    Links that lead in circles are not followed.
+    Circular links are not followed.
     """
     ignores_case = ignores_letter_case(root)
-    left = path.split("/")[::-1]
+    pending = path.split("/")[::-1]
     walked: list[str] = []
     links = 0
-    while left:
-        part = left.pop()
+    while pending:
+        part = pending.pop()
         if part == "..":
-            # only the target of a link holds one: at the top it leads out, and maybe in again
+            # only the target of a link has one: at the top it leads out, and maybe in again
             if walked:
                 walked.pop()
                 continue
-            target = "/".join((os.path.realpath(root), "..", *left[::-1]))
-            left = []
+            target = "/".join((os.path.realpath(root), "..", *pending[::-1]))
+            pending = []
         elif part in {"", "."}:
             continue
         else:
             here = "/".join((root, *walked))
             walked.append(_spelling(here, part) if ignores_case else part)
-            found = _target(f"{here}/{walked[-1]}")
-            if found is None:
+            link_target = _target(f"{here}/{walked[-1]}")
+            if link_target is None:
                 continue
-            target = found
-            if target == _MISSING and ".." not in left:
+            target = link_target
+            if target == _MISSING and ".." not in pending:
                 break
             links += 1
             if links > _MAX_LINKS:
                 return path
             if target == _MISSING:
-                # a link through what is not there, taken as text
-                target = posixpath.normpath("/".join((root, *walked, *left[::-1])))
-                left = []
+                # a link through a missing folder, resolved as text
+                target = posixpath.normpath("/".join((root, *walked, *pending[::-1])))
+                pending = []
             else:
                 walked.pop()
         if posixpath.isabs(target):
@@ -117,12 +112,12 @@ def _walk(path: str, root: str) -> str | None:
             if inside is None:
                 return None
             target, walked = inside, []
-        left += target.split("/")[::-1]
-    return "/".join((*walked, *(part for part in left[::-1] if part not in {"", "."}))) or "."
+        pending += target.split("/")[::-1]
+    return "/".join((*walked, *(part for part in pending[::-1] if part not in {"", "."}))) or "."
 
 
 def _target(path: str) -> str | None:
-    """Return where a link leads, None for what is no link, :data:`_MISSING` where there is nothing."""
+    """Return the target of a link, None if it is not a link, or :data:`_MISSING` if nothing is there."""
     try:
         return os.readlink(path) if stat.S_ISLNK(os.lstat(path).st_mode) else None  # noqa: PTH115 -- in every write
     except (OSError, ValueError):
@@ -130,7 +125,7 @@ def _target(path: str) -> str | None:
 
 
 def _below(target: str, root: str) -> str | None:
-    """Return an absolute target relative to the root, or None for one outside."""
+    """Return an absolute path relative to the root, or None if it is outside."""
     normal = posixpath.normpath(target)
     for base in (root, os.path.realpath(root)):
         if normal == base or normal.startswith(f"{base.rstrip('/')}/"):
@@ -141,7 +136,7 @@ def _below(target: str, root: str) -> str | None:
 @asked_of_caller(unknown=False)
 @lru_cache(maxsize=64)
 def ignores_letter_case(root: str) -> bool:
-    """Whether the disk takes names that differ in case alone for one, asked of a name that the root holds."""
+    """Return whether the disk ignores letter case, tested with a name in the root."""
     for name in (".satchel", ".git", ".gitignore"):
         if os.path.lexists(f"{root}/{name}"):
             return _is_same(f"{root}/{name}", f"{root}/{name.upper()}")
@@ -157,7 +152,7 @@ def _is_same(path: str, other: str) -> bool:
 
 
 def _spelling(folder: str, name: str) -> str:
-    """Return a name as the folder spells it, or as it was written where the folder has none like it."""
+    """Return a name as the folder spells it, or unchanged if the folder has none like it."""
     try:
         changed = os.stat(folder).st_mtime_ns  # noqa: PTH116 -- on the path of every write
         return _spellings(folder, changed).get(_caseless(name), name)

@@ -1,4 +1,4 @@
-"""Text at the edge: cleaned where it is content, refused where it is a name."""
+"""Text from outside: cleaned if it is content, refused if it is an invalid name."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from satchel.base.records import dataclass
 
 MAX_NAME_CHARS = 200
 MAX_QUERY_BYTES = 64 * 1024
-"""The longest text to search for, in UTF-8; contents have a limit of their own."""
+"""The limit of a search text in UTF-8; contents have another."""
 
-# patterns are compiled when they are first needed: together they took 2 ms of every command, which has few of them
+# patterns are compiled on first use, because a command needs few of them
 _CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 _CLEANED = f"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{INVISIBLE}]"
 _SURROGATE = "[\ud800-\udfff]"
@@ -30,25 +30,19 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class CleanText:
-    """Content that is safe to store, and what had to be done for that."""
+    """Content that is safe to store, with notes about the changes."""
 
     text: str
     notes: tuple[str, ...]
 
 
 def clean_content(text: str) -> CleanText:
-    """Make content storable: drop controls and what is invisible, replace lone surrogates by U+FFFD.
+    """Make content storable: remove controls and invisible characters, replace lone surrogates by U+FFFD.
 
-    Tabs and newlines stay, and what :func:`satchel.base.shaping.without_hidden` keeps; CRLF and CR become newlines
-    without a note.
-
-    Args:
-        text: any string.
-
-    Returns:
-        The clean text, with one note for each kind of change.
+    Tabs, newlines and the characters that :func:`satchel.base.shaping.without_hidden` keeps stay; CRLF and CR become
+    newlines without a note. There is one note for each kind of change.
     """
-    # a variation selector is printable for Python, so only ASCII is known to be clean at once
+    # Python counts variation selectors as printable, so this check works for ASCII only
     is_ascii = text.isascii()
     if is_ascii and text.isprintable():
         return CleanText(text, ())
@@ -67,7 +61,7 @@ def clean_content(text: str) -> CleanText:
         notes.append(f"{replaced} lone surrogate{'s' * (replaced > 1)} replaced by U+FFFD")
     hidden = None
     if first_invisible(text) is not None:
-        # compiling its patterns takes 5 ms
+        # imported here because its patterns take long to compile
         from satchel.base.shaping import without_hidden
 
         text, hidden = without_hidden(text)
@@ -77,17 +71,11 @@ def clean_content(text: str) -> CleanText:
 
 
 def check_name(value: object, field: str) -> str:
-    """Return an id or name, trimmed and in Unicode's form NFC, or refuse it.
+    """Return an id or name, trimmed and in Unicode's form NFC, or raise InvalidInput.
 
-    What looks the same is the same: nothing invisible is allowed, and an accent has one spelling.
-
-    Args:
-        value: the name; at most 200 characters, no control or invisible characters, no unresolved
-            ``{{placeholder}}``.
-        field: the argument's name, for the error.
-
-    Raises:
-        InvalidInput: it is not a string, empty, too long, or holds what a name must not.
+    Equal-looking names are equal: invisible characters are not allowed, and an accent has one spelling. A name has at
+    most 200 characters, without control characters and unresolved ``{{placeholders}}``. ``field`` names the argument in
+    the error.
     """
     if not isinstance(value, str):
         raise InvalidInput(f"{field} must be text, not {type(value).__name__}", f'Give {field} as "..."')
@@ -106,14 +94,7 @@ def check_name(value: object, field: str) -> str:
 
 
 def check_query(text: str, field: str = "query") -> None:
-    """Refuse a text to search for that is longer than :data:`MAX_QUERY_BYTES`.
-
-    Args:
-        field: the argument's name, for the error.
-
-    Raises:
-        TooLarge: it is longer.
-    """
+    """Raise TooLarge for a search text longer than :data:`MAX_QUERY_BYTES`."""
     # a character is at least one byte, so most texts need no encoding to be measured
     if len(text) * 4 > MAX_QUERY_BYTES:
         size = len(text) if len(text) > MAX_QUERY_BYTES else len(text.encode("utf-8", "surrogatepass"))
@@ -125,21 +106,14 @@ def check_query(text: str, field: str = "query") -> None:
 
 
 def check_encodable(path: str | os.PathLike[str], field: str) -> None:
-    """Refuse a path whose bytes are no UTF-8, which SQLite cannot open.
-
-    Args:
-        field: what the path is, for the error.
-
-    Raises:
-        InvalidInput: it holds a lone surrogate, as Python's stand-in for such a byte.
-    """
+    """Raise InvalidInput for a path whose bytes are not UTF-8, which SQLite cannot open."""
     text = os.fspath(path)
     if not text.isascii() and _compiled(_SURROGATE).search(text):
         raise InvalidInput(f"{field} {text!r} is not UTF-8", "Rename the folder or file, or name another")
 
 
 def nameable(text: str) -> str:
-    """Return a text that nobody typed, such as a folder's name, as a name holds it: visible, and in form NFC."""
+    """Return a text that nobody typed, such as a folder's name, as a valid name: visible and in form NFC."""
     if text.isascii():
         return text
     import unicodedata
@@ -161,35 +135,31 @@ def _composed(name: str, field: str) -> str:
 
 
 def shortened(text: str, most: int = 200) -> str:
-    """Return the beginning of a text, in one line, for a notice that quotes it."""
+    """Return the beginning of a text on one line, for quoting in a notice."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def said_once(texts: Iterable[str | None], said: set[str] | None = None) -> list[str | None]:
-    """Return texts, None in the place of each that stood before: of what was done together the reason is the same.
-
-    Args:
-        said: those that stood before; takes the others.
-    """
-    said = set() if said is None else said
-    once: list[str | None] = []
+def said_once(texts: Iterable[str | None], seen_texts: set[str] | None = None) -> list[str | None]:
+    """Return texts with None in place of repeated ones; ``seen_texts`` has earlier ones and is extended."""
+    seen_texts = set() if seen_texts is None else seen_texts
+    result: list[str | None] = []
     for text in texts:
-        once.append(None if text in said else text)
-        said |= set() if text is None else {text}
-    return once
+        result.append(None if text in seen_texts else text)
+        seen_texts |= set() if text is None else {text}
+    return result
 
 
 def quoted_line(text: str) -> str:
-    """Return a text of one line in quotation marks, so that it can be told from what is said of it."""
+    """Return the beginning of a text on one line, in quotation marks."""
     escaped = shortened(text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
 def fold(name: str) -> str:
-    """Return the form under which names are compared: without regard to case and to the width or style of letters.
+    """Return the form in which names are compared, independent of case and of the width or style of letters.
 
-    It is Unicode's NFKC with case folding; folding once more changes nothing.
+    It is Unicode's NFKC with case folding, and idempotent.
     """
     name = name.strip()
     if name.isascii():

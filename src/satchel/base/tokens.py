@@ -1,4 +1,4 @@
-"""Counting tokens: exact with the tokens extra, else an estimate; always labelled as one or the other."""
+"""Counting tokens: exact with the tokens extra, otherwise estimated; the label says which."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from satchel.base.errors import unknown_name
 from satchel.base.records import dataclass, field, replace
 
 ENCODINGS = ("o200k_base", "cl100k_base")
-"""The vocabularies that can be counted exactly."""
+"""The encodings with exact counts."""
 
 ESTIMATE = "estimate"
-"""The counter's name where no vocabulary is loaded."""
+"""The counter's name without an encoding."""
 
 PROSE_MARGIN = 1.08
 """What the estimated tokens of prose are multiplied by to bound them: of 1,200 texts of about 600 tokens, made of
@@ -33,7 +33,7 @@ drift unseen. The fourth is a special token's name, which must count as ordinary
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """A number of tokens, and what counted them."""
+    """A number of tokens, and the counter that returned it."""
 
     tokens: int
     counter: str
@@ -58,43 +58,29 @@ class TokenCounter:
     def count(self, text: str, kind: str | None = None) -> int:
         """Return the number of tokens in a text.
 
-        Args:
-            text: any string; a lone surrogate counts as U+FFFD, a special token's name as ordinary text.
-            kind: the file's suffix, as in ``py`` or ``.svg``; None for prose. Only an estimate uses it.
+        A lone surrogate counts as U+FFFD, a special token's name as ordinary text. ``kind`` is the file's suffix, such
+        as ``py`` or ``.svg``, or None for prose; only an estimate uses it.
         """
         return self._count(text, kind)
 
     def times(self, factor: float) -> TokenCounter:
-        """Return a counter for a model whose tokens are smaller, or larger, than those of the encoding.
-
-        Args:
-            factor: how many of the model's tokens stand for one of the encoding's, above 0; counts are rounded up.
-        """
+        """Return a counter for a model that needs ``factor`` times as many tokens; counts are rounded up."""
         if factor == 1:
             return self
         count = self._count
         return replace(self, _count=lambda text, kind: math.ceil(count(text, kind) * factor))
 
     def measure(self, text: str, kind: str | None = None) -> TokenCount:
-        """Return the number of tokens with its label; the arguments are those of :meth:`count`."""
+        """Return the number of tokens with its label."""
         return TokenCount(self._count(text, kind), self.name, self.exact)
 
 
 @cache
 def token_counter(encoding: str | None = None) -> TokenCounter:
-    """Return the best counter this installation has; it is loaded once in a process, which takes about 50 ms.
+    """Return the best counter of this installation, loaded once in a process and without network access.
 
-    Nothing is fetched over the network.
-
-    Args:
-        encoding: ``o200k_base`` (the default) or ``cl100k_base``.
-
-    Returns:
-        An exact counter if the tokens extra is installed and reproduces known counts; else an estimating one
-        whose ``reason`` says what was missing or wrong.
-
-    Raises:
-        InvalidInput: the encoding is not one of these.
+    It is exact if the tokens extra is installed and passes a self-check; otherwise it estimates, and its ``reason``
+    says why. The encoding is ``o200k_base`` (the default) or ``cl100k_base``.
     """
     name = ENCODINGS[0] if encoding is None else encoding
     if name not in ENCODINGS:
@@ -105,12 +91,12 @@ def token_counter(encoding: str | None = None) -> TokenCounter:
         return estimating(f"splintr-rs cannot be imported ({error})")
     try:
         encode = splintr.Tokenizer.from_pretrained(name).encode_ordinary
-        for text, *known in _SELF_CHECK:
-            expected = known[ENCODINGS.index(name)]
-            found = len(encode(text))
-            if found != expected:
+        for text, *counts in _SELF_CHECK:
+            expected = counts[ENCODINGS.index(name)]
+            actual = len(encode(text))
+            if actual != expected:
                 return estimating(
-                    f"splintr-rs failed its self-check: {found} tokens instead of {expected} for {text!r}"
+                    f"splintr-rs failed its self-check: {actual} tokens instead of {expected} for {text!r}"
                 )
     except (AttributeError, TypeError, ValueError, RuntimeError, OSError) as error:
         return estimating(f"splintr-rs cannot load {name} ({error})")
@@ -246,7 +232,7 @@ def estimate(text: str, kind: str | None = None) -> int:
     return max(1, round(tokens))
 
 
-def _runs(classes: bytes, kept: bytes) -> int:
-    """Return how many stretches of the kept classes there are."""
-    marked = classes.translate(kept)
+def _runs(classes: bytes, mask: bytes) -> int:
+    """Return the number of runs of some classes."""
+    marked = classes.translate(mask)
     return marked.count(b" x") + marked.startswith(b"x")

@@ -26,10 +26,10 @@ LEAST = 1.0
 """The strength from which a text counts as being about an item."""
 
 LEAST_WORDS, LEAST_SHARE = 2, 0.15
-"""An item must contain so many telling words, and this share of the text's words by weight."""
+"""The least number of telling words in an item, and their least share of the text's words by weight."""
 
 _MOST_UNKNOWN = 2
-"""Unknown words weigh at most so many times as much as the known ones: a pasted log is full of them."""
+"""Limit of the weight of unknown words, as a multiple of the known ones: a pasted log is full of them."""
 
 OF_BEST = 0.7
 """Items below this share of the strongest are dropped."""
@@ -41,12 +41,12 @@ _EVERYDAY_WEIGHT = 0.25
 """Weight of an everyday word: even where it is rare in a store, it tells little."""
 
 _FEW = 50
-"""Smaller stores count as having so many documents."""
+"""The least number of documents to assume."""
 
 _CANDIDATES = 1_000
 
 _COMMON = 20
-"""A word in more than one of so many documents, and in more than :data:`_FEW`, counts as an everyday word."""
+"""A word in more than one of 20 documents, and in more than :data:`_FEW`, counts as an everyday word."""
 
 _LIKE_TERMS, _LIKE_CANDIDATES, _LIKE_COMMON = 12, 60, 2_000
 

@@ -178,7 +178,7 @@ class Source:
         return self._searchable_texts(transaction, {number: texts for number, *texts in rows})
 
     def load(self, transaction: Transaction, after: int, most: int) -> list[Document]:
-        """Return at most so many documents of the items after a number, in order."""
+        """Return the documents of the next items after a number, in order."""
         fields = self._columns
         rows = transaction.all(
             f"SELECT {', '.join(fields.values())}, {self._texts} FROM {self._table} "

@@ -64,7 +64,7 @@ class ScopedIndex(Protocol):
         """The number of candidates: the documents of the run if they are few, else of the project."""
 
     def counts(self, terms: Sequence[Term], most: int) -> list[int]:
-        """Return how many documents contain each term, counting at most so far."""
+        """Return how many documents contain each term, up to a limit."""
 
     def holding(self, terms: Sequence[Term], most: int) -> list[int]:
         """Return the newest documents that contain any of the terms."""

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from satchel.store.transaction import Row, Transaction
 
 LONGEST = 256
-"""Longer words are stored as so many characters and a digest, because a PostgreSQL index takes no row above 2.7 KB.
+"""Longer words are cut to this length and get a digest, because a PostgreSQL index takes no row above 2.7 KB.
 
-Longer prefixes are cut to so many characters.
+Longer prefixes are only cut.
 """
 
 MOST_TYPES = 256

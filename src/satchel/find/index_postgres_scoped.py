@@ -25,7 +25,7 @@ _WINDOW = 20_000
 """How many of the newest documents of a large scope are checked first for a condition."""
 
 _READ_COST = 20
-"""Reading the words of a document costs as much as reading so many packed postings."""
+"""The cost of reading the words of a document, in packed postings."""
 
 _TERMS = """
     unnest(CAST(:of_terms AS text[]), CAST(:of_texts AS text[]), CAST(:of_bits AS bigint[]),

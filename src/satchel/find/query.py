@@ -31,8 +31,8 @@ from satchel.find.words import (
 MAX_TERMS = 64
 SYNTAXES = ("natural", "operators")
 QUESTION_TERMS = 3
-"""A query with so many words that are not exact names is a question, which the neighbours of a match may help to
-answer; fewer words are a lookup."""
+"""A query with at least three words that are not exact names is a question, which the neighbours of a match may help
+to answer; fewer words are a lookup."""
 
 _MAX_OPERATOR_TERMS = 24
 _PART_WEIGHT = 0.5

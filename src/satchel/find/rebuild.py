@@ -13,7 +13,7 @@ from satchel.store.transaction import Transaction
 
 Progress = Callable[[int, int], None]
 Load = Callable[[Transaction, int, int], list[Document]]
-"""Returns up to so many items of a kind after a number, in order."""
+"""Returns the next items of a kind after a number, up to a limit, in order."""
 
 _PER_STEP = 200
 

@@ -9,7 +9,7 @@ from satchel.find.kind import SUPERSEDED, Kind
 from satchel.store.transaction import Transaction
 
 SMALL = 8_000
-"""In scopes of up to so many documents every match is scored."""
+"""The largest scope in which every match is scored, in documents."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,15 +19,15 @@ from satchel.find.words import WORD
 from satchel.store.transaction import NO_LIMIT, Row, Transaction, set_of
 
 CANDIDATES = 2_000
-"""In larger scopes the rarest terms select so many of the newest documents."""
+"""How many of the newest matches the rarest terms select in larger scopes."""
 
 OF_ONE_TERM = 500
-"""With a single term only so many of the newest matches are scored (the largest page): only length and repetition
+"""How many of the newest matches of a single term are scored (the largest page): only length and repetition
 distinguish them."""
 
 MANY_TERMS = 24
-"""In scopes larger than :data:`CANDIDATES`, longer queries are reduced to their rarest so many terms, because work
-grows with terms times documents."""
+"""The most terms of a query in scopes larger than :data:`CANDIDATES`: the rarest are kept, because work grows with
+terms times documents."""
 
 # recall@10 on LoCoMo is .750 with 60, .747 with 100 and .746 with 40
 _WITH_SURROUNDINGS = 60
@@ -95,7 +95,7 @@ LEAST_SHARE = 0.42
 a result contains both of two words, the rarer one alone is enough; the other is only if it is nearly as rare."""
 
 _FEW_MATCHES = 500
-"""Up to so many matches are checked for expiry by number; beyond, all expired documents are read."""
+"""The most matches to check for expiry by number; beyond, all expired documents are read."""
 
 _FEW = 20
 """Smaller populations count as this many, because rarity among fewer documents means little."""

@@ -158,7 +158,7 @@ def compiled(entry: TokenFormat) -> re.Pattern[str]:
 
 
 _DENSE = 16
-"""With more than one literal in so many characters, a search of the whole text costs less than one at each."""
+"""With more than one literal in 16 characters, a search of the whole text costs less than one at each."""
 
 
 def matches(entry: TokenFormat, literals: list[str], text: str) -> Iterator[re.Match[str]]:
