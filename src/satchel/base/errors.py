@@ -103,6 +103,10 @@ class Untrusted(Refused):
     """What lies here was neither made nor trusted by the user, or holds what Satchel never makes."""
 
 
+class StoreCopied(Untrusted):
+    """A store that is a copy of another one of the user's."""
+
+
 class ReadOnly(SatchelError):
     """The store was opened for reading, or its file cannot be written."""
 
