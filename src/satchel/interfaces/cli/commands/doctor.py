@@ -46,9 +46,13 @@ def command(db: str | None, project: str | None, as_json: bool) -> int:
         hooks = check_hooks()
         server = server_fields(os.environ, Path.cwd())
         of_server = [] if server is None else [_of_server(server)]
+        # a store that failed a check may not be readable, and one that is missing has no sessions
+        is_readable = satchel.place.exists and all(check.status != "failed" for check in checks)
+        unmet = satchel.sessions.unmet() if is_readable else ()
         for check in (
             Check("tokens", "ok", detail),
             hooks,
+            *(_unmet(*names) for names in unmet),
             *of_server,
             satchel.housekeeping.whereabouts(satchel.place.found),
         ):
@@ -59,6 +63,15 @@ def command(db: str | None, project: str | None, as_json: bool) -> int:
         show_json(checks)
     failed = any(check.status == "failed" for check in checks)
     return ERROR_KINDS["store_damaged"].exit_status if failed else 0
+
+
+def _unmet(server: str, hooks: str) -> Check:
+    return Check(
+        "sessions",
+        "warning",
+        f"the server of {server} and the hooks of {hooks} did not meet in one worktree, so that claims of the one stop "
+        "edits of the other; if they are one agent, start its client again, and run `satchel setup --check`",
+    )
 
 
 def _of_server(fields: Mapping[str, str]) -> Check:
