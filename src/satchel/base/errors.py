@@ -104,6 +104,10 @@ class Untrusted(Refused):
     """The store here was neither created nor trusted by the user, or contains what Satchel never creates."""
 
 
+class StoreCopied(Untrusted):
+    """A store that is a copy of another one of the user's."""
+
+
 class ReadOnly(SatchelError):
     """The store was opened for reading, or its file cannot be written."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 
 from satchel.base import file_checks
-from satchel.base.errors import Refused, Untrusted
+from satchel.base.errors import Refused, StoreCopied, Untrusted
 from satchel.base.file_checks import Vouched
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import replace
@@ -172,7 +172,7 @@ class Trust:
                 " move it away",
             )
         if store.file != self.file and store.file.exists():
-            raise Untrusted(
+            raise StoreCopied(
                 f"{self.file} is a copy of {store.file}",
                 f"This is for a person to decide: `satchel trust {self._project}` makes it a store of its own, with all"
                 f" that it holds; else work in {store.file.parent.parent}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -243,6 +244,18 @@ class TestFaults:
         assert hook("claude", "SessionStart") is None
         (problem,) = faults()
         assert problem.startswith("Untrusted: ")
+
+    def test_a_copied_project_is_named_at_the_start_with_the_command_and_silent_after(
+        self, hook: Hook, filled: Satchel, project: Path, tmp_path: Path
+    ) -> None:
+        filled.close()
+        copy = tmp_path / "copy"
+        shutil.copytree(project, copy)
+        answer = hook("claude", "SessionStart", cwd=str(copy))
+        assert answer is not None
+        assert f"`satchel trust {copy}`" in answer["systemMessage"]
+        assert "\n" not in answer["systemMessage"]
+        assert hook("claude", "PreToolUse", cwd=str(copy), tool_name="Edit", tool_input={"file_path": "a.py"}) is None
 
     def test_a_state_folder_that_cannot_be_written_keeps_nobody_from_being_briefed(
         self, hook: Hook, tmp_path: Path

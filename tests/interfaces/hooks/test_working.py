@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -12,9 +13,11 @@ import pytest
 
 from interfaces.hooks.conftest import RULE, Hook, context
 from satchel import Satchel, open_satchel
+from satchel.base import processes
 from satchel.base.clock import system_clock
 from satchel.interfaces.hooks import state
 from satchel.keep import events
+from satchel.keep.sessions.caller import SERVER
 
 _numbers = count()
 FAILURE = """Exit code 1
@@ -103,6 +106,21 @@ class TestEdits:
         assert 'src/** is claimed by human, for "release freeze", until ' in said
         assert "min left" in said
         assert store.files.claims(author="human").total == store.files.claims().total
+
+    def test_a_claim_of_a_server_that_its_hooks_did_not_meet_is_refused_with_the_way_out(
+        self, at_work: AtWork, open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(processes, "find_client", lambda *_: processes.find(os.getpid()))
+            server = open_in(project, caller=SERVER, environ={}, clock=system_clock)
+            assert server.workplace.caller is not None
+            server.workplace.caller.meet("claude-code", "1")
+            server.files.claim(["a.py"])
+        said = denial(at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")))
+        assert 'did not meet: release_files(["a.py"]) ends it' in said
+        assert "starting the client with SATCHEL_SESSION=" in said
+        codex = {"tool_input": {"command": "*** Begin Patch\n*** Update File: a.py\n*** End Patch"}}
+        assert "did not meet" not in denial(at_work("c1", "PreToolUse", "apply_patch", **codex))
 
     def test_nor_by_the_patch_of_another_client(self, at_work: AtWork, store: Satchel) -> None:
         store.files.claim(["a.py"], agent="ben")

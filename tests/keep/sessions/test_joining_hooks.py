@@ -129,3 +129,13 @@ def test_the_call_of_a_server_revives_its_session_however_soon(serve: Open, hook
     assert hook("a").sessions.end()
     server.entries.write("discovery", "still here")
     assert [one.ended_at for one in server.sessions.team().sessions] == [None]
+
+
+def test_a_server_and_hooks_of_one_client_that_did_not_meet_are_named(serve: Open, hook: Open, table: Table) -> None:
+    server = serve(environ={ID: "a"})
+    assert entered(server)
+    assert server.sessions.unmet() == ()
+    hooks = hook("b", begins=True, below=table.add(200))
+    assert entered(hooks)
+    ((of_server, of_hooks),) = server.sessions.unmet()
+    assert (of_server, of_hooks) == tuple(f"claude-{one.uid[:4]}" for one in kept(server).sessions)

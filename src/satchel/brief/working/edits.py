@@ -23,6 +23,7 @@ from satchel.keep.files.places import Place, as_on_disk, check_worktree_file, cl
 from satchel.keep.files.presence import is_anyone_waiting
 from satchel.keep.files.records import CHANGES
 from satchel.keep.files.service import AUTOMATIC_MINUTES
+from satchel.store.transaction import set_of
 
 _MOST_NOTES, _MOST_SHOWN = 20, 2
 """So many notes of a file are looked at, the newest, and so many shown."""
@@ -162,7 +163,25 @@ def denial(scene: Scene, places: Sequence[Place], held: Sequence[Held]) -> str:
     return (
         f"Satchel: not edited: {said}{f'; and {more} more' if more > 0 else ''}. Do not change {them} by other means. "
         f"Work on something else meanwhile, ask {held[0].claim.agent} (send_message), or wait for {them}: "
-        f"claim_files({files}, wait_seconds=45)"
+        f"claim_files({files}, wait_seconds=45){_way_out(scene, held, files)}"
+    )
+
+
+def _way_out(scene: Scene, held: Sequence[Held], files: str) -> str:
+    """Say how to go on where the holder may be the server of the same agent, which its hooks did not meet."""
+    rows = scene.transaction.all(
+        f"""
+        SELECT h.uid FROM sessions h JOIN sessions own ON own.id = :own
+        WHERE h.id IN {set_of(one.session for one in held if one.session is not None)} AND h.client = own.client
+            AND h.worktree = own.worktree AND h.machine = own.machine AND h.server IS NOT NULL AND own.server IS NULL
+        """,
+        {"own": scene.actor.session},
+    )
+    if not rows:
+        return ""
+    return (
+        f". If the claim is your own, the hooks and the server of your client did not meet: release_files({files}) "
+        f"ends it, and starting the client with SATCHEL_SESSION={rows[0][0].hex()} joins them"
     )
 
 

@@ -146,8 +146,11 @@ def run(arguments: Sequence[str]) -> int:
         limit.folder = working_folder(event, os.environ, limit.folder)
         _answer(event, limit.folder, limit)
     except Exception as error:  # noqa: BLE001 -- whatever it is, the host must not notice
-        from satchel.base.errors import NoProject
+        from satchel.base.errors import NoProject, StoreCopied
 
+        if isinstance(error, StoreCopied) and event.happening in {events.START, events.CLEAR, events.RESUME}:
+            with suppress(OSError):
+                _print(events.notify_person(event, f"Satchel is off here: {error.problem}. {error.remedy}"))
         if isinstance(error, NoProject):
             state.settle(*event.who)
         elif not isinstance(error, BrokenPipeError):

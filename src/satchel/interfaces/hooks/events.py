@@ -313,6 +313,12 @@ def answer(event: HookEvent, text: str, session: str | None = None, line: str = 
     return _json(shown | {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
 
 
+def notify_person(event: HookEvent, text: str) -> str:
+    """Return what a start hook prints so that the person sees a line, or the model where the client shows none."""
+    answered: dict[str, object] = json.loads(answer(event, text))
+    return _json(answered | ({"systemMessage": text} if "hookSpecificOutput" in answered else {}))
+
+
 def stop_edit(event: HookEvent, reason: str) -> str:
     """Return what a hook prints so that its client does not run an editing tool, and tells its model why."""
     if event.client == "gemini":  # it shows its user neither the call nor the reason, only this message

@@ -122,6 +122,35 @@ class Sessions(Service):
             caller.remember(transaction, project.id, own._replace(seen_at=now))
             return Entered(own.uid.hex(), agent, window, None if before is None else before.seen_at)
 
+    def unmet(self) -> tuple[tuple[str, str], ...]:
+        """Return the pairs of live sessions of one client in one worktree of which one has the server, one the hooks.
+
+        Returns:
+            Of each pair the names of its server's and its hooks' session; none of a client with several conversations.
+        """
+        from satchel.keep.sessions import joining
+        from satchel.keep.sessions.actors import name_of
+        from satchel.keep.sessions.clients import client_named
+        from satchel.keep.sessions.presence import LOOKED_AT
+
+        with projects.reading(self._workplace) as (transaction, project):
+            if project is None:
+                return ()
+            where = "s.project_id = :project AND s.ended_at IS NULL AND s.client IS NOT NULL"
+            sessions = joining.load(transaction, where, {"project": project.id}, LOOKED_AT)
+            now = self._workplace.clock()
+            groups: dict[tuple[object, ...], list[joining.Found]] = {}
+            for one in sessions:
+                client = client_named(one.state.client)
+                if client is not None and not client.has_many and not joining.is_gone(one, now):
+                    groups.setdefault((client.name, one.machine, one.worktree), []).append(one)
+        pairs = [sorted(group, key=lambda one: one.server is None) for group in groups.values() if len(group) == 2]
+        return tuple(
+            (name_of(first.state), name_of(second.state))
+            for first, second in pairs
+            if first.server is not None and second.server is None
+        )
+
     def _find_own(self, transaction: Transaction) -> tuple[int, State] | None:
         """Return the project and the caller's session, or None where there is either not."""
         project, caller = projects.find(transaction, self._workplace), self._workplace.caller

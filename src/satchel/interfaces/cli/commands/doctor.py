@@ -56,9 +56,13 @@ def command(rebuild: bool, db: str | None, project: str | None, as_json: bool) -
         hooks = check_hooks()
         server = server_fields(os.environ, Path.cwd())
         of_server = [] if server is None else [_of_server(server)]
+        # a store that failed a check may not be readable, and one that is missing has no sessions
+        is_readable = satchel.place.exists and all(check.status != "failed" for check in checks)
+        unmet = satchel.sessions.unmet() if is_readable else ()
         for check in (
             Check("tokens", "ok", detail),
             hooks,
+            *(_unmet(*names) for names in unmet),
             *of_server,
             satchel.housekeeping.whereabouts(satchel.place.found),
         ):
@@ -80,6 +84,15 @@ def _rebuild(db: str | None, project: str | None, *, as_json: bool) -> None:
         show_json({"indexed": count})
     else:
         click.echo(f"{count:,} items indexed")
+
+
+def _unmet(server: str, hooks: str) -> Check:
+    return Check(
+        "sessions",
+        "warning",
+        f"the server of {server} and the hooks of {hooks} did not meet in one worktree, so that claims of the one stop "
+        "edits of the other; if they are one agent, start its client again, and run `satchel setup --check`",
+    )
 
 
 def _of_server(fields: Mapping[str, str]) -> Check:
