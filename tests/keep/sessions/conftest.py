@@ -154,7 +154,7 @@ def look(folder: Path) -> Callable[[], Kept]:
 def table(monkeypatch: pytest.MonkeyPatch) -> Table:
     """Processes that are only said to be there; the test's own stands where it is put."""
     table = Table()
-    monkeypatch.setattr(processes, "_look_at", table.look_at)
+    monkeypatch.setattr(processes, "_read_process", table.look_at)
     monkeypatch.setattr(processes, "_arguments", table.arguments)
     monkeypatch.setattr(os, "getppid", table.getppid)
     return table
