@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         TimedOut,
         TooLarge,
         Unavailable,
+        Unconfirmed,
         Unreachable,
     )
     from satchel.brief.briefing.records import Briefed, Briefing, LeftOut
@@ -90,6 +91,7 @@ _HOMES = {
         "TimedOut",
         "TooLarge",
         "Unavailable",
+        "Unconfirmed",
         "Unreachable",
     ),
     "satchel.client": ("Satchel", "open_satchel"),
@@ -199,6 +201,7 @@ __all__ = [
     "TimedOut",
     "TooLarge",
     "Unavailable",
+    "Unconfirmed",
     "Unreachable",
     "Wish",
     "__version__",

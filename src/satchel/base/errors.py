@@ -27,6 +27,7 @@ ERROR_KINDS: dict[str, ErrorKind] = {
     kind.code: kind
     for kind in (
         ErrorKind("internal", 70, 500, "a fault in Satchel itself"),
+        ErrorKind("unconfirmed", 1, 409, "probably a mistake, and no person was there to ask; nothing was done"),
         ErrorKind("invalid_input", 2, 400, "an argument is missing, unknown, malformed or out of range"),
         ErrorKind("not_found", 3, 404, "the named run, item or file does not exist"),
         ErrorKind("conflict", 4, 409, "the request contradicts what is stored, or is ambiguous"),
@@ -82,6 +83,12 @@ class NotFound(SatchelError):
     """The named item does not exist."""
 
     code = "not_found"
+
+
+class Unconfirmed(SatchelError):
+    """The request is probably a mistake, and no person was there to ask; nothing was done."""
+
+    code = "unconfirmed"
 
 
 class Conflict(SatchelError):

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Unpack
 
-from satchel.base.errors import Conflict, InvalidInput, NotFound
+from satchel.base.errors import Conflict, InvalidInput, NotFound, Unconfirmed
 from satchel.base.paging import check_whole
 from satchel.base.records import replace
 from satchel.base.text import fold
@@ -74,7 +74,8 @@ class Messages(Service):
 
         Raises:
             InvalidInput, TooLarge: something is not acceptable, or it is not said who sends; nothing was written.
-            NotFound: there is no message to reply to, or nobody of a name that resembles another.
+            NotFound: there is no message to reply to.
+            Unconfirmed: nobody has the name of the addressee, which resembles a known one.
             Conflict: several sessions of the client that is named are at work, or it was answered since.
         """
         work = self._workplace
@@ -324,6 +325,6 @@ def _addressee(
         return number, (f"client {name} is connected; {gets}",)
     near = queries.nearest_actor(transaction, project_id, name)
     if near is not None and refuses_near:
-        raise NotFound(f"nobody is called {name!r} here", f"Did you mean {near!r}? Nothing was sent")
+        raise Unconfirmed(f"nobody is called {name!r} here", f"Did you mean {near!r}? Nothing was sent")
     hint = f"; did you mean {near!r}?" if near else queries.others_hint(transaction, project_id, sender)
     return number, (f"nobody of that name is here yet; it waits for them{hint}",)
