@@ -207,7 +207,8 @@ def test_what_is_packed_leaves_nothing_of_a_removed_document(satchel: Satchel) -
         assert transaction.one("SELECT cardinality(postings) FROM documents_packed WHERE term = 'cach'") == (4,)
 
 
-def test_the_documents_of_other_projects_stay_where_they_are(satchel: Satchel) -> None:
+def test_the_documents_of_other_projects_stay_where_they_are(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "DOCUMENTS", 256)  # a write packs by itself where its number says so
     with satchel.workplace.engine.write() as transaction:
         transaction.run(
             "INSERT INTO projects (id, uid, name, created_at) VALUES (99, '\\x01', 'other', 0) ON CONFLICT DO NOTHING"
@@ -217,6 +218,7 @@ def test_the_documents_of_other_projects_stay_where_they_are(satchel: Satchel) -
         for pair in zip(mine, theirs, strict=True):
             for document in pair:
                 documents.add(transaction, document, counts=True)
+        monkeypatch.setattr(packing, "DOCUMENTS", 5)
         transaction.run(packing.PACK, packing.amounts(1))
         assert [row[0] for row in transaction.all("SELECT project_id FROM documents_packing")] == [1]
         assert transaction.one("SELECT count(*) FROM documents_packed WHERE project_id = 99") == (0,)

@@ -47,8 +47,10 @@ def is_notice(text: str) -> bool:
 def _told(overtaken: ChangedDecision) -> str:
     """Say what was changed, without a word of what was decided: forgetting a decision must leave nothing of it here."""
     before, now = overtaken.before, overtaken.decision
-    changed = ", ".join(name for name in _FIELDS if getattr(before, name) != getattr(now, name))
+    changed = [name for name in _FIELDS if getattr(before, name) != getattr(now, name)]
+    if "value" in changed and now.rationale is None and "rationale" in changed:
+        changed.remove("rationale")  # it went with the value that it was given for
     return (
-        f"{_BEGIN}{now.key}{_MIDDLE}{changed}): revision {before.revision} is now "
+        f"{_BEGIN}{now.key}{_MIDDLE}{', '.join(changed)}): revision {before.revision} is now "
         f"{now.revision}, get_decision shows both"
     )

@@ -57,7 +57,7 @@ def test_watch_draws_again_what_has_changed_until_it_is_interrupted(
             raise KeyboardInterrupt
 
     pauses: list[None] = []
-    monkeypatch.setattr("satchel.interfaces.cli.commands.status.time.sleep", pause)
+    monkeypatch.setattr("satchel.interfaces.cli.commands.status.sleep", pause)
     code, out, _ = cli("status", "--watch")
     assert (code, out.count("Last changes") + out.count("No changes")) == (0, 2)
     assert out.count("Which port?") == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-import time
+from time import sleep
 from typing import Any
 
 import click
@@ -86,7 +86,7 @@ def _follow(satchel: Satchel, *, as_json: bool) -> None:
         except (Busy, Unreachable) as error:
             _draw(f"{error.problem}; trying again")
             reached = None
-        time.sleep(_PAUSE_SECONDS)
+        sleep(_PAUSE_SECONDS)
 
 
 def _draw(text: str) -> None:
