@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from time import sleep
+from time import monotonic, sleep
 from typing import Any
 
 import click
@@ -80,9 +80,9 @@ def _follow(satchel: Satchel, *, as_json: bool) -> None:
     while True:
         try:
             before, reached = reached, _OPERATIONS["room_reached"].bound(satchel)()
-            if reached != before or time.monotonic() - read_at >= _REDRAW_SECONDS:
+            if reached != before or monotonic() - read_at >= _REDRAW_SECONDS:
                 _draw(_read(satchel, as_json=as_json))
-                read_at = time.monotonic()
+                read_at = monotonic()
         except (Busy, Unreachable) as error:
             _draw(f"{error.problem}; trying again")
             reached = None
