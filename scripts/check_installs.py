@@ -75,11 +75,9 @@ class Environment:
             raise Failed(f"satchel {' '.join(words)}: status {done.returncode}: {done.stdout}{done.stderr}")
         return done.stdout if status == 0 else done.stderr
 
-    def clients_files(self) -> set[str]:
-        """Return the files and folders of the home, but Satchel's own and the project's store."""
-        own = {".local", ".satchel"}
-        paths = (path.relative_to(self.home) for path in self.home.rglob("*"))
-        return {str(path) for path in paths if not own & {*path.parts}}
+    def files(self) -> set[str]:
+        """Return the files and folders of the home, the project's among them."""
+        return {str(path.relative_to(self.home)) for path in self.home.rglob("*")}
 
 
 def _run(words: Sequence[str | Path]) -> None:
@@ -214,7 +212,7 @@ def check_tokens(one: Environment) -> None:
 
 def check_briefed(one: Environment, began: float) -> None:
     """Check the way from nothing to a briefed session of a client, and that setup takes back what it wrote."""
-    before = one.clients_files()
+    before = one.files()
     one.satchel("setup", "claude", "--yes")
     one.satchel("write", "discovery", NOTE)
     settings = json.loads((one.home / ".claude" / "settings.json").read_text("utf-8"))
@@ -222,9 +220,9 @@ def check_briefed(one: Environment, began: float) -> None:
     seconds = time.monotonic() - began
     if seconds > MOST_SECONDS:
         raise Failed(f"{seconds:.0f} s from the install to a briefed session")
-    one.satchel("setup", "--remove")
-    if before != one.clients_files():
-        raise Failed(f"setup --remove left {one.clients_files() ^ before}")
+    one.satchel("setup", "--remove", "--all-data", "--yes")
+    if before != one.files():
+        raise Failed(f"setup --remove --all-data left {one.files() ^ before}")
     _say(f"{BRIEFED:<12}3 commands (install, setup, write), {seconds:.1f} s until a session is briefed")
 
 
