@@ -111,7 +111,7 @@ def test_clear_empties_one_field_and_leaves_the_others(cli: Cli, field: str, cle
         (("decisions", "--since", "soon"), "since 'soon' is not a time"),
         (("rule", "add", " "), "text is empty"),
         (("rule", "add", "x", "--priority", "urgent"), "'urgent' is not one of 'low', 'medium'"),
-        (("confirm", "d1"), "d1 is a decision, which is not confirmed"),
+        (("confirm", "d1"), "d1 is a decision, which cannot be confirmed"),
         (("message", "send", "x", "--agent", "a", "--payload", "{"), "--payload is no JSON"),
         (("message", "send", "x", "--agent", "a", "--reply-to", "x1"), "'x1'"),
         (("message", "read", "--agent", "a"), "or give --all"),

@@ -79,8 +79,8 @@ def test_the_format_is_chosen(world: Callable[[], Asker], tool: str, arguments: 
     ("tool", "arguments", "told"),
     [
         ("retract", {"id": "e99"}, "error [not_found]: there is no entry e99"),
-        ("confirm", {"id": "d1"}, "d1 is a decision, which is not confirmed. Change it with set_decision"),
-        ("retract", {"id": "y1"}, "y1 is a solution, which is not retracted"),
+        ("confirm", {"id": "d1"}, "d1 is a decision, which cannot be confirmed. Change it with set_decision"),
+        ("retract", {"id": "y1"}, "y1 is a solution, which cannot be retracted"),
         ("retract", {}, "retract argument 'id' is missing"),
         ("retract", {"id": "e1", "reason": " "}, "reason is empty"),
         ("confirm", {"id": "s1", "agent": "ben"}, "report_outcome id=s1"),

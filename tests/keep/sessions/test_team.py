@@ -251,6 +251,14 @@ def test_a_successor_names_who_was_there_before(start: Start) -> None:
     assert (heir.predecessor, heir.predecessor_agent) == (uid, "ann")
 
 
+def test_a_session_that_another_one_continued_is_listed_only_on_request(start: Start) -> None:
+    first = start("ann")
+    let_die(first)
+    second = start("ann")
+    assert [one.gone for one in second.sessions.team().sessions] == [False]
+    assert [one.gone for one in second.sessions.team(all=True).sessions] == [False, True]
+
+
 @pytest.mark.parametrize("options", [{}, {"caller": "command"}])
 def test_who_has_no_session_sees_all_and_none_as_its_own(
     start: Start, open_in: Callable[..., Satchel], project: Path, options: dict[str, Any]

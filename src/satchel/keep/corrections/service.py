@@ -357,12 +357,12 @@ def _read(ref: str, done: str, *also: Kind) -> tuple[Kind, int]:
     if not isinstance(ref, str):
         raise InvalidInput(f"the id must be text, not {type(ref).__name__}", "Give an id such as e14 or c7")
     if ref.strip().startswith(SOLUTION_LETTER):
-        raise InvalidInput(f"{ref[:80]} is a solution, which is not {done}", _ELSEWHERE[Kind.ERROR_PATTERN])
+        raise InvalidInput(f"{ref[:80]} is a solution, which cannot be {done}", _ELSEWHERE[Kind.ERROR_PATTERN])
     kind, number = read_ref(ref)
     if kind not in _CORRECTABLE and kind not in also:
         name = kind_name(kind).replace("_", " ")
         remedy = _ELSEWHERE.get(kind, "Notes (e), rules (c) and strategies (s) are")
-        raise InvalidInput(f"{ref} is {'an' if name[0] in 'aeiou' else 'a'} {name}, which is not {done}", remedy)
+        raise InvalidInput(f"{ref} is {'an' if name[0] in 'aeiou' else 'a'} {name}, which cannot be {done}", remedy)
     return kind, number
 
 

@@ -173,6 +173,9 @@ class OtherAtWork:
     scratchpad: LastScratchpad | None = None
 
 
+_CONTINUED = "SELECT predecessor_id FROM sessions WHERE project_id = :project AND predecessor_id IS NOT NULL"
+
+
 def find_team(
     transaction: Transaction,
     project_id: int,
@@ -183,7 +186,7 @@ def find_team(
     is_all: bool,
     notes: tuple[str, ...] = (),
 ) -> Team:
-    """Return the sessions that are live, were gone lately, or are stuck.
+    """Return the sessions that are live, are stuck, or were gone lately and nobody continued.
 
     Args:
         own_session: the number of the caller's session, which is live whatever its record says; None without one.
@@ -199,12 +202,14 @@ def find_team(
     )
     gone = {one.state.id for one in found if one.state.id != own_session and joining.is_gone(one, now)}
     states = find_states(transaction, project_id, found, own_session, now)
+    # a client that starts anew for each call would fill the list with the links of its chain
+    continued = {number for (number,) in transaction.all(_CONTINUED, {"project": project_id})} if gone else set()
     listed = [
         one
         for one in found
         if is_all
         or one.state.id not in gone
-        or _last_known(one) > now - RECENT_MS
+        or (_last_known(one) > now - RECENT_MS and one.state.id not in continued)
         or states[one.state.id].name == "stuck"
     ]
     shown = sorted(listed, key=lambda one: (one.state.id != own_session, one.state.id in gone))[:MOST]
