@@ -88,7 +88,8 @@ def token_counter(encoding: str | None = None) -> TokenCounter:
     try:
         import splintr
     except ImportError as error:
-        return estimating(f"splintr-rs cannot be imported ({error})")
+        missing = isinstance(error, ModuleNotFoundError) and error.name == "splintr"
+        return estimating("the extra tokens is not installed" if missing else f"splintr-rs does not load ({error})")
     try:
         encode = splintr.Tokenizer.from_pretrained(name).encode_ordinary
         for text, *counts in _SELF_CHECK:

@@ -24,9 +24,9 @@ def retracted_text(retracted: Retracted) -> str:
     elif retracted.asked is not None:
         line = f"{retracted.ref} stays: only a person retracts it; human was asked to, in {retracted.asked}"
     elif retracted.already is not None:
-        line = f"{retracted.ref} held no more already: {retracted.already}"
+        line = f"{retracted.ref} was not valid any more: {retracted.already}"
     else:
-        line = f"retracted {retracted.ref}; lists and searches leave it out unless status asks for it"
+        line = f"retracted {retracted.ref}; lists and searches hide it unless status asks for it"
     return "\n".join([line, f" {quoted(retracted.text)}", *note_lines(retracted.notes)])
 
 

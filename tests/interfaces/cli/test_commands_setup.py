@@ -399,7 +399,7 @@ def test_all_data_is_removed_only_after_a_question(cli: Cli, home: Path, folder:
     before = listing(home, folder)
     answers.append(False)
     _, out, _ = cli("setup", "--remove", "--all-data")
-    assert "Delete all of this for good? [y/N]" in out
+    assert "clients' files? [y/N]\nnothing was deleted\n" in out
     assert listing(home, folder) == before
 
 

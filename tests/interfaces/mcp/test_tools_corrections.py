@@ -33,7 +33,7 @@ def world(new_asker: Callable[[], Asker]) -> Callable[[], Asker]:
 def test_retracting_says_what_and_how_it_is_still_found(world: Callable[[], Asker]) -> None:
     ask = world()
     assert ask.text("retract", id="e1", reason="it does not", agent="ben").splitlines() == [
-        "retracted e1; lists and searches leave it out unless status asks for it",
+        "retracted e1; lists and searches hide it unless status asks for it",
         ' "the gateway signs"',
     ]
     assert "retracted by ben: it does not" in ask.text("get_items", ids=["e1"])

@@ -27,7 +27,7 @@ def test_each_agent_counts_once(satchel: Satchel, ref: str) -> None:
 
 def test_its_author_does_not_confirm_it(satchel: Satchel, ref: str) -> None:
     answer = satchel.corrections.confirm(ref, agent="Ann")
-    assert (answer.by, answer.notes) == ((), (f"{ref} is your own: others confirm it",))
+    assert (answer.by, answer.notes) == ((), (f"you wrote {ref}: only others can confirm it",))
     assert satchel.items.read([ref]).items[0].notes == ()
 
 

@@ -119,7 +119,7 @@ def test_a_new_decision_is_deprecated_by_an_undo(satchel: Satchel) -> None:
 def test_what_somebody_else_changed_since_is_not_undone(satchel: Satchel) -> None:
     satchel.decisions.set("ttl", 300, agent="ann")
     satchel.decisions.set("ttl", 60, agent="ben")
-    with pytest.raises(Conflict, match="revision 2, not 1"):
+    with pytest.raises(Conflict, match="d1 ttl, which somebody has changed since"):
         satchel.corrections.undo_change(agent="ann")
     ref = satchel.entries.write("discovery", "the gateway signs", agent="ann").ref
     satchel.corrections.retract(ref, "wrong", agent="ben")

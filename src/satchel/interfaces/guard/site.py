@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from shutil import which
 
 from satchel.base.errors import NotFound, Refused
 from satchel.base.git_asking import ask_git
@@ -46,6 +47,8 @@ def find_site(here: Path) -> HookSite:
         Refused: hooks are switched off.
     """
     asked = ask_git(str(here), ["rev-parse", "--git-common-dir"], _SECONDS)
+    if asked is None and which("git") is None:
+        raise NotFound("git is not on the PATH", "Install git, or add it to the PATH")
     if asked is None:
         raise NotFound(f"git knows no repository in {here}", "Go into one, or make it with `git init`")
     common = _absolute(here, asked)

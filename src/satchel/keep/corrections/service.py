@@ -162,7 +162,7 @@ class Corrections(Service):
             notes: tuple[str, ...] = ()
             correction = None
             if record.agent is not None and fold(record.agent) == fold(str(name)):
-                notes = (f"{record.ref} is your own: others confirm it",)
+                notes = (f"you wrote {record.ref}: only others can confirm it",)
             elif name in names:
                 notes = ("you had confirmed it before",)
             else:
@@ -280,7 +280,14 @@ class Corrections(Service):
     def _restore(self, change: Change, key: str, agent: str | None) -> Undone:
         """Set a decision to what it was before a change; one that somebody else changed since refuses its revision."""
         work = self._workplace
-        restored = Decisions(work).take_back(key, change.revision, agent=agent)
+        try:
+            restored = Decisions(work).take_back(key, change.revision, agent=agent)
+        except Conflict as error:
+            ref = change.kind.ref(change.item)
+            raise Conflict(
+                f"your last change set {ref} {key}, which somebody has changed since",
+                f"Nothing was changed. Set {key} again if yours still holds; retract takes back an item by its id",
+            ) from error
         with work.engine.write() as transaction:
             project_id, by, _ = self._begin(transaction, agent, doing="undoing")
             changes.record_taken_back(transaction, project_id, change, by, restored.revision)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 7347
 _WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 -- compared with, not bound
 _HOST_NAME = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
-_NO_ENTRY = "there is no token yet, and every request needs one; make one with `satchel token new NAME`"
+_ROOM = "Control room: `satchel open`"
+_TOKENS = "Other machines need a token: `satchel token new NAME`"
 
 
 @click.command()
@@ -120,8 +121,10 @@ def command(
             click.echo(json.dumps({"url": url, "pid": os.getpid()}))
             sys.stdout.flush()
         click.echo(f"satchel serves at {url}; Ctrl-C ends it", err=True)
+        if not opens:
+            click.echo(_ROOM, err=True)
         if not active:
-            click.echo(_NO_ENTRY, err=True)
+            click.echo(_TOKENS, err=True)
         if opens:
             Thread(target=_open, args=(logins, url_here, port), daemon=True).start()
 

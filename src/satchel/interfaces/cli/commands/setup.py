@@ -117,8 +117,9 @@ def command(
         plan = _removal(chosen, place, store, remote, journal, in_project=in_project, instructions=instructions)
         data = deletable() if all_data else []
         if not dry_run:
-            if data and not yes:
-                _confirm_deletion(data, as_json=as_json)
+            if data and not yes and not _is_deletion_agreed(data, as_json=as_json):
+                click.echo("nothing was deleted")
+                return 0
             carry_out(plan, journal)
             delete(data, place.home)
         deleted = [f"{'would delete' if dry_run else 'deleted'} {path}" for path in data]
@@ -164,13 +165,12 @@ def command(
     return 0
 
 
-def _confirm_deletion(data: list[Path], *, as_json: bool) -> None:
+def _is_deletion_agreed(data: list[Path], *, as_json: bool) -> bool:
     if as_json or not _is_terminal():
         raise InvalidInput("nothing was deleted, since nobody can be asked", "Add --yes, or see --dry-run first")
     for path in data:
         click.echo(f"would delete {path}")
-    if not click.confirm("Delete all of this for good?", default=False):
-        raise click.Abort
+    return click.confirm("Delete all of this, and what setup wrote into your clients' files?", default=False)
 
 
 def _named(names: tuple[str, ...]) -> list[Client]:
