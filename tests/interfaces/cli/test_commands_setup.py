@@ -394,6 +394,37 @@ def test_the_files_that_git_carries_stay_when_all_data_is_removed(cli: Cli, home
     assert listing(folder / ".satchel") == {folder / ".satchel" / "shared": b"", **shared}
 
 
+def test_what_is_not_satchels_own_stays_when_all_data_is_removed(cli: Cli, home: Path, folder: Path) -> None:
+    cli("init")
+    notes = folder / ".satchel" / "NOTES.md"
+    notes.write_text("mine")
+    _, out, _ = cli("setup", "--remove", "--all-data", "--yes")
+    assert listing(folder / ".satchel") == {notes: b"mine"}
+    assert f"left {notes}: it is not Satchel's own, or git carries it\n" in out
+
+
+def test_another_folder_under_a_listed_path_stays_when_all_data_is_removed(
+    cli: Cli, home: Path, folder: Path, tmp_path: Path
+) -> None:
+    cli("init")
+    (folder / ".satchel").rename(tmp_path / "moved")
+    (folder / ".satchel").mkdir()
+    (folder / ".satchel" / "satchel.db").write_text("somebody else's")
+    before = listing(folder, tmp_path / "moved")
+    _, out, _ = cli("setup", "--remove", "--all-data", "--yes")
+    assert listing(folder, tmp_path / "moved") == before
+    assert "another file is there by now\n" in out
+
+
+def test_a_state_folder_that_is_a_link_is_named_when_all_data_is_removed(cli: Cli, home: Path, tmp_path: Path) -> None:
+    (home / ".local" / "state").mkdir(parents=True)
+    (tmp_path / "disk").mkdir()
+    (home / ".local" / "state" / "satchel").symlink_to(tmp_path / "disk")
+    cli("init")
+    _, out, _ = cli("setup", "--remove", "--all-data", "--yes")
+    assert f"left {home / '.local/state/satchel'}: it is a link to {tmp_path / 'disk'}\n" in out
+
+
 def test_all_data_is_removed_only_after_a_question(cli: Cli, home: Path, folder: Path, answers: list[bool]) -> None:
     cli("write", "discovery", "exports are cp1252")
     before = listing(home, folder)

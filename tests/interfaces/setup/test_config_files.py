@@ -11,7 +11,7 @@ import pytest
 from satchel.base import file_checks
 from satchel.base.errors import Conflict, InvalidInput, Refused
 from satchel.interfaces.setup import config_files
-from satchel.interfaces.setup.config_files import MAX_BYTES, check_writable, read, write
+from satchel.interfaces.setup.config_files import MAX_BYTES, check_writable, followed, read, write
 
 
 def mode_of(path: Path) -> int:
@@ -190,3 +190,11 @@ def test_folders_that_could_not_be_made_are_refused_before_anything_is_written(h
         home.chmod(0o700)
     check_writable(read(home / "a" / "b" / "c.json"))
     assert names_in(home) == []
+
+
+def test_a_loop_of_links_is_refused_as_the_link_that_it_is(home: Path) -> None:
+    loop = home / "loop.json"
+    loop.symlink_to(loop)
+    assert followed(loop, home) == loop
+    with pytest.raises(Refused, match="is a link"):
+        read(loop, home)

@@ -9,25 +9,65 @@ from pathlib import Path
 
 from satchel.base.errors import Refused
 from satchel.base.folders import config_folder, state_folder
-from satchel.base.paths import FOLDER_NAME
-from satchel.store.known_stores import KnownStores
+from satchel.base.paths import FILE_NAME, FOLDER_NAME
+from satchel.base.records import dataclass
+from satchel.store.known_stores import KnownStore, KnownStores
+from satchel.store.tracked_files import tracked_below
 
-_OF_THE_PROJECT = frozenset({"shared", "config.toml"})
-"""What a ``.satchel`` folder holds for git to carry: it belongs to the repository."""
+_BESIDE_A_STORE = frozenset({".gitignore", "config.toml", "backups"})
+"""What Satchel makes in a ``.satchel`` folder beside the store's own files and the shared text, which stays."""
 
 
-def all_data() -> list[Path]:
-    """Return the files and folders to delete: those of every listed store, then the user's own folders."""
-    folders = {store.file.parent for store in KnownStores(state_folder()).every()}
-    stored = [
-        path
-        for folder in sorted(folders)
-        # a listed path may lead elsewhere by now
-        if folder.name == FOLDER_NAME and folder.is_dir() and not folder.is_symlink()
-        for path in sorted(folder.iterdir())
-        if path.name not in _OF_THE_PROJECT
-    ]
-    return [*stored, *(folder for folder in (state_folder(), config_folder()) if folder.is_dir())]
+@dataclass(frozen=True, slots=True)
+class AllData:
+    """What deleting all data does.
+
+    Attributes:
+        paths: the files and folders that are deleted.
+        left: what stays and why, a sentence each.
+    """
+
+    paths: tuple[Path, ...]
+    left: tuple[str, ...]
+
+
+def all_data() -> AllData:
+    """Return what is deleted: the files of every store that is listed as this user's, then the user's own folders."""
+    paths: list[Path] = []
+    left: list[str] = []
+    for store in KnownStores(state_folder()).every():
+        if not store.file.exists():
+            continue
+        reason = _reason_to_leave(store)
+        if reason is not None:
+            left.append(f"{store.file}: {reason}")
+            continue
+        folder = store.file.parent
+        tracked = {name.partition("/")[0] for name in tracked_below(folder)}
+        others: list[Path] = []
+        for path in sorted(folder.iterdir()):
+            is_ours = path.name.startswith(FILE_NAME) or path.name in _BESIDE_A_STORE
+            (paths if is_ours and path.name not in tracked else others).append(path)
+        left += [f"{path}: it is not Satchel's own, or git carries it" for path in others]
+    for own in (state_folder(), config_folder()):
+        if own.is_symlink():
+            left.append(f"{own}: it is a link to {own.resolve()}")
+        elif own.is_dir():
+            paths.append(own)
+    return AllData(tuple(paths), tuple(left))
+
+
+def _reason_to_leave(store: KnownStore) -> str | None:
+    """Return why a listed store is not deleted; a path on the list may lead to somebody else's files by now."""
+    file = store.file
+    if store.owner is not None:
+        return "it belongs to another user"
+    if file.parent.name != FOLDER_NAME:
+        return f"it lies outside a {FOLDER_NAME} folder"
+    status = file.lstat()
+    if (status.st_dev, status.st_ino) != store.identity or file.resolve() != file:
+        return "another file is there by now"
+    return None
 
 
 def delete(paths: Sequence[Path], home: Path) -> None:

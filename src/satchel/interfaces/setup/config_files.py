@@ -98,7 +98,10 @@ def followed(path: Path, home: Path) -> Path:
     Links are followed where they stay inside the home folder; any other path is returned as it is, which :func:`read`
     refuses with its link. It refuses another user's file too.
     """
-    real, real_home = path.resolve(), home.resolve()
+    try:
+        real, real_home = path.resolve(), home.resolve()
+    except RuntimeError:  # a loop of links, before Python 3.13
+        return path
     is_dangling = path.is_symlink() and not real.exists()
     if is_dangling or not path.is_relative_to(home) or not real.is_relative_to(real_home):
         return path

@@ -15,8 +15,8 @@ from satchel.interfaces.cli.common import json_option, show_json
 from satchel.interfaces.cli.setup_remote import Remote
 from satchel.interfaces.server_text import server_fields, server_line
 from satchel.interfaces.setup.address import plan_no_address
+from satchel.interfaces.setup.all_data import AllData, delete
 from satchel.interfaces.setup.all_data import all_data as deletable
-from satchel.interfaces.setup.all_data import delete
 from satchel.interfaces.setup.checking import ClientCheck, check, is_on_machine, launcher_note, version_note
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Wish
 from satchel.interfaces.setup.journal import Journal
@@ -114,16 +114,21 @@ def command(
     chosen = [] if only_print else _named(clients)
     if remove:
         journal = Journal()
-        plan = _removal(chosen, place, store, remote, journal, in_project=in_project, instructions=instructions)
-        data = deletable() if all_data else []
+        plan = _removal(
+            chosen, place, store, remote, journal, in_project=in_project, instructions=instructions or all_data
+        )
+        data = deletable() if all_data else AllData((), ())
         if not dry_run:
-            if data and not yes and not _is_deletion_agreed(data, as_json=as_json):
+            if data.paths and not yes and not _is_deletion_agreed(data, as_json=as_json):
                 click.echo("nothing was deleted")
                 return 0
             carry_out(plan, journal)
-            delete(data, place.home)
-        deleted = [f"{'would delete' if dry_run else 'deleted'} {path}" for path in data]
-        _show(plan, place, [*deleted], is_done=not dry_run, as_json=as_json)
+            delete(data.paths, place.home)
+        deleted = [f"{'would delete' if dry_run else 'deleted'} {path}" for path in data.paths]
+        left = [f"left {text}" for text in data.left]
+        if all_data and place.project is not None:
+            left += _guard_left(place.project)
+        _show(plan, place, [*deleted, *left], is_done=not dry_run, as_json=as_json)
         return 0
     launcher = Path(NAME) if direct else find_launcher(os.environ)
     with_hooks = not (in_project or direct) if hooks is None else hooks
@@ -165,11 +170,25 @@ def command(
     return 0
 
 
-def _is_deletion_agreed(data: list[Path], *, as_json: bool) -> bool:
+def _guard_left(root: Path) -> list[str]:
+    from satchel.interfaces.guard import block
+    from satchel.interfaces.guard.site import find_site
+
+    try:
+        hook = find_site(root).hook
+        is_there = block.found_in(hook.read_text(encoding="utf-8")) is not None
+    except (SatchelError, OSError, UnicodeDecodeError):
+        return []
+    return [f"left the guard in {hook}: `satchel guard remove`"] if is_there else []
+
+
+def _is_deletion_agreed(data: AllData, *, as_json: bool) -> bool:
     if as_json or not _is_terminal():
         raise InvalidInput("nothing was deleted, since nobody can be asked", "Add --yes, or see --dry-run first")
-    for path in data:
+    for path in data.paths:
         click.echo(f"would delete {path}")
+    for text in data.left:
+        click.echo(f"would leave {text}")
     return click.confirm("Delete all of this, and what setup wrote into your clients' files?", default=False)
 
 
