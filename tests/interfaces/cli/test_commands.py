@@ -39,7 +39,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "decisions": (("ttl",), "d1   ttl   300", {"decisions", "total", "next_offset", "seq", "notes"}),
     "rule add": (("Be quick",), "added c2 (architecture, medium)", {"id", "text", "category", "active"}),
     "rule list": ((), "Be kind", {"constraints", "total", "next_offset", "seq", "notes"}),
-    "retract": (("c1",), "retracted c1; lists and searches leave it out", {"id", "kind", "done", "text"}),
+    "retract": (("c1",), "retracted c1; lists and searches hide it", {"id", "kind", "done", "text"}),
     "confirm": (("c1", "--agent", "mia"), "c1: 1 agent confirmed it: mia", {"id", "kind", "by", "text"}),
     "pin": (("e1",), "e1 is pinned by human", {"ref", "kind", "text", "by", "pinned_at", "already"}),
     "message send": (("hi", "--agent", "planner"), "sent m2 to everyone (info, medium)", {"id", "from", "thread"}),
@@ -88,7 +88,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "config": ((), "store.durability = full  (default)", {"file", "warnings", "settings"}),
 }
 ELSEWHERE = {
-    *("doctor", "export", "hook", "import", "mcp", "move", "open", "serve", "setup", "top", "tour", "undo"),
+    *("doctor", "export", "hook", "import", "mcp", "move", "open", "serve", "setup", "status", "tour", "undo"),
     *("guard check", "guard install", "guard remove", "guard run", "share", "proposals", "sync"),
     *("token list", "token new", "token revoke"),
 }

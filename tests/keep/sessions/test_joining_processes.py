@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from keep.sessions.conftest import Running
 from keep.sessions.kept import Kept
+from satchel.keep.persons import person_here
 
 pytestmark = pytest.mark.slow
 
@@ -107,7 +109,8 @@ def test_a_session_that_the_environment_names_wins(client: Start, look: Look) ->
 def test_a_session_that_is_none_is_no_session(client: Start, look: Look, uid: str) -> None:
     terminal = client("terminal")
     terminal.note("from a terminal", environ={"SATCHEL_SESSION": uid})
-    assert look().notes["from a terminal"] == ("human", None)
+    # who names a session speaks for an agent, never as the person
+    assert look().notes["from a terminal"] == (None, None)
 
 
 def test_a_command_of_another_terminal_does_not_join(client: Start, look: Look) -> None:
@@ -116,7 +119,7 @@ def test_a_command_of_another_terminal_does_not_join(client: Start, look: Look) 
     host.write("from the server")
     terminal.note("from a terminal")
     kept = look()
-    assert kept.notes["from a terminal"] == ("human", None)
+    assert kept.notes["from a terminal"] == (person_here(None, os.environ), None)
     assert len(kept.sessions) == 1
 
 
@@ -314,6 +317,6 @@ def test_a_person_writes_as_human_and_a_client_never(client: Start, look: Look) 
     for number, marker in enumerate(("CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "CODEX_SANDBOX", ID)):
         terminal.note(f"by a client {number}", environ={marker: "1"})
     kept = look()
-    assert kept.notes.pop("by hand") == ("human", None)
+    assert kept.notes.pop("by hand") == (person_here(None, os.environ), None)
     assert [note.agent for note in kept.notes.values() if note.agent is None or "human" in note.agent] == []
     assert len(kept.notes) == 5
