@@ -6,6 +6,7 @@ import os
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -15,8 +16,10 @@ from satchel.base.records import dataclass, replace
 from satchel.store import backups, migrations, opening
 from satchel.store.failures import explained
 from satchel.store.known_stores import KnownStore
-from satchel.store.sqlite import SqliteEngine
 from satchel.store.trust import open_untouched
+
+if TYPE_CHECKING:
+    from satchel.store.sqlite import SqliteEngine
 
 _FIRST_LOOK = """
     SELECT (SELECT count(*) FROM projects), (SELECT count(*) FROM documents), (SELECT count(*) FROM agents)

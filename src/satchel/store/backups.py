@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 
 from satchel.base.clock import DAY_MS, iso
-from satchel.base.errors import InvalidInput, NotFound, SatchelError, StoreDamaged
+from satchel.base.errors import InvalidInput, NotFound, StoreDamaged
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import dataclass
 from satchel.store import opening, unfinished
@@ -50,9 +50,14 @@ def backup_folders(file: Path, trust: Trust | None = None) -> tuple[Path, ...]:
 
 
 def list_backups(file: Path, trust: Trust | None = None) -> list[Backup]:
-    """Return the backups of a store, the oldest first."""
-    found = [backup for folder in backup_folders(file, trust) for backup in backups_in(folder)]
-    return sorted(found, key=lambda backup: (backup.created_at, backup.file.name))
+    """Return the backups of a store file, the oldest first."""
+    return in_order(backup_folders(file, trust))
+
+
+def in_order(folders: Iterable[Path]) -> list[Backup]:
+    """Return the backups in some folders, the oldest first."""
+    every = [backup for folder in folders for backup in backups_in(folder)]
+    return sorted(every, key=lambda backup: (backup.created_at, backup.file.name))
 
 
 def backups_in(folder: Path) -> Iterator[Backup]:
@@ -62,12 +67,6 @@ def backups_in(folder: Path) -> Iterator[Backup]:
             status = path.lstat()
             if stat.S_ISREG(status.st_mode):
                 yield Backup(path, status.st_size, status.st_mtime_ns // 1_000_000)
-
-
-def copies_of(file: Path, trust: Trust | None = None) -> list[Path]:
-    """Return every copy of a store file: backups, files set aside, and what a killed process left unfinished."""
-    copies = [backup.file for backup in list_backups(file, trust)]
-    return [*copies, *set_aside(file), *unfinished.leftovers(file, backup_folders(file, trust))]
 
 
 def that_hold(copies: Iterable[Path], table: str, uid: bytes) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
@@ -103,17 +102,6 @@ def set_aside(file: Path) -> list[Path]:
     return sorted(
         path for path in file.parent.glob(f"{file.name}.damaged-*") if not path.name.endswith(unfinished.SIDE_FILES)
     )
-
-
-def newest_usable(file: Path, trust: Trust | None = None) -> Backup | None:
-    """Return the newest backup of a store that passes its check, or None."""
-    for backup in reversed(list_backups(file, trust)):
-        try:
-            verify(backup.file)
-        except SatchelError:
-            continue
-        return backup
-    return None
 
 
 def _holds_bytes(path: Path, wanted: bytes) -> bool:

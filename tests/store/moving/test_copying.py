@@ -63,7 +63,7 @@ def everything(engine: Engine) -> dict[str, list[tuple[object, ...]]]:
 def numbers(engine: Engine) -> dict[str, int]:
     """Return the highest number that each table has given."""
     with engine.read() as transaction:
-        return engine.upkeep.numbers(transaction)
+        return engine.upkeep.highest_ids(transaction)
 
 
 def test_a_store_is_the_same_row_by_row_after_it_was_in_postgresql_and_came_back(

@@ -69,7 +69,7 @@ def move(source: Engine, target: Engine, index: Indexing, progress: Progress, *,
         raise NotFound(f"there is no store at {source.location}", "Name the file or the database of one")
     with source.without_deadline(), target.without_deadline():
         try:
-            with target.upkeep.taking() as taker:
+            with target.upkeep.open_taker() as taker:
                 one = _Move(source, taker, progress)
                 record = one.fill()
                 indexed = index(taker, progress)
@@ -114,7 +114,7 @@ class _Move:
                 if record.is_checked:
                     return record
                 sums = self._copy(transaction)
-                numbers = self._source.upkeep.numbers(transaction)
+                numbers = self._source.upkeep.highest_ids(transaction)
             self._taker.raise_numbers(numbers)
             wrong = self._wrong(sums)
             if not wrong:

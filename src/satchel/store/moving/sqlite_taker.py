@@ -96,7 +96,7 @@ class SqliteTaker(Taker):
 
 
 @contextmanager
-def taking(engine: SqliteEngine) -> Iterator[SqliteTaker]:
+def open_taker(engine: SqliteEngine) -> Iterator[SqliteTaker]:
     """Make a store file where there is none, or take one that is empty or was not filled to its end.
 
     Raises:
@@ -113,8 +113,8 @@ def taking(engine: SqliteEngine) -> Iterator[SqliteTaker]:
             yield SqliteTaker(engine, connection)
 
 
-def numbers(transaction: Transaction) -> dict[str, int]:
-    """Return for each table that counts the highest number that it has given."""
+def highest_ids(transaction: Transaction) -> dict[str, int]:
+    """Return the highest id given so far, by table."""
     return dict(transaction.all("SELECT name, seq FROM sqlite_sequence"))
 
 

@@ -124,7 +124,7 @@ class PostgresTaker(Taker):
 
 
 @contextmanager
-def taking(engine: PostgresEngine) -> Iterator[PostgresTaker]:
+def open_taker(engine: PostgresEngine) -> Iterator[PostgresTaker]:
     """Make a store in a schema, or take one that is empty or was not filled to its end.
 
     Raises:
@@ -155,7 +155,7 @@ def highest_of(transaction: Transaction, schema: str) -> list[tuple[Row, int]]:
     return list(zip(found, transaction.all(f"SELECT {asked}")[0], strict=True)) if found else []
 
 
-def numbers(transaction: Transaction, schema: str) -> dict[str, int]:
+def highest_ids(transaction: Transaction, schema: str) -> dict[str, int]:
     """Return for each table that counts the highest number that it has given."""
     found = counting(transaction, schema)
     if not found:

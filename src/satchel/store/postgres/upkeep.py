@@ -15,22 +15,20 @@ from typing import TYPE_CHECKING, Final
 import apsw
 import psycopg
 
-from satchel.base.errors import Conflict, InvalidInput, NotFound, ReadOnly, Refused, SatchelError
+from satchel.base.errors import Conflict, NotFound, ReadOnly, Refused
 from satchel.base.folders import state_folder
 from satchel.store import backups, migrations, unfinished
 from satchel.store.backups import Backup, Progress
-from satchel.store.engine import Finding
 from satchel.store.failures import explained
 from satchel.store.moving.copying import Indexing, move
 from satchel.store.opening import Access
 from satchel.store.postgres import taking
 from satchel.store.postgres.schema_index import INDEX_TABLES
 from satchel.store.sqlite import SqliteEngine
-from satchel.store.upkeep import Restored, Shrunk
+from satchel.store.upkeep import Finding, Restored, Shrunk, Upkeep
 
 if TYPE_CHECKING:
     from satchel.base.clock import Clock
-    from satchel.store.accepting import Accepted
     from satchel.store.postgres.connection import StoreConnection
     from satchel.store.postgres.engine import PostgresEngine
     from satchel.store.postgres.taking import PostgresTaker
@@ -81,7 +79,7 @@ _TRIGGERS = f"""
 _MADE = re.compile(r"CREATE TABLE (\w+)")
 
 
-class PostgresUpkeep:
+class PostgresUpkeep(Upkeep):
     """The upkeep of one schema.
 
     Args:
@@ -91,8 +89,8 @@ class PostgresUpkeep:
     soundness = ("database", "indexes are valid, numbers are ahead of every row; PostgreSQL's pg_amcheck reads pages")
 
     def __init__(self, engine: PostgresEngine) -> None:
+        super().__init__(engine.location)
         self._engine = engine
-        self._location = engine.location
         self._schema = {"schema": engine.database.address.schema}
         digest = blake2b(self._location.encode(), digest_size=6).hexdigest()
         self._folder = state_folder() / "backups" / f"{engine.database.address.schema}-{digest}"
@@ -102,7 +100,7 @@ class PostgresUpkeep:
         """PostgreSQL and the version of the server."""
         return f"PostgreSQL {self._rows('SHOW server_version')[0][0]}"
 
-    def way_back(self) -> str:
+    def recovery_hint(self) -> str:
         """Say how to go on from a schema that cannot be used as it is."""
         newest = self.newest_backup()
         if newest is not None:
@@ -184,28 +182,6 @@ class PostgresUpkeep:
                 made.pragma("journal_mode", "delete")
             return Backup(target, target.stat().st_size, now)
 
-    def back_up_daily(self) -> Backup | None:
-        """Return None: the server's operator backs it up."""
-        return None
-
-    def backups(self) -> list[Backup]:
-        """Return the backups that lie in this user's state folder, the oldest first."""
-        return sorted(backups.backups_in(self._folder), key=lambda backup: (backup.created_at, backup.file.name))
-
-    def newest_backup(self) -> Backup | None:
-        """Return the newest backup that passes its check, or None."""
-        for backup in reversed(self.backups()):
-            try:
-                backups.verify(backup.file)
-            except SatchelError:
-                continue
-            return backup
-        return None
-
-    def verify(self, backup: Path) -> None:
-        """Refuse a backup that cannot be used."""
-        backups.verify(backup)
-
     def restore(self, source: Path, index: Indexing, progress: Progress | None = None) -> Restored:
         """Put a backup into the schema, which must be empty; a restore that was stopped goes on.
 
@@ -233,7 +209,7 @@ class PostgresUpkeep:
                     ) from error
         return Restored(source, None, previous_was_damaged=False)
 
-    def copied(self, clock: Clock) -> AbstractContextManager[SqliteEngine]:
+    def temporary_copy(self, clock: Clock) -> AbstractContextManager[SqliteEngine]:
         """Hand out a copy in a file, without a search index, that goes again when the block is left."""
         return self._copy(clock, lambda *_: 0, _say_nothing)
 
@@ -246,47 +222,23 @@ class PostgresUpkeep:
                     move(self._engine, engine, index, progress)
                 yield engine
 
-    def taking(self) -> AbstractContextManager[PostgresTaker]:
+    def open_taker(self) -> AbstractContextManager[PostgresTaker]:
         """Open the schema to be filled with the rows of another store."""
-        return taking.taking(self._engine)
+        return taking.open_taker(self._engine)
 
-    def numbers(self, transaction: Transaction) -> dict[str, int]:
+    def highest_ids(self, transaction: Transaction) -> dict[str, int]:
         """Return for each table that counts the highest number that it has given."""
-        return taking.numbers(transaction, self._schema["schema"])
+        return taking.highest_ids(transaction, self._schema["schema"])
 
-    def accept(self, *, owner: str | None = None, tree: bool = False) -> Accepted:  # noqa: ARG002 -- as files have it
-        """Refuse: a database is trusted when its address is given.
-
-        Raises:
-            InvalidInput: always.
-        """
-        raise InvalidInput(f"{self._location} is on no list of trusted stores", "Who names a database trusts it")
-
-    def is_acceptable(self) -> bool:
-        """Return False: there is no list to put it on."""
-        return False
-
-    def knows_place(self) -> bool:
-        """Return True: backups lie in the state folder alone."""
-        return True
-
-    def trusted(self) -> str:
+    def trust_reason(self) -> str:
         """Say why the store is trusted."""
         return "its address was given"
-
-    def unwritable_list(self) -> Path | None:
-        """Return None: it needs no list."""
-        return None
 
     def sweep(self) -> None:
         """Remove backups that killed processes left unfinished."""
         unfinished.sweep(self._folder / "none", [self._folder])
 
-    def erased(self, table: str, uid: bytes) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-        """Return which backups in the state folder hold a row still, and which cannot be read."""
-        return backups.that_hold([backup.file for backup in self.backups()], table, uid)
-
-    def place(self) -> Finding:
+    def check_place(self) -> Finding:
         """Examine the server, and the way to it."""
         if not self._engine.exists():
             return Finding("store", "warning", f"{self._location} holds no store yet; the first write makes it")
@@ -300,11 +252,7 @@ class PostgresUpkeep:
         way = "encrypted" if is_encrypted else "on this machine"
         return Finding("place", "ok", f"{self._location}, PostgreSQL {version} as {role}, {way}")
 
-    def unopened(self) -> list[Finding]:
-        """Return nothing: reading changes nothing."""
-        return []
-
-    def surroundings(self) -> list[Finding]:
+    def check_surroundings(self) -> list[Finding]:
         """Examine the settings of the server that what is kept rests on."""
         fsync, commits, whole_pages, checksums, vacuum, is_standby = self._rows(_SETTINGS)[0]
         missing = []
@@ -330,15 +278,11 @@ class PostgresUpkeep:
                 for name, is_valid in transaction.all(_INDEXES, self._schema)
                 if not is_valid
             ]
-            given = self.numbers(transaction)
+            given = self.highest_ids(transaction)
             for (table, *_), highest in taking.highest_of(transaction, self._schema["schema"]):
                 if highest > given[table]:
                     found.append(f"the sequence of {table} is at {given[table]}, and a row has {highest}")
         return found
-
-    def is_about_index(self, problem: str) -> bool:  # noqa: ARG002 -- nothing that is found here is
-        """Return False: the index is tables like others, and what it lacks another check finds."""
-        return False
 
     def schema_problems(self) -> list[str]:
         """Name what no migration made, and what is missing of what they make."""
@@ -358,9 +302,8 @@ class PostgresUpkeep:
             *(f"a foreign key of {name} is missing" for name in sorted(keys) if pointing.get(name, 0) < keys[name]),
         ]
 
-    def text_problems(self, named: Callable[[str, str], str]) -> list[str]:  # noqa: ARG002 -- none is found
-        """Return nothing: the server takes no text that is not UTF-8."""
-        return []
+    def _backup_folders(self) -> tuple[Path, ...]:
+        return (self._folder,)
 
     def _rows(self, sql: str) -> list[Row]:
         with self._engine.read() as transaction:
