@@ -1,4 +1,4 @@
-"""The translation of the schema and its migrations for PostgreSQL.
+"""Translation of the schema and its migrations to PostgreSQL.
 
 They are written for SQLite, which keeps their text in the store: each opening compares it with them.
 """
@@ -12,12 +12,12 @@ from satchel.base.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The translation for one database.
+    """Translation of SQL to one database.
 
     Attributes:
         name: of the database.
         words: text in statements, and its replacement; replaced in this order.
-        without: text of the statements that have no meaning there.
+        without: text of the statements to skip.
     """
 
     name: str
@@ -51,7 +51,7 @@ POSTGRESQL: Final = Dialect(
 
 
 def rendered(statement: str, dialect: Dialect) -> str | None:
-    """Return a statement of a migration as a database understands it, or None if it has no meaning there."""
+    """Return a statement of a migration in the dialect of a database, or None to skip it."""
     if any(text in statement for text in dialect.without):
         return None
     for word, own in dialect.words:

@@ -1,4 +1,4 @@
-"""What holds a store: what services ask of it, whatever database that is."""
+"""The interface of a store to services, whatever its database."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from satchel.store.transaction import Transaction
     from satchel.store.upkeep import Upkeep
 
-    Given = ParamSpec("Given")
+    Arguments = ParamSpec("Arguments")
     Answer = TypeVar("Answer")
 
 
 class State(NamedTuple):
-    """What is where a store is to be, as far as that is known without reading it.
+    """The state of a store's location, without reading the store.
 
     Attributes:
-        which: tells one store in a place from another; None where there is none.
-        written: changes whenever anything was written, be it no commit; always the same where nobody can see that.
+        which: identifies the store at a location; None without a store.
+        written: changes with every write, even without a commit; constant for databases that cannot tell.
     """
 
     which: Hashable
@@ -33,28 +33,28 @@ class State(NamedTuple):
 
 
 class Writable(Protocol):
-    """What is written in transactions of its own: an engine, or a store that is being filled."""
+    """A store that accepts write transactions: an engine, or a store that is being filled."""
 
     def write(self, wait_ms: int | None = None) -> AbstractContextManager[Transaction]:
         """Open a write transaction; see :meth:`Engine.write`."""
 
     def without_deadline(self) -> AbstractContextManager[None]:
-        """Let the statements of the calling thread take as long as they need: for upkeep that reads or writes all."""
+        """Lift the time limit for statements of the calling thread: for upkeep that reads or writes everything."""
 
 
 class Engine(Protocol):
     """A store. Safe to share between threads.
 
-    Nothing is opened or made before the first transaction, and reading never makes a store.
+    Nothing is opened or created before the first transaction, and reading never creates a store.
     """
 
     @property
     def location(self) -> str:
-        """How the store is named to people: its file, or the address of its database without any password."""
+        """The store's name for people: its file, or the address of its database without the password."""
 
     @property
     def folder(self) -> Path | None:
-        """The folder that the store lies in; None where that is a database."""
+        """The folder of the store's file; None for a database."""
 
     @property
     def read_only(self) -> bool:
@@ -62,68 +62,57 @@ class Engine(Protocol):
 
     @property
     def clock(self) -> Clock:
-        """What migrations are stamped with."""
+        """The clock that stamps migrations."""
 
     @property
     def commits(self) -> int:
-        """How many transactions of this engine were kept."""
+        """Number of transactions that this engine committed."""
 
     @property
     def upkeep(self) -> Upkeep:
-        """What keeps the store in order."""
+        """The store's maintenance."""
 
     @property
     def faults(self) -> type[Exception]:
-        """What the database raises where it has no words of ours: a fault in a statement, or in a row."""
+        """The database's own errors: a fault in a statement, or in a row."""
 
     @property
     def has_daily_backups(self) -> bool:
-        """Whether the store is backed up daily by itself."""
+        """Whether daily backups are made automatically."""
 
     def exists(self) -> bool:
         """Whether there is a store to read."""
 
     def state(self) -> State:
-        """Look at what is where the store is to be, without reading it."""
+        """Return the state of the store's location, without reading the store."""
 
     def probe(self, wait_ms: int) -> None:
-        """Write and read in the store really, so that a disk that fails, or a lock that stays, shows.
-
-        Args:
-            wait_ms: how long to wait for others, in milliseconds.
+        """Write to the store and read from it, so that a failing disk or a lasting lock is noticed.
 
         Raises:
             SatchelError: it does not work.
         """
 
     def of_project(self, name: str) -> Engine:
-        """Return an engine on the same store that works for one project: its writes wait for those of no other.
-
-        Args:
-            name: the project's name; nothing need be written for it yet.
-        """
+        """Return an engine on the same store for one project: its writes wait for no other project's."""
 
     def read(self) -> AbstractContextManager[Transaction]:
-        """Open a read transaction: everything read inside it belongs to one snapshot.
+        """Open a read transaction on one snapshot.
 
         Raises:
             StoreForeign, StoreDamaged, StoreNewer: it cannot be read as a store.
         """
 
     def look(self) -> AbstractContextManager[Transaction]:
-        """Open a read transaction for who is about to write, as fast as the engine has one.
-
-        Raises:
-            As :meth:`read`.
-        """
+        """Open a read transaction for a caller that is about to write, as fast as the engine has one."""
 
     def write(self, wait_ms: int | None = None) -> AbstractContextManager[Transaction]:
-        """Open a write transaction; it is durable once the block is left without an error, else rolled back.
+        """Open a write transaction; it is durable when the block ends without an error, else rolled back.
 
-        Once the commit was made, nothing here raises: what is kept is never reported as an error.
+        Nothing is raised after the commit: a saved write is never reported as an error.
 
         Args:
-            wait_ms: how long to wait for others, in milliseconds; None is the store's own measure.
+            wait_ms: how long to wait for others, in milliseconds; None is the engine's default.
 
         Raises:
             Busy: the store stayed locked for longer than the wait.
@@ -134,28 +123,28 @@ class Engine(Protocol):
         """
 
     def watch(self) -> AbstractContextManager[Callable[[], bool]]:
-        """Hand out a function that says whether anyone has committed since it was last called; at first it says so."""
+        """Yield a function that returns True if there was a commit since its last call (True on the first call)."""
 
     def interrupter(self) -> Callable[[], None]:
-        """Return a function that interrupts whatever transaction the calling thread has open when it is called."""
+        """Return a function that interrupts the transaction that the calling thread has open when it is called."""
 
     def without_deadline(self) -> AbstractContextManager[None]:
-        """Let the statements of the calling thread take as long as they need: for upkeep that reads or writes all."""
+        """Lift the time limit for statements of the calling thread: for upkeep that reads or writes everything."""
 
-    def retrying(self, work: Callable[Given, Answer]) -> Callable[Given, Answer]:
-        """Return what does a piece of work, and once more alone where a commit that it shared with others has failed.
+    def retrying(self, work: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
+        """Return a wrapper that retries the work in a separate commit if a shared one failed.
 
-        It is done once more only where nothing of it was kept.
+        It retries only if none of the work was committed.
         """
 
     def take_note(self) -> str | None:
-        """Say how many rows were left out in this thread since it was last asked, or None."""
+        """Return a note on the rows left out in this thread since the last call, or None."""
 
     def check_files(self) -> None:
-        """Refuse the store unless what it lies in is as this user made it, without opening any of it."""
+        """Refuse the store unless its files are as this user made them, without opening any of them."""
 
     def check_again(self) -> None:
-        """Look at the store again before the next transaction, as after it was replaced by another state."""
+        """Check the store again before the next transaction, as after it was replaced by another state."""
 
     def close(self) -> None:
-        """Close every connection. The engine may be used again: it opens what it needs."""
+        """Close every connection. The engine may be used again: it opens new ones."""

@@ -60,8 +60,8 @@ class SqliteUpkeep(Upkeep):
     def recovery_hint(self) -> str:
         if not self.knows_place():
             return (
-                "neither it nor a backup beside it is known to be yours: `satchel init --new` sets the file aside and "
-                "starts an empty store"
+                "neither it nor a backup in its folder is known to be yours: `satchel init --new` sets the file aside "
+                "and starts an empty store"
             )
         newest = self.newest_backup()
         if newest is not None:
@@ -72,7 +72,7 @@ class SqliteUpkeep(Upkeep):
         )
 
     def size(self) -> int:
-        """Return the size of the file and its WAL in bytes; 0 if there is none."""
+        """Return the size of the file and its WAL in bytes; 0 if it is missing."""
         total = 0
         for part in (self._file, Path(f"{self._file}-wal")):
             with suppress(FileNotFoundError):
@@ -281,7 +281,7 @@ class SqliteUpkeep(Upkeep):
                 "git",
                 "failed",
                 f"git tracks {', '.join(tracked[:3])} of {self._file.parent}, so anyone who can push could change "
-                f"what agents are told: `git rm -r --cached -- {' '.join(tracked)}` in that folder",
+                f"what agents read: `git rm -r --cached -- {' '.join(tracked)}` in that folder",
             )
         return Finding("git", "ok", "git tracks nothing of the store")
 
@@ -297,7 +297,7 @@ class SqliteUpkeep(Upkeep):
 
     def problems(self) -> list[str]:
         try:
-            # A connection of its own: on one that ran this check before others wrote, FTS5 compares the file with the
+            # A separate connection: on one that ran this check before others wrote, FTS5 compares the file with the
             # structure it remembers, and reports damage that is not there (seen with SQLite 3.54.1).
             with self._engine.read():
                 fresh = opening.open_reader(self._engine.access, writable=opening.is_writable(self._file))

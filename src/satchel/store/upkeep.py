@@ -119,7 +119,7 @@ class Upkeep(ABC):
         """Copy the store while it is in use; the copy is checked before it gets its name.
 
         Args:
-            target: the file to create, which must not exist; None chooses a name beside the other backups.
+            target: the file to create, which must not exist; None chooses a name in the folder of backups.
             now: the time in milliseconds UTC.
             index: fills the search index of a copy that is made row by row.
             progress: called with the pages copied.
@@ -186,7 +186,7 @@ class Upkeep(ABC):
         return False
 
     def knows_place(self) -> bool:
-        """Whether the files beside the store are known to be this user's."""
+        """Whether the files in the store's folder are known to be this user's."""
         return True
 
     @abstractmethod
@@ -207,10 +207,10 @@ class Upkeep(ABC):
 
     @abstractmethod
     def check_place(self) -> Finding:
-        """Check where the store lies, and who else could read or change it there.
+        """Check the store's location, and who else could read or change it there.
 
         Raises:
-            SatchelError: nothing that lies there is used.
+            SatchelError: nothing there is used.
         """
 
     def check_unopened(self) -> list[Finding]:

@@ -61,7 +61,7 @@ class Twin(Stores):
 
     def __init__(self, store: Path | Address, clock: ManualClock) -> None:
         super().__init__({})
-        self.where = str(store) if isinstance(store, Path) else store.shown
+        self.where = str(store) if isinstance(store, Path) else store.label
         self.one = open_satchel(
             store,
             "one",

@@ -135,7 +135,7 @@ def test_a_restore_that_was_stopped_goes_on(satchel: Satchel, open_at: Open, oth
     restored = open_at(other_place)
     with pytest.raises(Interrupted):
         restored.housekeeping.restore(made.file, stop)
-    with pytest.raises(StoreNewer, match="`satchel restore` goes on"):
+    with pytest.raises(StoreNewer, match="`satchel restore` again"):
         contents(restored)
     restored.housekeeping.restore(made.file)
     assert contents(restored) == contents(satchel)

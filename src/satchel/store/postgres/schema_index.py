@@ -1,8 +1,8 @@
 """The tables of the search index on PostgreSQL.
 
-``documents_words`` has the words of each document in order: a search reads phrases from it, and all of a document that
-is not packed yet. ``documents_packed`` has the packed postings: which documents have a word, how often, and the fields
-that narrow a search.
+``documents_words`` has the words of each document in order: a search reads phrases from it, and everything about a
+document that is not packed yet. ``documents_packed`` has the packed postings: which documents have a word, how
+often, and the fields that narrow a search.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ INDEX_TABLES: tuple[str, ...] = (
         PRIMARY KEY (project_id, document)
     )
     """,
-    # the documents of a run stand close together: the first and the last bound what is read of a word's postings
+    # the documents of a run are close together: the first and the last limit the postings to read
     "CREATE INDEX documents_run ON documents (run_id, id)",
     """
     CREATE TABLE documents_packed (

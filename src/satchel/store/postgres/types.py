@@ -1,4 +1,4 @@
-"""How values travel: numbers as SQLite gives them, whole ones as integers, and truth as 0 or 1."""
+"""Conversion of values: numbers as SQLite returns them, whole ones as integers, and booleans as 0 or 1."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class _Whole(NumericLoader):
 
 
 class _Truth(Loader):
-    """Loads truth as 0 or 1."""
+    """Loads booleans as 0 or 1."""
 
     def load(self, data: Buffer) -> int:
         return int(bytes(data) == b"t")
 
 
 class _Bit(Dumper):
-    """Sends truth as 0 or 1, which the tables hold."""
+    """Sends booleans as 0 or 1, as the tables hold them."""
 
     oid = Int8Dumper.oid
 
@@ -36,7 +36,7 @@ class _Bit(Dumper):
 
 @cache
 def adapters() -> AdaptersMap:
-    """Return how the values of every connection travel.
+    """Return the adapters of every connection.
 
     An int is always a bigint: with the type by its size, as psycopg's own default has it, one statement would be
     prepared once for each combination.
