@@ -256,7 +256,7 @@ def verify(file: Path) -> None:
             ours = opening.check_ours(connection, file)
             problems = integrity_problems(connection)
             if ours and not problems and uid_in(connection) is None:
-                problems = ["it has no uid of a store"]
+                problems = ["it has no store uid"]
         except apsw.Error as error:
             problems = [str(error)]
             ours = True

@@ -501,7 +501,7 @@ class SqliteEngine:
                 f"the store {self.file} {'is empty' if self.file.exists() else 'is gone'}, though there was one; "
                 "nothing was written",
                 f"This is for a person to decide: `satchel restore` goes back to {newest}, `satchel init --new` starts "
-                "an empty store. Keep your text until then",
+                "an empty store. Save your text elsewhere until then",
             )
 
 

@@ -59,9 +59,8 @@ class Turnstile:
             if self._lock < 0:
                 self._lock = _open_lock(self._paths[1])
         except OSError:
-            return (
-                False  # no room for a file, or another user's: turns are unfair then, and the write reports the error
-            )
+            # no room for a file, or another user's: turns are unfair then, and the write reports the error
+            return False
         # a signal handler may raise at any point: release the locks then, held or not
         try:
             if _take(self._turn, deadline, *_TURN_PAUSES):

@@ -6,20 +6,23 @@ psycopg's own pipeline sends each statement in a message, which takes several ti
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from psycopg import Connection, OperationalError, adapt
-from psycopg.adapt import PyFormat
+from psycopg import adapters as defaults
+from psycopg.adapt import AdaptersMap, Buffer, Dumper, Loader, PyFormat
 from psycopg.errors import error_from_result
 from psycopg.pq import ConnStatus, ExecStatus, Format
+from psycopg.types.numeric import Int8Dumper, NumericLoader
 from psycopg.waiting import Ready, Wait
 
 from satchel.store.postgres.statements import numbered
 from satchel.store.transaction import Parameters, Row
 
 if TYPE_CHECKING:
-    from psycopg.abc import Buffer, Transformer
+    from psycopg.abc import Transformer
     from psycopg.pq.abc import PGconn, PGresult
 
 Statement = tuple[str, Parameters | None]
@@ -34,7 +37,7 @@ _DONE = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK})
 _FAILED = frozenset({ExecStatus.FATAL_ERROR, ExecStatus.BAD_RESPONSE})
 
 _Key = tuple[str, tuple[int, ...]]
-_Values = Sequence["Buffer | None"]
+_Values = Sequence[Buffer | None]
 
 
 class Result(NamedTuple):
@@ -185,3 +188,42 @@ def _answers(pgconn: PGconn, on_wait: Callable[[], None] | None) -> Generator[Wa
         if ready & Ready.R:
             pgconn.consume_input()
         is_sent = is_sent or pgconn.flush() == 0
+
+
+class _Whole(NumericLoader):
+    """Loads the sums of whole numbers as integers, other numerics as floats."""
+
+    def load(self, data: Buffer) -> Any:
+        value = super().load(data)
+        return int(value) if value == value.to_integral_value() else float(value)
+
+
+class _Truth(Loader):
+    """Loads booleans as 0 or 1."""
+
+    def load(self, data: Buffer) -> int:
+        return int(bytes(data) == b"t")
+
+
+class _Bit(Dumper):
+    """Sends booleans as 0 or 1, as the tables hold them."""
+
+    oid = Int8Dumper.oid
+
+    def dump(self, obj: Any) -> bytes:
+        return b"1" if obj else b"0"
+
+
+@cache
+def adapters() -> AdaptersMap:
+    """Return the conversions of values: numbers as SQLite returns them, whole ones as integers, booleans as 0 or 1.
+
+    An int is always a bigint: with the type by its size, as psycopg's own default has it, one statement would be
+    prepared once for each combination.
+    """
+    own = AdaptersMap(defaults)
+    own.register_loader("numeric", _Whole)
+    own.register_loader("bool", _Truth)
+    own.register_dumper(bool, _Bit)
+    own.register_dumper(int, Int8Dumper)
+    return own

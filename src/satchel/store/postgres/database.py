@@ -20,9 +20,9 @@ from psycopg.pq import TransactionStatus as Status
 from satchel.base.clock import Clock
 from satchel.base.errors import Busy, InvalidInput, Refused, SatchelError
 from satchel.store import forks
-from satchel.store.postgres import failures, types
+from satchel.store.postgres import failures
 from satchel.store.postgres.address import Address
-from satchel.store.postgres.connection import Statement, StoreConnection
+from satchel.store.postgres.connection import Statement, StoreConnection, adapters
 from satchel.store.postgres.group import Turns
 from satchel.store.postgres.transaction import Counter
 from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running
@@ -240,7 +240,7 @@ class Database:
         free.release()
 
     def was_kept(self, shared: Shared) -> bool | None:
-        """Return whether a commit was kept whose answer was lost; None if that cannot be result out.
+        """Return whether a commit was kept whose answer was lost; None if that cannot be found out.
 
         It asks the locked row, not pg_xact_status: a crash gives the number of a lost transaction to the next one, and
         a commit that still runs keeps the lock. The outcome is unknown if no server responds, or too much was written
@@ -289,7 +289,9 @@ class Database:
             from_url = conninfo_to_dict(self.address.url)
         except psycopg.Error:
             # the library's message repeats parts of the URL, maybe of the password
-            raise InvalidInput("the database URL is malformed: libpq rejects it", "Write special characters in it as %XX") from None
+            raise InvalidInput(
+                "the database URL is malformed: libpq rejects it", "Write special characters in it as %XX"
+            ) from None
         options = {
             "connect_timeout": _CONNECT_SECONDS,
             "application_name": "satchel",
@@ -300,7 +302,7 @@ class Database:
         }
         if self.address.password is not None:
             options["password"] = self.address.password
-        return {**options, "autocommit": True, "prepare_threshold": None, "context": types.adapters()}
+        return {**options, "autocommit": True, "prepare_threshold": None, "context": adapters()}
 
     def _configure(self, connection: StoreConnection) -> None:
         """Refuse a server that may lose confirmed commits, or that Satchel cannot work with."""

@@ -11,28 +11,15 @@ import psycopg
 
 from satchel import __version__
 from satchel.base.errors import ReadOnly, Refused, StoreDamaged, StoreForeign
-from satchel.store.dialect import POSTGRESQL, rendered
 from satchel.store.failures import newer, older
 from satchel.store.postgres import failures
-from satchel.store.postgres.schema_index import INDEX_TABLES
+from satchel.store.postgres.schema import INDEX_TABLES, OWN_COLUMNS, translate
 from satchel.store.schema import BASE_VERSION, SCHEMA_VERSION, Migration, steps
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.store.postgres.connection import StoreConnection
     from satchel.store.postgres.database import Database
-
-_OWN = (
-    # memo_version: raised with every change to what engines may have looked up; a row that is inserted again, as by a
-    # restore, begins at a version that was never there. writes: raised with every transaction. marks: of the last ones
-    "ALTER TABLE projects ADD COLUMN memo_version BIGINT NOT NULL DEFAULT extract(epoch FROM clock_timestamp()) * 1e6",
-    *(
-        f"ALTER TABLE {table} ADD COLUMN {column}"
-        for table in ("projects", "store")
-        for column in ("writes BIGINT NOT NULL DEFAULT 0", "marks BYTEA NOT NULL DEFAULT ''")
-    ),
-)
-"""Columns for PostgreSQL only: SQLite itself reports whether others have written."""
 
 _TABLES = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind IN ('r', 'v', 'm', 'p')"
 NUMBERED = """
@@ -175,11 +162,11 @@ def _bring_up_to_date(connection: StoreConnection, database: Database, version: 
 def _apply(connection: StoreConnection, number: int, migration: Migration, now: int) -> None:
     with connection.pipeline():
         for statement in migration.statements:
-            sql = rendered(statement, POSTGRESQL)
+            sql = translate(statement)
             if sql is not None:
                 connection.execute(sql)
         if number == BASE_VERSION:
-            for statement in (*_OWN, *INDEX_TABLES):
+            for statement in (*OWN_COLUMNS, *INDEX_TABLES):
                 connection.execute(statement)
             connection.execute(
                 "INSERT INTO store (uid, min_reader, min_writer, created_at) VALUES (%s, %s, %s, %s)",

@@ -151,7 +151,7 @@ def highest_of(transaction: Transaction, schema: str) -> list[tuple[Row, int]]:
 
 
 def highest_ids(transaction: Transaction, schema: str) -> dict[str, int]:
-    """Return the highest id values so far, by table."""
+    """Return the highest id given so far, by table."""
     numbered = counting(transaction, schema)
     if not numbered:
         return {}

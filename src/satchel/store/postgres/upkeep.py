@@ -23,7 +23,7 @@ from satchel.store.failures import explained
 from satchel.store.moving.copying import Indexing, move
 from satchel.store.opening import Access
 from satchel.store.postgres import taking
-from satchel.store.postgres.schema_index import INDEX_TABLES
+from satchel.store.postgres.schema import INDEX_TABLES
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.upkeep import Finding, Restored, Shrunk, Upkeep
 

@@ -220,7 +220,7 @@ class Writer:
         return self._find_outcome(batch, error)
 
     def _find_outcome(self, batch: Batch[Shared], error: psycopg.Error | str) -> SatchelError | None:
-        """Find out how a commit ended; return its error, None if it was is_kept."""
+        """Find out how a commit ended; return its error, None if it was kept."""
         is_kept = self._database.was_kept(batch.work)
         if is_kept is None:
             return failures.unknown_outcome(self._database.location)
