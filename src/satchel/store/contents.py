@@ -38,7 +38,7 @@ def unknown_objects(connection: apsw.Connection) -> list[str]:
     A store that a newer program has migrated may hold objects unknown to this one; of those, only triggers, and views
     and virtual tables that replace one of Satchel's tables, are returned.
     """
-    expected = expected_texts()
+    expected = _expected_texts()
     texts = connection.execute(_ALL_TEXTS).get
     if texts is None or expected.issuperset(_without_layout(texts).split("\0")):
         return []
@@ -60,7 +60,7 @@ def missing_tables(connection: apsw.Connection) -> list[str]:
 
 
 @cache
-def expected_texts() -> frozenset[str]:
+def _expected_texts() -> frozenset[str]:
     """Return the SQL of every object that a migration or SQLite makes, without spaces and newlines.
 
     The layout differs in stores that 0.2.0 made, whose tables got some of their columns one by one.

@@ -9,7 +9,6 @@ from satchel.base.errors import InvalidInput
 from satchel.base.records import dataclass, field
 
 DEFAULT_SCHEMA = "satchel"
-SCHEMES = ("postgresql://", "postgres://")
 
 _URL = re.compile(
     r"postgres(?:ql)?://(?P<authority>[^/?#]*)(?P<path>/[^?#]*)?(?:\?(?P<query>[^#]*))?(?P<rest>#.*)?", re.DOTALL
@@ -54,10 +53,6 @@ class Address:
         query = [pair for pair in parse_qsl(match["query"] or "") if pair[0] not in _SECRET]
         query_text = urlencode([*query, ("schema", self.schema)], safe="/")
         return f"postgresql://{user.partition(':')[0]}{at}{hosts}{match['path'] or ''}?{query_text}"
-
-
-def is_url(text: str) -> bool:
-    return text.startswith(SCHEMES)
 
 
 def parse(text: str, schema: str | None = None, role: str | None = None, password: str | None = None) -> Address:
