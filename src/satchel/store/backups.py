@@ -64,7 +64,7 @@ def backups_in(folder: Path) -> Iterator[Backup]:
                 yield Backup(path, status.st_size, status.st_mtime_ns // 1_000_000)
 
 
-def that_hold(copies: Iterable[Path], table: str, uid: bytes) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+def copies_with_row(copies: Iterable[Path], table: str, uid: bytes) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """Return the copies of a store that hold a row, and those that could not be read.
 
     A copy from before the table existed does not hold the row.
@@ -175,7 +175,7 @@ def making(target: Path) -> Iterator[Path]:
 
 def back_up_before(access: Access, reason: str, now: int, keep: int, trust: Trust | None = None) -> Backup:
     """Make an automatic backup, then remove the oldest automatic ones beyond ``keep``."""
-    return _made_by_itself(access, f"{_AUTOMATIC[0]}{reason}", now, keep, trust)
+    return _back_up_automatically(access, f"{_AUTOMATIC[0]}{reason}", now, keep, trust)
 
 
 def back_up_daily(access: Access, now: int, keep: int, trust: Trust) -> Backup | None:
@@ -192,7 +192,7 @@ def back_up_daily(access: Access, now: int, keep: int, trust: Trust) -> Backup |
     with explained(access.file):
         _make_folder(folder)
         with only_one(folder / "daily-lock") as is_mine:
-            return _made_by_itself(access, _AUTOMATIC[1].rstrip("-"), now, keep, trust) if is_mine else None
+            return _back_up_automatically(access, _AUTOMATIC[1].rstrip("-"), now, keep, trust) if is_mine else None
 
 
 def _changed_at(file: Path) -> int:
@@ -203,7 +203,7 @@ def _changed_at(file: Path) -> int:
     return max(times, default=0)
 
 
-def _made_by_itself(access: Access, stem: str, now: int, keep: int, trust: Trust | None) -> Backup:
+def _back_up_automatically(access: Access, stem: str, now: int, keep: int, trust: Trust | None) -> Backup:
     made = back_up(access, None, now, trust=trust, stem=stem)
     automatic = [old for old in list_backups(access.file, trust) if old.file.name.startswith(_AUTOMATIC)]
     for old in automatic[: max(0, len(automatic) - max(1, keep))]:
@@ -273,10 +273,10 @@ def integrity_problems(connection: apsw.Connection) -> list[str]:
         f"row {row} of {table} points to a missing {parent}"
         for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check")
     ]
-    return problems + _unreadable(connection)
+    return problems + _unreadable_objects(connection)
 
 
-def _unreadable(connection: apsw.Connection) -> list[str]:
+def _unreadable_objects(connection: apsw.Connection) -> list[str]:
     """Return the tables and indexes whose first page belongs to another object.
 
     SQLite's own check misses a table's page in the place of an empty partial index, as after two pages were swapped,

@@ -66,7 +66,7 @@ def _decoded(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any
     """Run a statement again with its texts as bytes, and decode them one by one."""
     if sql.lstrip()[:6].upper() not in {"SELECT", "WITH R"}:
         raise not_text()
-    described = _described(connection, sql, parameters)
+    described = _describe(connection, sql, parameters)
     names = [f"c{place}" for place in range(len(described))]
     typed_columns = ", ".join(
         f"typeof({name}), CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END" for name in names
@@ -100,7 +100,7 @@ def _values(row: _Row, described: list[str | None]) -> Iterator[object]:
             yield _INVALID if kind == "blob" and declared == "TEXT" else value
 
 
-def _described(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | None) -> list[str | None]:
+def _describe(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | None) -> list[str | None]:
     """Return the declared types of a statement's columns, without running it."""
     types: list[str | None] = []
 

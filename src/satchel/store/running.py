@@ -42,14 +42,14 @@ class Running(Generic[Some]):
         self.location = location
         self.transactions: dict[int, Some]
         self._left_out: dict[int, int]
-        self._unhurried: dict[int, int]
-        self.start_afresh()
+        self._without_deadline: dict[int, int]
+        self.reset()
 
-    def start_afresh(self) -> None:
+    def reset(self) -> None:
         """Reset everything, as in a forked child: another thread of the parent may have held the lock."""
         self.transactions = {}
         self._left_out = {}
-        self._unhurried = {}
+        self._without_deadline = {}
         self._lock = threading.Lock()
 
     def interrupter(self) -> Callable[[], None]:
@@ -69,15 +69,15 @@ class Running(Generic[Some]):
     def without_deadline(self) -> Iterator[None]:
         """Lift the time limit for statements of the calling thread: for upkeep that reads or writes everything."""
         thread = threading.get_ident()
-        self._unhurried[thread] = self._unhurried.get(thread, 0) + 1
+        self._without_deadline[thread] = self._without_deadline.get(thread, 0) + 1
         try:
             yield
         finally:
-            self._unhurried[thread] -= 1
+            self._without_deadline[thread] -= 1
 
-    def is_unhurried(self, thread: int) -> bool:
+    def has_no_deadline(self, thread: int) -> bool:
         """Whether the statements of a thread have no time limit."""
-        return bool(self._unhurried.get(thread))
+        return bool(self._without_deadline.get(thread))
 
     def take_note(self) -> str | None:
         """Return a note on the rows left out in this thread since the last call, or None."""

@@ -85,7 +85,7 @@ class SqliteEngine:
         self._memo: dict[Hashable, Any]
         self._memo_version: int | None
         self._running = SqliteRunning(str(self.file))
-        self._start_afresh()
+        self._reset()
         forks.register(self)
 
     @property
@@ -378,12 +378,12 @@ class SqliteEngine:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             connection.close()
         self._turnstile.close()
-        self._start_afresh()
+        self._reset()
 
-    def _start_afresh(self) -> None:
+    def _reset(self) -> None:
         self._writer = None
         self._readers = []
-        self._running.start_afresh()
+        self._running.reset()
         self._identity = None
         self._generation = 1
         self._memo = {}
@@ -419,7 +419,7 @@ class SqliteEngine:
         generation = self._generation  # before the reader: were the file replaced in between, it must not be kept
         with suppress(IndexError):
             return self._readers.pop(), generation
-        return self._running.watched(
+        return self._running.with_deadline(
             opening.open_reader(self.access, writable=opening.is_writable(self.file))
         ), generation
 
@@ -453,7 +453,7 @@ class SqliteEngine:
                 )
             self._make_ready(identity, locked=True)
             if self._writer is None:
-                self._writer = self._running.watched(opening.open_writable(self.access))
+                self._writer = self._running.with_deadline(opening.open_writable(self.access))
         return self._writer
 
     def _make_ready(self, identity: tuple[int, int] | None, *, locked: bool = False) -> None:
@@ -484,7 +484,7 @@ class SqliteEngine:
         )
         self._identity = identity
         self._seen_store = True
-        self._return_reader(self._running.watched(reader), self._generation)
+        self._return_reader(self._running.with_deadline(reader), self._generation)
         return None
 
     def _check_missing(self) -> None:

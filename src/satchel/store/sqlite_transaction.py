@@ -165,7 +165,7 @@ class SqliteRunning(Running[SqliteTransaction]):
         """Return the connections of all open transactions."""
         return [transaction.connection for transaction in self.transactions.values()]
 
-    def watched(self, connection: apsw.Connection) -> apsw.Connection:
+    def with_deadline(self, connection: apsw.Connection) -> apsw.Connection:
         """Return a connection whose statements end when they are overdue."""
         connection.set_progress_handler(self._is_overdue, _STEPS_BETWEEN_LOOKS)
         return connection
@@ -174,7 +174,7 @@ class SqliteRunning(Running[SqliteTransaction]):
         """Return whether to end the running statement; SQLite calls this now and then."""
         thread = get_ident()
         transaction = self.transactions.get(thread)
-        if transaction is None or self.is_unhurried(thread):
+        if transaction is None or self.has_no_deadline(thread):
             return False
         if transaction.is_out_of_time is not None and transaction.is_out_of_time():
             return True

@@ -139,7 +139,7 @@ class Trust:
         if store is None or store.uid != uid:
             store = self._look_up()  # another process may have listed it since
         if store is None or store.uid != uid:
-            store = self._moved(uid)
+            store = self._find_moved(uid)
         if store.file == self.file and store.identity == identity and store.complete:
             return
         if store.identity != identity:
@@ -149,7 +149,7 @@ class Trust:
         with suppress(Refused):
             self.known.put(replace(store, file=self.file, identity=identity, complete=True))
 
-    def _moved(self, uid: bytes) -> KnownStore:
+    def _find_moved(self, uid: bytes) -> KnownStore:
         store = self.known.of(uid)
         if store is None and self._here is not None:
             raise Untrusted(

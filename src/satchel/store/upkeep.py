@@ -203,7 +203,7 @@ class Upkeep(ABC):
 
     def copies_with(self, table: str, uid: bytes) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
         """Return the copies of the store that hold a row, and those that could not be read."""
-        return backups.that_hold(self._copies(), table, uid)
+        return backups.copies_with_row(self._copies(), table, uid)
 
     @abstractmethod
     def check_place(self) -> Finding:

@@ -96,7 +96,7 @@ class Twin(Stores):
             found = transaction.one("SELECT id FROM projects WHERE name = 'two'") or (None,)
             return {
                 table.name: transaction.all(
-                    f"SELECT {table.listed} FROM {table.name} WHERE {column} = :project ORDER BY {table.key}",
+                    f"SELECT {table.column_list} FROM {table.name} WHERE {column} = :project ORDER BY {table.key}",
                     {"project": found[0]},
                 )
                 for table in tables()

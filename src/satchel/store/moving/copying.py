@@ -120,7 +120,7 @@ class _Move:
                     f"{', '.join(wrong)} of {self._taker.location} differ from what was copied there",
                     "Check the disk there; it cannot be used as a store, and the source is unchanged",
                 )
-            self._taker.begin_anew(record, self.state)
+            self._taker.restart(record, self.state)
             self.began_anew = True
 
     def _begin(self, transaction: Transaction) -> Record:
@@ -128,7 +128,7 @@ class _Move:
         record, is_old = self._taker.begin(self.state, self._source.location)
         self.went_on = self.went_on or is_old
         if record.counters != self.state.counters:
-            record = self._taker.begin_anew(record, self.state)
+            record = self._taker.restart(record, self.state)
             self.began_anew = True
         self._done = 0
         return record

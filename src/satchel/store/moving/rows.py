@@ -47,7 +47,7 @@ class Table:
     places: tuple[int, ...]
 
     @property
-    def listed(self) -> str:
+    def column_list(self) -> str:
         """The columns, as a statement lists them."""
         return ", ".join(f'"{column}"' for column in self.columns)
 
@@ -99,13 +99,13 @@ def tables() -> tuple[Table, ...]:
             name for (name,) in transaction.all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
         ]
         return tuple(
-            _described(transaction, name)
+            _describe(transaction, name)
             for name in names
             if name not in OF_THE_STORE and not name.startswith(_OF_SQLITE)
         )
 
 
-def _described(transaction: Transaction, name: str) -> Table:
+def _describe(transaction: Transaction, name: str) -> Table:
     columns = transaction.all("SELECT name, type, pk FROM pragma_table_info(:name) ORDER BY cid", {"name": name})
     return Table(
         name,
@@ -145,7 +145,7 @@ def pages(transaction: Transaction, table: Table) -> Iterator[Page]:
     while True:
         left_out = transaction.left_out
         rows = transaction.all(
-            f"SELECT {table.listed} FROM {table.name} {after} ORDER BY {table.key} LIMIT {most}", values
+            f"SELECT {table.column_list} FROM {table.name} {after} ORDER BY {table.key} LIMIT {most}", values
         )
         if transaction.left_out > left_out:
             read = {table.key_of(row) for row in rows}

@@ -59,7 +59,7 @@ class SqliteTaker(Taker):
 
     def _insert(self, transaction: Transaction, table: Table, new: Sequence[Row]) -> None:  # noqa: ARG002 -- the only one
         places = ", ".join("?" * len(table.columns))
-        self._connection.executemany(f"INSERT INTO {table.name} ({table.listed}) VALUES ({places})", new)
+        self._connection.executemany(f"INSERT INTO {table.name} ({table.column_list}) VALUES ({places})", new)
 
     def _drop_foreign_keys(self, transaction: Transaction) -> tuple[str, ...]:  # noqa: ARG002 -- the connection checks none
         return ()

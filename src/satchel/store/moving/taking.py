@@ -149,7 +149,7 @@ class Taker(ABC):
             transaction.run("UPDATE store SET min_reader = :version, min_writer = :version", _MARK)
             return record, False
 
-    def begin_anew(self, record: Record, state: State) -> Record:
+    def restart(self, record: Record, state: State) -> Record:
         """Delete every row, since the source has changed."""
         with self.write() as transaction:
             self._empty(transaction)

@@ -94,7 +94,7 @@ class StoreConnection(Connection[Row]):
             psycopg.Error: one has failed; those behind it were not run.
         """
         adapting = adapt.Transformer(self)
-        messages = [self._message(*one) for one in [_dumped(adapting, *statement) for statement in statements]]
+        messages = [self._message(*one) for one in [_dump(adapting, *statement) for statement in statements]]
         pgconn = self.pgconn
         pgconn.enter_pipeline_mode()
         try:
@@ -159,7 +159,7 @@ class StoreConnection(Connection[Row]):
         return results
 
 
-def _dumped(
+def _dump(
     adapting: Transformer, sql: str, parameters: Parameters | None
 ) -> tuple[_Key, bytes, _Values, Sequence[Format]]:
     text, names = numbered(sql)

@@ -113,7 +113,7 @@ class Database:
         self._idle_lock = threading.Lock()
         self._idle: deque[tuple[float, StoreConnection]] = deque()
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
-        self._lent: dict[StoreConnection, threading.BoundedSemaphore] = {}
+        self._in_use: dict[StoreConnection, threading.BoundedSemaphore] = {}
         self._turns: dict[str | None, Turns[Shared]] = {}
         self.alone = _Alone()
         digest = blake2b(address.schema.encode(), digest_size=8, person=b"satchel").digest()
@@ -125,10 +125,10 @@ class Database:
         self.lock = threading.RLock()
         self._idle_lock = threading.Lock()
         self._idle.clear()  # libpq closes no connection of another process
-        self._lent.clear()
+        self._in_use.clear()
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._turns = {}
-        self.running.start_afresh()
+        self.running.reset()
 
     def turns(self, project: str | None) -> Turns[Shared]:
         """Return the turns of a project; None is the store as a whole."""
@@ -145,7 +145,7 @@ class Database:
         `wait_ms` limits the wait for a lock. With the server's version the whole transaction is limited too: the server
         may not notice that it is idle, as psycopg sends one more message after several statements at once.
         """
-        hurried = not self.running.is_unhurried(threading.get_ident())
+        hurried = not self.running.has_no_deadline(threading.get_ident())
         values = {
             "search_path": self.address.schema,
             "statement_timeout": str(round(DEADLINE_SECONDS * 1_000) if hurried else 0),
@@ -200,7 +200,7 @@ class Database:
         except BaseException:
             free.release()
             raise
-        self._lent[connection] = free
+        self._in_use[connection] = free
         return connection
 
     def _idle_one(self) -> StoreConnection | None:
@@ -229,7 +229,7 @@ class Database:
                 else:
                     # not execute(): psycopg would still count statements behind a failed one as prepared
                     connection.rollback()
-        free = self._lent.pop(connection)
+        free = self._in_use.pop(connection)
         is_sound = not is_broken and connection.info.transaction_status in {Status.IDLE, Status.ACTIVE}
         with self._idle_lock:
             # one lent before a close() may belong to another store by now

@@ -78,7 +78,7 @@ class PostgresTaker(Taker):
             raise translated from error
 
     def _insert(self, transaction: Transaction, table: Table, new: Sequence[Row]) -> None:  # noqa: ARG002 -- the only one
-        with self._connection.cursor().copy(f"COPY {table.name} ({table.listed}) FROM STDIN") as copy:
+        with self._connection.cursor().copy(f"COPY {table.name} ({table.column_list}) FROM STDIN") as copy:
             for row in new:
                 copy.write_row(row)
 
@@ -138,21 +138,21 @@ def open_taker(engine: PostgresEngine) -> Iterator[PostgresTaker]:
         yield taker
 
 
-def counting(transaction: Transaction, schema: str) -> list[Row]:
+def numbered_columns(transaction: Transaction, schema: str) -> list[Row]:
     """Return the numbered tables, each with the column and the sequence of the numbers."""
     return transaction.all(migrations.NUMBERED, {"schema": schema})
 
 
 def highest_of(transaction: Transaction, schema: str) -> list[tuple[Row, int]]:
-    """Return the numbered tables as :func:`counting` does, each with its highest number."""
-    numbered = counting(transaction, schema)
+    """Return the numbered tables as :func:`numbered_columns` does, each with its highest number."""
+    numbered = numbered_columns(transaction, schema)
     queries = ", ".join(f'(SELECT coalesce(max("{column}"), 0) FROM {table})' for table, column, _ in numbered)
     return list(zip(numbered, transaction.all(f"SELECT {queries}")[0], strict=True)) if numbered else []
 
 
 def highest_ids(transaction: Transaction, schema: str) -> dict[str, int]:
     """Return the highest id given so far, by table."""
-    numbered = counting(transaction, schema)
+    numbered = numbered_columns(transaction, schema)
     if not numbered:
         return {}
     queries = ", ".join(f"(SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {name})" for *_, name in numbered)

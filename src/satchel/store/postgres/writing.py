@@ -83,7 +83,7 @@ class Writer:
     @property
     def _is_alone(self) -> bool:
         """Whether the calling thread shares no transaction: as requested, or because it takes long."""
-        return self._database.alone.is_requested or self._database.running.is_unhurried(get_ident())
+        return self._database.alone.is_requested or self._database.running.has_no_deadline(get_ident())
 
     def _take_turn(self, until: float) -> Batch[Shared]:
         """Return a transaction that holds the project's lock: the previous writer's, or a new one."""
