@@ -27,8 +27,6 @@ _OWN_ROW = """
         AND typeof(uid) || typeof(min_reader) || typeof(min_writer) || typeof(created_at) = 'blobintegerintegerinteger'
 """
 
-_GIT_SECONDS = 10
-
 
 class Trust:
     """Trust in one store file, checked before any of its content is used.
@@ -192,7 +190,9 @@ class Trust:
         """Return the files in the store's folder that git tracks, which do not belong in a repository."""
         if not self.is_listed:
             return ()
-        return _tracked_below(self.file.parent)
+        from satchel.store import tracked_files  # rarely needed: when a store is listed or was replaced
+
+        return tracked_files.tracked_below(self.file.parent)
 
     def list_new(self, uid: bytes, identity: Identity) -> None:
         """List a store that is about to be created; :meth:`admit` completes the entry when the store is opened.
@@ -275,25 +275,3 @@ def uid_in(connection: apsw.Connection) -> bytes | None:
     """
     uid: bytes | None = connection.execute(_OWN_ROW).get
     return uid
-
-
-def _tracked_below(folder: Path) -> tuple[str, ...]:
-    """Return the files in a ``.satchel`` that git tracks, except those in ``shared/``; nothing if there is no git."""
-    if not _may_be_tracked(folder):
-        return ()
-    from satchel.base.git_asking import ask_git  # rarely needed: when a store is listed or was replaced
-
-    output = ask_git(str(folder), ("ls-files", "-z", "--", "."), _GIT_SECONDS) or b""
-    names = (os.fsdecode(name) for name in output.split(b"\0") if name)
-    return tuple(name for name in names if not name.startswith(f"{file_checks.SHARED_FOLDER}/"))
-
-
-def _may_be_tracked(folder: Path) -> bool:
-    """Whether the nearest repository has an index; without one it tracks nothing, and git need not be started."""
-    for above in folder.parents:
-        dot_git = above / ".git"
-        if dot_git.is_dir():
-            return (dot_git / "index").exists()
-        if dot_git.exists():
-            return True
-    return False
