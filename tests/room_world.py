@@ -221,7 +221,7 @@ def a_world(folder: Path, name: str = "project", address: Address | None = None)
         run("init")
     else:
         file = databases_of(address, folder)
-        run("init", "--db", address.shown, "--project", name)
+        run("init", "--db", address.label, "--project", name)
         token = run("token", "new", "clients", "--database", "team", "--project", name, "--config", str(file))
         serve += ["--config", str(file)]
     with (

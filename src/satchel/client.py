@@ -411,7 +411,7 @@ def open_satchel(
     known = KnownStores(state_folder())
     address: Address | None = None
     if db is not None and not isinstance(db, str | os.PathLike):
-        address, db = db, db.shown
+        address, db = db, db.label
     place = locate_store(
         db,
         environ,

@@ -23,7 +23,7 @@ def write(transaction: Transaction) -> None:
         places = ", ".join(f":c{place}" for place in range(len(table.columns)))
         for number in (1, 2, 3):
             values = {f"c{place}": _value(table, place, number) for place in range(len(table.columns))}
-            transaction.run(f"INSERT INTO {table.name} ({table.listed}) VALUES ({places})", values)
+            transaction.run(f"INSERT INTO {table.name} ({table.column_list}) VALUES ({places})", values)
     gone = transaction.add(
         "tags", {"uid": b"\0", "seq": 9, "project_id": 1, "name": "gone", "folded": "gone", "created_at": 0}
     )

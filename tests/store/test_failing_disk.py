@@ -153,7 +153,7 @@ def test_wherever_a_read_fails_every_answer_to_a_write_is_true(
 def test_damage_names_the_disk_before_a_restore(workplace: Workplace) -> None:
     # SQLite reports a read that failed with EIO as damage
     Entries(workplace).write_many(_batch("kept"))
-    with pytest.raises(StoreDamaged, match=r"Look in the system's log .*satchel restore"), workplace.engine.read():
+    with pytest.raises(StoreDamaged, match=r"Check the system log .*satchel restore"), workplace.engine.read():
         raise apsw.CorruptError("database disk image is malformed")
 
 
@@ -175,7 +175,7 @@ def test_a_commit_that_can_neither_be_made_nor_undone_is_said_to_be_unknown(
     entries = Entries(workplace)
     entries.write("discovery", "before")
     disk.fault = Fault("sync", io_error(apsw.SQLITE_IOERR_FSYNC), after=0, suffix="-wal")
-    with pytest.raises(IoError, match="It is unknown whether the write was kept"):
+    with pytest.raises(IoError, match="It is unknown whether the write was saved"):
         entries.write("discovery", "perhaps")
     disk.fault.after = None
     assert _contents(entries) == ["before"]

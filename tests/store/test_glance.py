@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from satchel import open_satchel
-from satchel.store.glance import Unsettled, glance
+from satchel.store.glance import NeedsFullOpen, glance
 
 
 @pytest.fixture
@@ -92,13 +92,13 @@ def _configure(project: Path) -> Path:
 @pytest.mark.parametrize("odd", [_copy, _link, _replace, _open_to_others, _damage, _worktree, _configure])
 def test_what_is_not_usual_is_left_to_the_full_rules(project: Path, odd: object) -> None:
     assert callable(odd)
-    with pytest.raises(Unsettled):
+    with pytest.raises(NeedsFullOpen):
         number(odd(project))
 
 
 @pytest.mark.parametrize("name", ["SATCHEL_DB", "SATCHEL_PROJECT", "SATCHEL_TRUST"])
 def test_variables_that_say_what_is_meant_are_left_to_the_full_rules(project: Path, name: str) -> None:
-    with pytest.raises(Unsettled):
+    with pytest.raises(NeedsFullOpen):
         number(project, **{name: "1"})
 
 

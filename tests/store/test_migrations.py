@@ -13,7 +13,7 @@ from faults.damage import overwrite_leaves
 from faults.processes import Child
 from faults.rows import INSERT, add, names, row
 from satchel.base.errors import ReadOnly, StoreDamaged, StoreNewer
-from satchel.store import backups, migrations, schema, upkeep
+from satchel.store import backups, migrations, schema
 from satchel.store.schema import BASE_VERSION, MIGRATIONS, SCHEMA_VERSION, Migration
 from satchel.store.sqlite import SqliteEngine
 
@@ -221,7 +221,7 @@ def test_an_older_backup_is_brought_up_to_date_before_it_takes_the_stores_place(
     _know(monkeypatch, Migration("an attic", ("CREATE TABLE attic (a)",)))
     other = open_engine()
     add(other, "new")
-    upkeep.restore(engine, made.file)
+    engine.upkeep.restore(made.file, lambda *_: 0)
     with other.write() as transaction:
         transaction.run("INSERT INTO attic VALUES (1)")
     assert names(other) == ["old"]

@@ -16,7 +16,7 @@ import pytest
 from satchel.base.errors import StoreNewer, StoreOlder
 from satchel.client import open_satchel
 from satchel.keep.decisions import NewDecision
-from satchel.store import contents, migrations, upkeep
+from satchel.store import contents, migrations
 from satchel.store.schema import BASE_VERSION
 from store.opened import OpenEngine, use
 
@@ -119,7 +119,7 @@ def test_an_older_backup_is_refused_and_the_store_stays(
     store_file.write_bytes(_WRITTEN)
     engine = open_engine()
     with pytest.raises(StoreOlder, match=r"satchel restore FILE"):
-        upkeep.restore(engine, backup)
+        engine.upkeep.restore(backup, lambda *_: 0)
     with engine.read() as transaction:
         assert transaction.all(_DECISIONS) == [(12,)]
     assert backup.read_bytes() == before

@@ -269,7 +269,7 @@ def test_an_object_that_no_migration_made_is_refused_by_name(
     file = make(open_in, project)
     with closing(apsw.Connection(str(file))) as connection:
         connection.execute(statement)
-    with pytest.raises(Refused, match=rf"holds what Satchel never makes: .*\b{named}\b"):
+    with pytest.raises(Refused, match=rf"has objects that Satchel never creates: .*\b{named}\b"):
         _use(open_in, project, act)
 
 

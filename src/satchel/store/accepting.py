@@ -1,4 +1,4 @@
-"""Putting a store on the user's list because the user says so."""
+"""Adding a store to the user's list of trusted stores."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -15,8 +16,10 @@ from satchel.base.records import dataclass, replace
 from satchel.store import backups, migrations, opening
 from satchel.store.failures import explained
 from satchel.store.known_stores import KnownStore
-from satchel.store.sqlite import SqliteEngine
 from satchel.store.trust import open_untouched
+
+if TYPE_CHECKING:
+    from satchel.store.sqlite import SqliteEngine
 
 _FIRST_LOOK = """
     SELECT (SELECT count(*) FROM projects), (SELECT count(*) FROM documents), (SELECT count(*) FROM agents)
@@ -25,15 +28,15 @@ _FIRST_LOOK = """
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A store that was put on the list.
+    """A store that was added to the list.
 
     Attributes:
-        store: as it is listed now.
-        was_listed: whether it stood there already.
-        copy_of: the store it is a copy of, so that it got a uid of its own; None is none.
-        projects: how many projects it holds.
-        items: how many things it keeps for agents to find.
-        agents: how many agents have written to it.
+        store: its present entry in the list.
+        was_listed: whether it was on the list before.
+        copy_of: the store that it is a copy of, so that it got a new uid; None if it is no copy.
+        projects: number of projects in it.
+        items: number of items that agents can find.
+        agents: number of agents that have written to it.
     """
 
     store: KnownStore
@@ -45,12 +48,10 @@ class Accepted:
 
 
 def accept(engine: SqliteEngine, *, owner: str | None = None, tree: bool = False) -> Accepted:
-    """Put a store on the list of those that this user trusts.
+    """Add a store to the user's list of trusted stores.
 
-    Args:
-        engine: the store's; nothing needs to be trusted yet.
-        owner: the name or number of the user whose store it is; None is this process's own.
-        tree: let projects below the store's project folder use it too, unless they have a store of their own.
+    `owner` names another user whose store it is, by name or number. `tree` lets projects below the store's project
+    folder use it too, unless they have their own.
 
     Raises:
         NotFound: there is no store.
@@ -71,7 +72,7 @@ def accept(engine: SqliteEngine, *, owner: str | None = None, tree: bool = False
     with explained(file):
         uid, copy_of = _own_uid(engine)
         with closing(opening.open_reader(engine.access, writable=opening.is_writable(file))) as connection:
-            found = connection.execute(_FIRST_LOOK).get
+            counts = connection.execute(_FIRST_LOOK).get
     was_listed = listed is not None and listed.uid == uid
     store = KnownStore(
         uid, file, opening.identity_of(file), "trusted", engine.clock(), tree=tree, owner=_other(user, file)
@@ -79,11 +80,11 @@ def accept(engine: SqliteEngine, *, owner: str | None = None, tree: bool = False
     if was_listed and listed is not None:
         store = replace(store, how=listed.how, listed_at=listed.listed_at)
     trust.known.put(store)
-    return Accepted(store, was_listed, copy_of, *found)
+    return Accepted(store, was_listed, copy_of, *counts)
 
 
 def _own_uid(engine: SqliteEngine) -> tuple[bytes, Path | None]:
-    """Return the store's uid, and what it is a copy of; a copy gets a uid of its own."""
+    """Return the store's uid, new if it is a copy, and the store that it is a copy of."""
     file, access = engine.file, engine.access
     assert engine.trust is not None
     with closing(opening.open_reader(access, writable=opening.is_writable(file))) as connection:
@@ -106,9 +107,9 @@ def _checked_uid(connection: apsw.Connection, file: Path) -> bytes:
 
 
 def is_acceptable(engine: SqliteEngine) -> bool:
-    """Whether :func:`accept` would list the store as it is and a full check of the file finds nothing.
+    """Whether :func:`accept` would list the store and a full check of the file finds no problem.
 
-    Nothing is changed; beside a store that was closed cleanly nothing is made either.
+    Changes nothing, and creates no file next to a store that was closed cleanly.
     """
     file = engine.file
     try:

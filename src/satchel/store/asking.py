@@ -1,4 +1,4 @@
-"""Asking side by side, so that what several want to know goes out in one round trip."""
+"""Concurrent queries: several readers share one round trip."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any, ParamSpec, TypeVar
 
 from satchel.store.transaction import Rows
 
-Given = ParamSpec("Given")
-Made = TypeVar("Made")
-Other = TypeVar("Other")
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+OtherResult = TypeVar("OtherResult")
 
-Asking = Generator[Rows, None, Made]
-"""What makes something of answers: it yields the last of those that it has asked for before it reads them."""
+Asking = Generator[Rows, None, Result]
+"""A generator that issues queries, yields the last one, and then reads the results."""
 
 
 def together(askings: Iterable[Asking[object]]) -> None:
-    """Run what asks side by side: while one waits for its answers the others ask for theirs.
+    """Run several readers side by side: while one waits for its rows, the others send their queries.
 
-    One whose answers are there goes on to its end before the next one is taken.
+    A reader whose rows have arrived runs to its end before the next one starts.
     """
     waiting = [asking for asking in askings if _waits(asking)]
     while waiting:
@@ -26,28 +26,28 @@ def together(askings: Iterable[Asking[object]]) -> None:
 
 
 def _waits(asking: Asking[object]) -> bool:
-    """Let something go on; return whether it waits for an answer that is not there."""
+    """Advance a reader; return whether it waits for rows that have not arrived."""
     return any(not rows.is_here for rows in asking)
 
 
-def answer(asking: Asking[Made]) -> Made:
-    """Return what is made of answers that nothing else is asked with."""
+def answer(asking: Asking[Result]) -> Result:
+    """Run one reader alone and return its result."""
     while True:
         try:
             next(asking)
         except StopIteration as ended:
-            made: Made = ended.value
-            return made
+            result: Result = ended.value
+            return result
 
 
-def answering(ask: Callable[Given, Asking[Made]]) -> Callable[Given, Made]:
-    """Return what asks by itself what can be asked side by side with other things; the arguments are the same."""
-    return lambda *args, **named: answer(ask(*args, **named))
+def answering(ask: Callable[Arguments, Asking[Result]]) -> Callable[Arguments, Result]:
+    """Return a function that runs a reader alone."""
+    return lambda *args, **kwargs: answer(ask(*args, **kwargs))
 
 
-def both(one: Asking[Made], other: Asking[Other]) -> tuple[Made, Other]:
-    """Return what two make of their answers, asked side by side."""
-    first, second = list[Made](), list[Other]()
+def both(one: Asking[Result], other: Asking[OtherResult]) -> tuple[Result, OtherResult]:
+    """Run two readers side by side and return both results."""
+    first, second = list[Result](), list[OtherResult]()
 
     def keep(made: list[Any], asking: Asking[Any]) -> Asking[None]:
         made.append((yield from asking))

@@ -36,12 +36,9 @@ def unknown_objects(connection: apsw.Connection) -> list[str]:
     """Return the objects of a store's schema that no migration makes, such as ``trigger t on context``.
 
     A store that a newer program has migrated may hold objects unknown to this one; of those, only triggers, and views
-    and virtual tables in the place of a table of ours, are returned.
-
-    Args:
-        connection: an open store, or an empty database.
+    and virtual tables that replace one of Satchel's tables, are returned.
     """
-    expected = expected_texts()
+    expected = _expected_texts()
     texts = connection.execute(_ALL_TEXTS).get
     if texts is None or expected.issuperset(_without_layout(texts).split("\0")):
         return []
@@ -53,20 +50,20 @@ def unknown_objects(connection: apsw.Connection) -> list[str]:
     if unknown and _version(connection) > SCHEMA_VERSION:
         tables = _tables()
         unknown = [row for row in unknown if row[0] == "trigger" or (row[1] in tables and _is_no_plain_table(row))]
-    return [_named(kind, name, table) for kind, name, table, _ in unknown]
+    return [_label(kind, name, table) for kind, name, table, _ in unknown]
 
 
 def missing_tables(connection: apsw.Connection) -> list[str]:
-    """Return the tables of today's version that a store does not have."""
+    """Return the tables of the current schema version that a store lacks."""
     names = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
     return sorted((_tables() | {"documents_fts"}) - names)
 
 
 @cache
-def expected_texts() -> frozenset[str]:
-    """Return the text of every object that a migration makes, and of those of SQLite, without spaces and newlines.
+def _expected_texts() -> frozenset[str]:
+    """Return the SQL of every object that a migration or SQLite makes, without spaces and newlines.
 
-    Their layout differs in stores that 0.2.0 made, whose tables got some of their columns one by one.
+    The layout differs in stores that 0.2.0 made, whose tables got some of their columns one by one.
     """
     return frozenset(_without_layout("\0".join((*_OWN_TEXTS, *_statements()))).split("\0"))
 
@@ -94,5 +91,5 @@ def _is_no_plain_table(row: tuple[str, str, str, str]) -> bool:
     return row[0] != "table" or not row[3].startswith("CREATE TABLE ")
 
 
-def _named(kind: str, name: str, table: str) -> str:
+def _label(kind: str, name: str, table: str) -> str:
     return f"{kind} {name}" if name == table else f"{kind} {name} on {table}"

@@ -1,4 +1,4 @@
-"""Daily backups by themselves: after a command has answered, or by a thread of a server."""
+"""Automatic daily backups: after a command has finished, or by a thread of a server."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ _SECONDS = 3_600.0
 
 
 def back_up_when_due(engine: Engine) -> Backup | None:
-    """Make the daily backup in the user's state folder, if a day has gone by and something has changed.
-
-    Returns:
-        The backup; None where none is due, or the store has no place in the state folder.
+    """Make the daily backup in the user's state folder, if a day has passed and something has changed.
 
     Raises:
         SatchelError: it cannot be made.
@@ -36,7 +33,7 @@ def back_up_when_due(engine: Engine) -> Backup | None:
 
 @contextmanager
 def daily_backups(engine: Engine) -> Iterator[None]:
-    """Make the daily backups by a thread of its own while the block runs."""
+    """Make the daily backups in a separate thread while the block runs."""
     import threading
 
     done = threading.Event()

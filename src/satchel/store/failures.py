@@ -1,4 +1,4 @@
-"""SQLite's errors in Satchel's words: each becomes one of ours, with a remedy, or stays what it is."""
+"""Translation of SQLite's errors to Satchel's, with a remedy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from satchel.base.errors import (
 from satchel.store.schema import BASE_VERSION, BEING_FILLED, SCHEMA_VERSION
 
 _READ_FAILED = frozenset({errno.EIO, errno.ENXIO, errno.ERANGE})
-"""The error numbers of a disk that fails (``unixRead`` in SQLite's os_unix.c)."""
+"""The error numbers of a failing disk (``unixRead`` in SQLite's os_unix.c)."""
 
 _FILES_OF_A_CONNECTION = 4
 """The database, its WAL, its shared memory, and its folder for a moment."""
@@ -35,33 +35,30 @@ _FILES_OF_A_CONNECTION = 4
 _MISSING = ("no such table:", "no such column:", "no such index:")
 
 RESTORE = (
-    "Look in the system's log whether the disk fails, then run `satchel doctor` to see the damage and what to do; "
-    "`satchel restore` goes back to a backup, if there is one"
+    "Check the system log for disk errors, then run `satchel doctor` to see the damage and what to do; "
+    "`satchel restore` goes back to a backup, if you have one"
 )
 
 
 def newer(location: str, needed: int, action: str) -> StoreNewer:
-    """Return the error for a store that needs a newer program, or says so until it is whole.
+    """Return the error for a store that needs a newer program, or that is still being filled.
 
-    Args:
-        location: the store, to name it.
-        needed: the schema version that a program must know.
-        action: what it must know it for: read, or written.
+    `action` is "read" or "written".
     """
     if needed >= BEING_FILLED:
         return StoreNewer(
-            f"{location} is no whole store yet: rows are moved into it, or were until that was stopped",
-            "Wait until that is done; where it was stopped, the same `satchel move` or `satchel restore` goes on",
+            f"{location} is not complete yet: rows are being moved into it, or that was interrupted",
+            "Wait until it is done; if it was interrupted, run the same `satchel move` or `satchel restore` again",
         )
     return StoreNewer(
         f"{location} can only be {action} by a Satchel that knows schema version {needed}; "
         f"this one ({__version__}) knows {SCHEMA_VERSION}",
-        "Upgrade Satchel, or restart this client or server if it was upgraded meanwhile; the store was left untouched",
+        "Upgrade Satchel, or restart this client or server if it was upgraded since; the store was left untouched",
     )
 
 
 def older(location: str, version: int) -> StoreOlder:
-    """Return the error for a store, or a backup, of before version 27."""
+    """Return the error for a store or backup from before version 27."""
     return StoreOlder(
         f"{location} was last opened before Satchel 0.2.0: it has schema version {version}, and this Satchel "
         f"({__version__}) migrates stores from version {BASE_VERSION} on",
@@ -72,18 +69,14 @@ def older(location: str, version: int) -> StoreOlder:
 
 @contextmanager
 def explained(store: Path) -> Iterator[None]:
-    """Raise the errors of SQLite and of the operating system inside the block in Satchel's words.
-
-    Args:
-        store: the database file, to name it.
-    """
+    """Translate the errors of SQLite and of the operating system that the block raises."""
     try:
         yield
     except apsw.Error as error:
-        known = explain(error, store)
-        if known is None:
+        translated = explain(error, store)
+        if translated is None:
             raise
-        raise known from error
+        raise translated from error
     except OSError as error:
         place = error.filename or store
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
@@ -100,15 +93,9 @@ def explained(store: Path) -> Iterator[None]:
 
 
 def explain(error: apsw.Error, store: Path, connection: apsw.Connection | None = None) -> SatchelError | None:
-    """Translate an engine error.
+    """Translate an engine error; None for a bug in Satchel, which should surface as it is.
 
-    Args:
-        error: what apsw raised.
-        store: the database file, to name it.
-        connection: the one that raised it, if it is known: it tells a disk that fails from a file that is damaged.
-
-    Returns:
-        The error to raise instead, or None for a fault of our own that should be seen as it is.
+    The connection that raised it tells a disk that fails from a file that is damaged.
     """
     match error:
         case apsw.BusyError() | apsw.LockedError() | apsw.ProtocolError():
@@ -166,20 +153,20 @@ def _device_failed(action: str, number: int, why: str | None = None) -> IoError:
 
 
 def unknown_outcome(store: Path) -> IoError:
-    """Return the error for a commit of which nobody can say whether it would outlast a crash."""
+    """Return the error for a commit that may or may not survive a crash."""
     return IoError(
-        f"the disk failed while a write to {store} was made durable, and again when that was to be undone",
-        "It is unknown whether the write was kept: read it back before you write it again",
+        f"the disk failed while a write to {store} was made durable, and again while it was undone",
+        "It is unknown whether the write was saved: read it back before you write it again",
     )
 
 
 def one_line(error: object) -> str:
-    """Return the beginning of what SQLite says, on one line: it may repeat what stands in the file."""
+    """Return the beginning of SQLite's message on one line: it may quote content of the file."""
     return " ".join(str(error).split())[:120].replace("`", "'")
 
 
 def _lacks_objects(connection: apsw.Connection) -> bool:
-    """Whether the schema is not the one that the migrations made: then a missing name is no fault of ours."""
+    """Whether the schema differs from the migrations: then a missing name is not a bug in Satchel."""
     from satchel.store import contents
 
     with suppress(apsw.Error):
@@ -195,7 +182,7 @@ def _system_error(connection: apsw.Connection | None) -> int:
 
 
 def _may_open_more() -> bool:
-    """Whether the process may open as many files as a connection needs; an error of opening does not say."""
+    """Whether the process may open as many files as a connection needs; an error of opening does not tell."""
     opened: list[int] = []
     try:
         while len(opened) < _FILES_OF_A_CONNECTION:

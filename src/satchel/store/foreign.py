@@ -1,4 +1,4 @@
-"""Database files of other programs: read in one snapshot, never changed, and nothing left beside them."""
+"""Database files of other programs: read in one snapshot, never changed, and without new files in their folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Value = int | float | str | bytes | None
 
 
 class ForeignDatabase:
-    """The ordinary tables of a database file, as they stood when it was opened.
+    """A snapshot of the ordinary tables of a database file.
 
     Attributes:
         tables: the columns of every ordinary table, by its name; no views, no virtual tables.
@@ -40,23 +40,22 @@ class ForeignDatabase:
         self.tables = {name: tuple(map(str, self._columns(name))) for name in names}
 
     def _columns(self, table: str) -> list[object]:
-        found = self._connection.execute("SELECT name FROM pragma_table_info(:table)", {"table": table})
-        return [row[0] for row in found]
+        columns = self._connection.execute("SELECT name FROM pragma_table_info(:table)", {"table": table})
+        return [row[0] for row in columns]
 
     def count(self, table: str) -> int:
-        """Return how many rows a table has."""
         return int(self._connection.execute(f"SELECT count(*) FROM {_quoted(table)}").get)
 
     def rows(self, table: str, columns: Sequence[str]) -> Iterator[tuple[Value, ...]]:
-        """Return columns of every row of a table.
+        """Yield some columns of every row of a table.
 
-        Text that does not decode in the file's own encoding comes as bytes, so that one bad row hides no other.
+        Text that does not decode in the file's own encoding is returned as bytes, so that one bad row hides no other.
         """
-        asked = ", ".join(
+        typed_columns = ", ".join(
             f"typeof({name}), CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END"
             for name in map(_quoted, columns)
         )
-        for row in self._connection.execute(f"SELECT {asked} FROM {_quoted(table)}"):
+        for row in self._connection.execute(f"SELECT {typed_columns} FROM {_quoted(table)}"):
             yield tuple(self._value(row[place], row[place + 1]) for place in range(0, len(row), 2))
 
     def _value(self, kind: str, value: Value) -> Value:
@@ -72,16 +71,13 @@ class ForeignDatabase:
 def opened_foreign(file: Path) -> Iterator[ForeignDatabase]:
     """Open another program's database for reading.
 
-    A file in WAL mode that nobody has open has no WAL beside it; it is opened as immutable, since even a read-only
-    connection would leave a WAL and its shared memory there (measured with SQLite 3.53). Whether somebody wrote to it
-    meanwhile is looked at afterwards.
-
-    Args:
-        file: the database file.
+    A file in WAL mode that nobody has open has no WAL file; it is opened as immutable, since even a read-only
+    connection would leave a WAL and its shared memory there (as of SQLite 3.53). Whether somebody wrote to it during
+    the read is checked at the end.
 
     Raises:
         NotFound: there is no such file.
-        StoreForeign: it is no SQLite database.
+        StoreForeign: it is not a SQLite database.
         StoreDamaged: it is damaged.
         Busy: it stayed locked, or was written to while it was read.
         Refused: it was left in the middle of a write, which cannot be completed without changing it.
@@ -122,7 +118,7 @@ def _snapshot(file: Path) -> Iterator[ForeignDatabase]:
 
 
 def _in_wal_mode(file: Path) -> bool:
-    """Whether the header says so. Format: https://sqlite.org/fileformat2.html#file_format_version_numbers"""
+    """Return whether the header names WAL. Format: https://sqlite.org/fileformat2.html#file_format_version_numbers"""
     with file.open("rb") as stream:
         return stream.read(20)[18:20] == bytes((_WAL_FORMAT, _WAL_FORMAT))
 
@@ -141,12 +137,12 @@ def _explained(error: apsw.Error, file: Path) -> SatchelError:
         case apsw.CorruptError() | apsw.FormatError():
             return StoreDamaged(
                 f"{file} is damaged ({error})",
-                "Nothing was taken from it; rescue what is left with `.recover` of the sqlite3 shell",
+                "Nothing was taken from it; rescue its content with `.recover` of the sqlite3 shell",
             )
         case apsw.CantOpenError() | apsw.ReadOnlyError():
             return Refused(
                 f"{file} was left in the middle of a write, which cannot be completed without changing it ({error})",
-                "Open it once with its own program, or copy it and the files beside it to where they can be written",
+                "Open it once with its own program, or copy it with its -wal and -journal files to a writable folder",
             )
         case _:
             return SatchelError(f"{file} cannot be read ({error})", "Nothing was taken from it")

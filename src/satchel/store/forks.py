@@ -1,9 +1,10 @@
-"""Forks: a child gives up what its parent opened, and opens connections of its own.
+"""Handling of forks: a child gives up its parent's connections and opens new ones.
 
-SQLite keeps one table of locks per process. A connection left open in a child would make it believe that it holds the
-parent's locks, and the parent would delete the WAL under the child: measured, the child's writes were lost. So what is
-idle is closed, without the checkpoint that could delete the WAL under the parent. What is inside a transaction cannot
-be closed; then the file is refused in the child. An open lock file would keep a killed parent's lock, so it is closed.
+SQLite keeps one table of locks per process. A connection left open in a child would make it believe that it holds
+the parent's locks, and the parent would delete the WAL under the child, whose writes were lost. So idle connections
+are closed, without the checkpoint that could delete the WAL under the parent. A connection inside a transaction
+cannot be closed; then the file is refused in the child. An open lock file would keep a killed parent's lock, so it
+is closed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ HELD_BY_THE_PARENT: set[tuple[int, int] | None] = set()
 
 
 class Owner(Protocol):
-    """Whoever holds connections."""
+    """A holder of connections."""
 
     def reset_after_fork(self) -> None:
         """Give up every connection that the parent opened."""
@@ -35,12 +36,12 @@ _LEFT_TO_THE_PARENT: list[apsw.Connection] = []
 
 
 def register(owner: Owner) -> None:
-    """Have an owner let go in a forked child."""
+    """Register an owner to be reset in a forked child."""
     _OWNERS.add(owner)
 
 
 def leave_to_the_parent(connection: apsw.Connection) -> None:
-    """Keep a connection from ever being closed here, as its last reference going away would do."""
+    """Prevent a connection from being closed here, as dropping its last reference would do."""
     import ctypes
 
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
@@ -48,9 +49,9 @@ def leave_to_the_parent(connection: apsw.Connection) -> None:
 
 
 def refusal() -> Refused:
-    """Return the error for using in a child what the parent had in a transaction."""
+    """Return the error for using a connection in a child that the parent had in a transaction."""
     return Refused(
-        "this process was forked while a transaction was open, and a child cannot go on with it",
+        "this process was forked while a transaction was open, and a child cannot continue it",
         "Fork between transactions, or start a new process instead; the parent is not affected",
     )
 

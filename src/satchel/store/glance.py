@@ -1,8 +1,8 @@
-"""A glance at a store, for what starts so often that opening it in full takes too long: a prompt, a hook of git.
+"""Fast path to a store, for programs that start often: a prompt, a hook of git.
 
-It only knows the usual case: a store that stands where a folder's own would be, listed under this path and file, which
-nobody else can write, and nothing configured that says otherwise. It loads little, makes and migrates nothing and waits
-for nobody. In any other case it says that it does not know, and the store is to be judged and opened in full.
+It handles the usual case only: a store in the folder's own place, listed under this path and file, not writable by
+others, and no configuration that changes any of it. It loads little, creates and migrates nothing and waits for
+nobody. In any other case it raises, and the caller opens the store fully.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import apsw
 
 from satchel.base.folders import config_path, state_path
 
-TYPE_CHECKING = False  # importing typing takes 4 ms
+TYPE_CHECKING = False  # importing typing is slow
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, TypeAlias
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Rows: TypeAlias = "Transaction | Glance"
 
 
-_TELLING = (
+_CHOOSING = (
     "SATCHEL_DB",
     "SATCHEL_TRUST",
     "SATCHEL_TRUST_FOLDERS",
@@ -32,17 +32,17 @@ _TELLING = (
     "SATCHEL_PROJECT_NAME",
     "SATCHEL_URL",
 )
-"""Variables that say which store and project are meant, or what is trusted."""
+"""Variables that choose the store, the project or what is trusted."""
 
-_TELLING_KEYS = (b"name", b"folders", b"server")
-"""What stands in a configuration file of the user's that says so."""
+_CHOOSING_KEYS = (b"name", b"folders", b"server")
+"""Words in the user's configuration file that do the same."""
 
 _LISTED = "SELECT uid, device, inode, complete, owner FROM stores WHERE path = ?"
 _BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
-class Unsettled(Exception):
-    """A glance does not suffice."""
+class NeedsFullOpen(Exception):
+    """The fast path cannot decide; open the store fully."""
 
 
 class Glance:
@@ -65,31 +65,26 @@ class Glance:
         return row
 
     def all(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
-        """Run one statement and return its rows."""
         return self.connection.execute(sql, parameters).fetchall()
 
     def transaction(self) -> Transaction:
-        """Return the snapshot as what a service reads from."""
+        """Return the snapshot as a transaction for services."""
         from satchel.store.sqlite_transaction import SqliteTransaction
 
         return SqliteTransaction(self.connection)
 
     def close(self) -> None:
-        """End the snapshot."""
         self.connection.close()
 
 
 def glance(folder: str, environ: Mapping[str, str]) -> Glance | None:
-    """Open the store of a folder; None where there is none.
-
-    Args:
-        folder: absolute, without links.
+    """Open the store of a folder, an absolute path without links; None if it has no store.
 
     Raises:
-        Unsettled: the store is to be opened in full.
+        NeedsFullOpen: the store must be opened fully.
     """
-    if any(environ.get(name) for name in _TELLING) or _is_configured(f"{config_path()}/config.toml"):
-        raise Unsettled
+    if any(environ.get(name) for name in _CHOOSING) or _is_configured(f"{config_path()}/config.toml"):
+        raise NeedsFullOpen
     root = _root_of(folder, environ)
     if root is None:
         return None
@@ -98,7 +93,7 @@ def glance(folder: str, environ: Mapping[str, str]) -> Glance | None:
     try:
         connection = apsw.Connection(file, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
         try:
-            # nobody has looked what the schema holds: neither triggers nor views of it do anything
+            # the schema is unchecked: its triggers and views must not run
             connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
             connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
             connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
@@ -107,27 +102,23 @@ def glance(folder: str, environ: Mapping[str, str]) -> Glance | None:
             select = "SELECT p.id FROM projects p, store s WHERE p.root = ? AND s.id = 1 AND s.uid = ? ORDER BY p.id"
             row = connection.execute(select, (root, uid)).fetchone()
             if row is None:
-                raise Unsettled
+                raise NeedsFullOpen
             return Glance(connection, row[0])
         except BaseException:
             connection.close()
             raise
     except apsw.Error as error:
-        raise Unsettled from error
+        raise NeedsFullOpen from error
 
 
 def _root_of(folder: str, environ: Mapping[str, str]) -> str | None:
-    """Return the folder whose store is that of a folder; None where there is none.
-
-    Raises:
-        Unsettled: git's files, or the list of stores, say which it is.
-    """
+    """Return the folder whose store serves a folder, or None."""
     home = os.path.realpath(environ.get("HOME") or os.sep)
     is_above = False
     while folder not in {os.sep, home}:
         if os.path.lexists(f"{folder}/.satchel/satchel.db"):
-            if is_above:  # it may be meant for the repositories below
-                raise Unsettled
+            if is_above:  # it may serve the repositories below
+                raise NeedsFullOpen
             return folder
         try:
             is_folder = stat.S_ISDIR(os.lstat(f"{folder}/.git").st_mode)
@@ -135,18 +126,14 @@ def _root_of(folder: str, environ: Mapping[str, str]) -> str | None:
             pass
         else:
             if not is_folder and not is_above:  # a linked worktree or a submodule
-                raise Unsettled
+                raise NeedsFullOpen
             is_above = True
-        folder = os.path.dirname(folder)  # noqa: PTH120 -- importing pathlib takes 3 ms
+        folder = os.path.dirname(folder)  # noqa: PTH120 -- importing pathlib is slow
     return None
 
 
 def _listed_uid(root: str, file: str) -> bytes:
-    """Return the uid that is listed for a file, which nobody else could have written.
-
-    Raises:
-        Unsettled: it is not listed, or the full rules must say whether it is believed.
-    """
+    """Return the uid that is listed for a file that nobody else could have written."""
     try:
         listed = apsw.Connection(f"{state_path()}/stores.db", flags=apsw.SQLITE_OPEN_READONLY)
         try:
@@ -154,23 +141,23 @@ def _listed_uid(root: str, file: str) -> bytes:
         finally:
             listed.close()
         if row is None:
-            raise Unsettled
+            raise NeedsFullOpen
         uid, device, inode, complete, owner = row
         me = os.geteuid()
-        above, folder, found = os.lstat(root), os.lstat(f"{root}/.satchel"), os.lstat(file)
+        above, folder, file_status = os.lstat(root), os.lstat(f"{root}/.satchel"), os.lstat(file)
         is_usual = (
             (complete, owner) == (1, None)
-            and (found.st_dev, found.st_ino) == (device, inode)
-            and (stat.S_ISREG(found.st_mode), stat.S_ISDIR(folder.st_mode)) == (True, True)
-            and above.st_uid == folder.st_uid == found.st_uid == me
-            and not (above.st_mode & stat.S_IWOTH or (folder.st_mode | found.st_mode) & _BY_OTHERS)
+            and (file_status.st_dev, file_status.st_ino) == (device, inode)
+            and (stat.S_ISREG(file_status.st_mode), stat.S_ISDIR(folder.st_mode)) == (True, True)
+            and above.st_uid == folder.st_uid == file_status.st_uid == me
+            and not (above.st_mode & stat.S_IWOTH or (folder.st_mode | file_status.st_mode) & _BY_OTHERS)
             and all(_is_usual(file + suffix) for suffix in ("-wal", "-shm", "-journal"))
             and os.access(file, os.W_OK)
         )
     except (OSError, apsw.Error) as error:
-        raise Unsettled from error
+        raise NeedsFullOpen from error
     if not is_usual:
-        raise Unsettled
+        raise NeedsFullOpen
     return bytes(uid)
 
 
@@ -182,12 +169,12 @@ def _is_usual(path: str) -> bool:
 
 
 def _is_configured(file: str) -> bool:
-    """Whether the user's configuration may say what counts here."""
+    """Whether the user's configuration may change which store is used."""
     try:
-        with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 -- importing pathlib takes 3 ms
+        with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 -- importing pathlib is slow
             content = stream.readall()
     except FileNotFoundError:
         return False
     except OSError:
         return True
-    return any(key in content for key in _TELLING_KEYS)
+    return any(key in content for key in _CHOOSING_KEYS)

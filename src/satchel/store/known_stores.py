@@ -1,4 +1,4 @@
-"""The list of the stores that this user has made or trusts, in the user's state folder."""
+"""The user's list of created and trusted stores, in the state folder."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ _COLUMNS = "uid, path, device, inode, how, listed_at, complete, tree, owner"
 
 @dataclass(frozen=True, slots=True)
 class KnownStore:
-    """A store that this user has made or trusts.
+    """A store that this user has created or trusts.
 
     Attributes:
         uid: the store's own.
-        file: where it was seen last, an absolute path.
+        file: its last known absolute path.
         identity: device and inode of that file when it was listed.
-        how: ``made`` here, or ``trusted`` by the user's word.
+        how: ``made`` here, or ``trusted`` by the user.
         listed_at: when, in milliseconds UTC.
-        complete: whether the store was made to the end; one that was not is no loss when its file is empty.
+        complete: whether its creation was finished; an unfinished one is no loss if its file is empty.
         tree: whether projects below its folder use it too.
-        owner: the number of another user whose file this is, accepted by name; None is this user.
+        owner: the number of another user who owns the file, accepted by name; None is this user.
     """
 
     uid: bytes
@@ -65,8 +65,7 @@ class KnownStore:
 class KnownStores:
     """The list. Every call opens it, so that parallel processes see each other's changes; SQLite locks it.
 
-    Args:
-        folder: the user's state folder; it is made with the first store that is listed.
+    The user's state folder is created with the first store that is listed.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -82,11 +81,11 @@ class KnownStores:
         return next(iter(self._select("WHERE uid = ?", uid)), None)
 
     def every(self) -> list[KnownStore]:
-        """Return all that are listed, by path."""
+        """Return all stores, by path."""
         return self._select("ORDER BY path")
 
     def put(self, store: KnownStore) -> None:
-        """List a store, in the place of what was listed under its uid or its path.
+        """Add a store, replacing the entries of its uid and its path.
 
         Raises:
             Refused: the state folder cannot be written.
@@ -102,7 +101,7 @@ class KnownStores:
             )
 
     def remove(self, file: Path) -> bool:
-        """Take a path off the list; return whether it was on it.
+        """Remove a path from the list; return whether it was listed.
 
         Raises:
             Refused: the state folder cannot be written.
@@ -114,7 +113,7 @@ class KnownStores:
         return True
 
     def is_writable(self) -> bool:
-        """Whether the list can be changed here, or could be made."""
+        """Whether the list can be changed or created."""
         place = self._file if self._file.exists() else self.folder
         while not place.exists() and place != place.parent:
             place = place.parent
@@ -129,17 +128,17 @@ class KnownStores:
                 raise self._unusable("it cannot be opened") from None
             return []
         except apsw.SQLError:
-            return []  # another process is about to make the table
+            return []  # another process is about to create the table
         except apsw.Error as error:
             raise self._unusable(str(error)) from error
-        return [_known(row) for row in rows]
+        return [_read_row(row) for row in rows]
 
     @contextmanager
     def _changing(self, now: int | None) -> Iterator[apsw.Connection]:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not self._file.exists():
-                # private from its first moment on; another process may be faster
+                # private from the start; another process may be faster
                 with suppress(FileExistsError):
                     os.close(os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
             with closing(_connect(self._file)) as connection:
@@ -164,8 +163,8 @@ class KnownStores:
     def _unwritable(self, why: str) -> Refused:
         return Refused(
             f"the list of stores that you trust, {self._file}, cannot be written: {why}",
-            "Make its folder writable, point XDG_STATE_HOME elsewhere, or set SATCHEL_TRUST=1 where nobody else can "
-            "put files, as in a container",
+            "Make its folder writable, point XDG_STATE_HOME elsewhere, or set SATCHEL_TRUST=1 if nobody else can "
+            "put files here, as in a container",
         )
 
     def _unusable(self, why: str) -> SatchelError:
@@ -181,16 +180,18 @@ def _connect(file: Path, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_O
     return connection
 
 
-def _known(row: Any) -> KnownStore:
+def _read_row(row: Any) -> KnownStore:
     uid, path, device, inode, how, listed_at, complete, tree, owner = row
     return KnownStore(uid, Path(path), (device, inode), how, listed_at, bool(complete), bool(tree), owner)
 
 
 def _sweep(connection: apsw.Connection, now: int) -> None:
-    """Remember since when a listed file is gone, and drop what has been gone for 90 days."""
-    gone = [path for (path,) in connection.execute("SELECT path FROM stores") if not Path(path).exists()]
-    marks = ", ".join("?" * len(gone))
+    """Record since when a listed file is missing, and drop entries whose file has been missing for 90 days."""
+    missing = [path for (path,) in connection.execute("SELECT path FROM stores") if not Path(path).exists()]
+    marks = ", ".join("?" * len(missing))
     back = f"UPDATE stores SET gone_since = NULL WHERE gone_since IS NOT NULL AND path NOT IN ({marks})"
-    connection.execute(back, gone)
-    connection.execute(f"UPDATE stores SET gone_since = ? WHERE gone_since IS NULL AND path IN ({marks})", (now, *gone))
+    connection.execute(back, missing)
+    connection.execute(
+        f"UPDATE stores SET gone_since = ? WHERE gone_since IS NULL AND path IN ({marks})", (now, *missing)
+    )
     connection.execute("DELETE FROM stores WHERE gone_since <= ?", (now - _GONE_MS,))

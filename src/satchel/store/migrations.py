@@ -1,4 +1,4 @@
-"""Bringing a store up to date: each step in one transaction with its record, safe when many processes start."""
+"""Schema migrations: each step in one transaction with its record, safe when many processes start."""
 
 from __future__ import annotations
 
@@ -28,19 +28,10 @@ def bring_up_to_date(
     clock: Clock,
     backups_keep: int,
 ) -> apsw.Connection:
-    """Check that this program can serve the store, and apply the migrations that are missing.
+    """Check that this program can serve the store, and apply the missing migrations.
 
-    Args:
-        access: the file and how to open it.
-        turnstile: kept while migrating, so that of several starting processes one works and the others wait.
-        trust: what decides whether the store is believed, and lists a new one; None believes every file.
-        writable: whether the store may be changed.
-        may_migrate: whether it may be brought up to date; if not it is only checked.
-        clock: what the records are stamped with.
-        backups_keep: how many automatic backups are kept.
-
-    Returns:
-        A connection for reading, which the check had to open anyway.
+    The turnstile is held while migrating, so that one of several starting processes works and the others wait.
+    Returns a connection for reading, which the check had to open anyway.
 
     Raises:
         StoreNewer, StoreOlder: the store needs a newer program, or one of 0.2.0 first.
@@ -71,7 +62,7 @@ def bring_up_to_date(
 def _open_and_check(access: Access, writable: bool, trust: Trust | None) -> tuple[apsw.Connection, int]:
     reader = opening.open_reader(access, writable=writable)
     try:
-        # one snapshot: between two looks another process may make the tables, and they would seem foreign
+        # one snapshot: between two reads another process may create the tables, which would seem foreign
         reader.execute("BEGIN")
         version, uid = 0, None
         if opening.check_ours(reader, access.file):
@@ -86,23 +77,19 @@ def _open_and_check(access: Access, writable: bool, trust: Trust | None) -> tupl
 
 
 def check_writable(connection: apsw.Connection, file: Path) -> None:
-    """Refuse to write a store that needs a newer program; asked in every write transaction.
-
-    Raises:
-        StoreNewer: another process has migrated the store past what this program can write.
-    """
+    """Refuse to write a store that another process has migrated past this program's version."""
     for (needed,) in connection.execute("SELECT min_writer FROM store"):
         if needed > SCHEMA_VERSION:
             raise newer(str(file), needed, "written")
 
 
 def check_readable(connection: apsw.Connection, file: Path) -> bytes | None:
-    """Refuse to serve a store of another version, or none; return its uid, None for an empty database.
+    """Refuse a store of an unsupported version; return its uid, None for an empty database.
 
     Raises:
         StoreNewer, StoreOlder: it needs a newer program, or one of 0.2.0 first.
         StoreForeign: it belongs to another application.
-        StoreDamaged: it does not say which store it is.
+        StoreDamaged: it has no uid.
     """
     if not opening.check_ours(connection, file):
         return None
@@ -110,24 +97,14 @@ def check_readable(connection: apsw.Connection, file: Path) -> bytes | None:
 
 
 def empty_store() -> apsw.Connection:
-    """Return a store in memory with no content: what reading finds where no file has been made yet."""
+    """Return an empty store in memory, for reading before a file exists."""
     connection = apsw.Connection(":memory:")
     _apply_all(connection, 0, 0)
     return connection
 
 
 def finish_copy(connection: apsw.Connection, file: Path, now: int, trust: Trust | None) -> bytes:
-    """Apply the missing migrations to a copy of a store that nobody else has open, and make it that of its place.
-
-    Args:
-        trust: what knows which store belongs in the place that the copy is for.
-        connection: the copy.
-        file: what it is a copy of, to name it.
-        now: the current time in milliseconds.
-
-    Returns:
-        The uid that the store has now.
-    """
+    """Migrate a copy of a store that nobody else has open, give it the uid of its destination, and return that."""
     uid, version = _uid_and_version(connection, file)
     _apply_all(connection, version, now)
     if trust is not None:
@@ -148,7 +125,7 @@ def _uid_and_version(connection: apsw.Connection, file: Path) -> tuple[bytes, in
     uid = uid_in(connection)
     needed, version = connection.execute("SELECT (SELECT min_reader FROM store), max(version) FROM migrations").get
     if uid is None or not isinstance(version, int):
-        raise StoreDamaged(f"{file} is damaged: it does not say which store it is", RESTORE)
+        raise StoreDamaged(f"{file} is damaged: it has no uid or schema version", RESTORE)
     if needed > SCHEMA_VERSION:
         raise newer(str(file), needed, "read")
     if version < BASE_VERSION:
@@ -164,17 +141,17 @@ def _apply_missing(
         connection.execute("BEGIN IMMEDIATE")
         try:
             version = _uid_and_version(connection, file)[1] if opening.check_ours(connection, file) else 0
-            # a new store holds nothing to back up between its steps, so they are one
+            # a new store needs no backup between its steps, so they are one transaction
             following = min(version + 1, SCHEMA_VERSION) if version else SCHEMA_VERSION
             if 0 < version < following:
-                from satchel.store import backups  # 2 ms of every command, for a store of an older version
+                from satchel.store import backups  # rarely needed: for a store of an older version
 
                 check_writable(connection, file)
                 backups.back_up_before(access, f"v{version}-to-v{following}", clock(), backups_keep, trust)
             for number, step in steps(version, following):
                 _apply(connection, number, step, clock(), None if trust is None else trust.new_uid)
             if not version and trust is not None:
-                # before the commit: a store that was made and not listed would be refused as a stranger's
+                # before the commit: a store that is not listed would be refused as untrusted
                 trust.list_new(connection.execute("SELECT uid FROM store").get, opening.identity_of(file))
             connection.execute("COMMIT")
         except BaseException:

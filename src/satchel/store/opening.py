@@ -1,4 +1,4 @@
-"""Opening a store file: what it is, whether it may be written, and a connection set up as the design asks."""
+"""Opening a store file: checks of the file, and the set-up of a connection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENGINE = f"SQLite {apsw.sqlite_lib_version()}"
 """The engine and its version, for people."""
 
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-"""For opening a file of ours: a link in its place is an error."""
+"""For opening a file of Satchel: a link in its place is an error."""
 
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
@@ -28,7 +28,7 @@ _WAL_LIMIT_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How a store file is opened.
+    """The file of a store and the settings to open it with.
 
     Attributes:
         file: absolute path of the database file.
@@ -44,14 +44,14 @@ class Access:
 
 
 def prepare_file(access: Access) -> None:
-    """Make the folder and an empty file with private modes where there is none.
+    """Create a missing folder and an empty file with private modes.
 
     Raises:
         Refused: the folder is on a network file system.
-        InvalidInput: the folder is missing and is not one that Satchel makes.
-        ReadOnly, StoreFull: they cannot be made here.
+        InvalidInput: the folder is missing and is not one that Satchel creates.
+        ReadOnly, StoreFull: they cannot be created here.
     """
-    from satchel.store.failures import explained  # a glance, which makes nothing, does without
+    from satchel.store.failures import explained  # the fast path, which creates nothing, does without
 
     with explained(access.file):
         _prepare(access.file)
@@ -67,7 +67,7 @@ def _prepare(file: Path) -> None:
         with suppress(FileExistsError), (folder / ".gitignore").open("x", encoding="utf-8") as ignore:
             ignore.write(IGNORED_BY_GIT)
     elif not folder.is_dir():
-        raise InvalidInput(f"the folder {folder} does not exist", "Make it first, or name another path")
+        raise InvalidInput(f"the folder {folder} does not exist", "Create it first, or name another path")
     else:
         refuse_network_filesystem(folder)
     os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | NO_LINK, 0o600))
@@ -75,7 +75,7 @@ def _prepare(file: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a new name in a folder survive a power failure."""
+    """Sync a folder, so that a new name in it survives a power failure."""
     if sys.platform == "win32":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -86,7 +86,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def identity_of(file: Path) -> tuple[int, int]:
-    """Return what tells one file under a name from another: device and inode."""
+    """Return the device and inode of a file."""
     status = file.stat()
     return status.st_dev, status.st_ino
 
@@ -103,7 +103,7 @@ def is_database(file: Path) -> bool:
 
 
 def check_header(file: Path) -> None:
-    """Look at the first bytes of a file and refuse what cannot be a whole store, without touching it.
+    """Refuse a file whose first bytes cannot be those of a whole store, without touching it.
 
     Format: https://sqlite.org/fileformat2.html#the_database_header
 
@@ -111,7 +111,7 @@ def check_header(file: Path) -> None:
         StoreForeign: it is not a SQLite database, or belongs to another application.
         StoreDamaged: it is shorter than its header says.
     """
-    from satchel.store.schema import APPLICATION_ID  # 3 ms of a glance, which looks at no header
+    from satchel.store.schema import APPLICATION_ID  # the fast path, which reads no header, does without
 
     header = _header(file)
     if not header:
@@ -136,7 +136,7 @@ def check_header(file: Path) -> None:
 
 
 def wal_bytes(file: Path) -> int:
-    """Return the size of the write-ahead log beside a file; 0 where there is none, as after the last close."""
+    """Return the size of a file's write-ahead log; 0 if it is missing, as after the last close."""
     try:
         return Path(f"{file}-wal").stat().st_size
     except FileNotFoundError:
@@ -156,14 +156,11 @@ def _truncated(file: Path) -> StoreDamaged:
 
 
 def check_ours(connection: apsw.Connection, file: Path) -> bool:
-    """Tell a store from an empty file, and refuse anything else.
-
-    Returns:
-        True for a Satchel store, False for a database without tables.
+    """Return whether a database is a store, False if it has no tables; refuse anything else.
 
     Raises:
-        StoreForeign: the database has tables but is not ours.
-        Refused: its schema holds what no migration made, such as a trigger.
+        StoreForeign: the database has tables but is not a store.
+        Refused: its schema holds objects that no migration made, such as a trigger.
     """
     from satchel.store.contents import unknown_objects
     from satchel.store.schema import APPLICATION_ID
@@ -172,9 +169,9 @@ def check_ours(connection: apsw.Connection, file: Path) -> bool:
         unknown = unknown_objects(connection)
         if unknown:
             raise Untrusted(
-                f"the schema of {file} holds what Satchel never makes: {', '.join(unknown[:3])}"
+                f"the schema of {file} has objects that Satchel never creates: {', '.join(unknown[:3])}"
                 f"{f' and {len(unknown) - 3} more' if len(unknown) > 3 else ''}",
-                "Go back to a backup with `satchel restore`, or remove it with another SQLite tool if it is yours",
+                "Go back to a backup with `satchel restore`, or remove them with another SQLite tool if they are yours",
             )
         return True
     if connection.execute("SELECT count(*) FROM sqlite_schema").get:
@@ -185,12 +182,7 @@ def check_ours(connection: apsw.Connection, file: Path) -> bool:
 
 
 def open_writable(access: Access, *, query_only: bool = False) -> apsw.Connection:
-    """Open a connection that can write, in WAL mode.
-
-    Args:
-        access: the file and its settings.
-        query_only: refuse writing on this connection all the same: it is a reader beside the writer.
-    """
+    """Open a connection in WAL mode; with `query_only` it refuses writing all the same."""
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
     connection = apsw.Connection(str(access.file), flags=flags, vfs=access.vfs)
     try:
@@ -199,7 +191,7 @@ def open_writable(access: Access, *, query_only: bool = False) -> apsw.Connectio
             connection.pragma("query_only", True)
         else:
             _enter_wal_mode(connection, access)
-            # FULL syncs the WAL at every commit: measured, NORMAL loses acknowledged commits at power failure
+            # FULL syncs the WAL at every commit: NORMAL loses acknowledged commits at power failure
             connection.pragma("synchronous", "FULL" if access.durability == "full" else "NORMAL")
             connection.pragma("journal_size_limit", _WAL_LIMIT_BYTES)
             if sys.platform == "darwin":
@@ -214,12 +206,9 @@ def open_writable(access: Access, *, query_only: bool = False) -> apsw.Connectio
 def open_reader(access: Access, *, writable: bool) -> apsw.Connection:
     """Open a connection that only reads.
 
-    A cleanly closed store on a read-only mount opens only as immutable, and that is right only while no WAL file lies
-    beside it: the WAL would hold newer commits that an immutable reader does not see.
-
-    Args:
-        access: the file and its settings.
-        writable: whether the file and its folder may be written, as the WAL's shared memory needs.
+    `writable` tells whether the file and its folder may be written, as the WAL's shared memory needs. A cleanly closed
+    store on a read-only mount opens only as immutable, and that is right only without a WAL file: the WAL would hold
+    newer commits that an immutable reader does not see.
     """
     if writable:
         return open_writable(access, query_only=True)
@@ -240,20 +229,19 @@ def open_reader(access: Access, *, writable: bool) -> apsw.Connection:
 
 
 def is_reusable(connection: apsw.Connection) -> bool:
-    """Whether a reader may serve again: an immutable one would never see a change, one in memory belongs to no file."""
+    """Whether a reader may serve again: an immutable one would never see a change, one in memory has no file."""
     return bool(connection.db_filename("main")) and not connection.open_flags & apsw.SQLITE_OPEN_URI
 
 
 def roll_back(connection: apsw.Connection) -> None:
-    """Roll back, unless SQLite has already done so by itself, as after a full disk."""
+    """Roll back, unless SQLite has already done so, as after a full disk."""
     if connection.in_transaction:
         connection.execute("ROLLBACK")
 
 
 def _set_up(connection: apsw.Connection, access: Access) -> None:
     connection.set_busy_timeout(access.wait_ms)
-    # without this guarantee SQLite prepares a statement again whenever a value that might change its plan is bound:
-    # measured, 3 to 10 microseconds for each of the small queries of a write
+    # without this guarantee SQLite prepares a statement again whenever a value that might change its plan is bound
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
     connection.pragma("foreign_keys", True)

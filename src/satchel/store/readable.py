@@ -1,7 +1,7 @@
-"""Rows with text that is none: bytes that are not UTF-8, or a BLOB where text belongs, as damage or other tools leave.
+"""Rows with invalid text: bytes that are not UTF-8, or a BLOB in a text column, left by damage or other tools.
 
-SQLite stores what it is given in any column, and apsw decodes text while it fetches: one such value would hide every
-row of a result. Sound rows cost a look at the types of their text columns and nothing else.
+SQLite stores any value in any column, and apsw decodes text while it fetches: one such value would hide every row
+of a result. Valid rows cost one type check per text column.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from satchel.base.errors import StoreDamaged
 _Row = tuple[Any, ...]
 
 _TEXT_COLUMNS: dict[str, tuple[int, ...]] = {}
-"""By statement: the places of the columns that are declared as text. Asking SQLite costs 3 to 5 microseconds."""
+"""By statement: the places of the columns that are declared as text."""
 
 _MAX_KNOWN = 1_000
 
 
 def fetch_all(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | None) -> tuple[list[_Row], int]:
-    """Run a statement and return its rows, and how many were left out since a text of theirs is none.
+    """Run a statement and return its rows, and the number of rows left out because of invalid text.
 
     Raises:
-        StoreDamaged: there is such a text, and the statement changes rows, so that it cannot be run again.
+        StoreDamaged: there is invalid text, and the statement changes rows, so that it cannot be run again.
     """
     try:
         cursor = connection.execute(sql, parameters)
@@ -44,46 +44,48 @@ def fetch_all(connection: apsw.Connection, sql: str, parameters: Mapping[str, An
 
 
 def not_text() -> StoreDamaged:
-    """Return the error for a row that is needed and holds text that is none."""
+    """Return the error for a required row with invalid text."""
     return StoreDamaged(
-        "a row that is needed holds text that is not UTF-8",
+        "a required row contains text that is not valid UTF-8",
         "`satchel doctor` names it; `satchel forget` removes an item, `satchel restore` goes back to a backup",
     )
 
 
 def _text_columns(sql: str, cursor: apsw.Cursor) -> tuple[int, ...]:
-    known = _TEXT_COLUMNS.get(sql)
-    if known is None:
+    columns = _TEXT_COLUMNS.get(sql)
+    if columns is None:
         if len(_TEXT_COLUMNS) >= _MAX_KNOWN:
             _TEXT_COLUMNS.clear()
         described = cursor.get_description()
-        known = tuple(place for place, (_, declared) in enumerate(described) if declared == "TEXT")
-        _TEXT_COLUMNS[sql] = known
-    return known
+        columns = tuple(place for place, (_, declared) in enumerate(described) if declared == "TEXT")
+        _TEXT_COLUMNS[sql] = columns
+    return columns
 
 
 def _decoded(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | None) -> tuple[list[_Row], int]:
     """Run a statement again with its texts as bytes, and decode them one by one."""
     if sql.lstrip()[:6].upper() not in {"SELECT", "WITH R"}:
         raise not_text()
-    described = _described(connection, sql, parameters)
+    described = _describe(connection, sql, parameters)
     names = [f"c{place}" for place in range(len(described))]
-    asked = ", ".join(
+    typed_columns = ", ".join(
         f"typeof({name}), CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END" for name in names
     )
-    read = connection.execute(f"WITH readable ({', '.join(names)}) AS ({sql}) SELECT {asked} FROM readable", parameters)
+    read = connection.execute(
+        f"WITH readable ({', '.join(names)}) AS ({sql}) SELECT {typed_columns} FROM readable", parameters
+    )
     rows: list[_Row] = []
     left_out = 0
     for row in read:
         values = list(_values(row, described))
-        if _NO_TEXT in values:
+        if _INVALID in values:
             left_out += 1
         else:
             rows.append(tuple(values))
     return rows, left_out
 
 
-_NO_TEXT = object()
+_INVALID = object()
 
 
 def _values(row: _Row, described: list[str | None]) -> Iterator[object]:
@@ -93,17 +95,17 @@ def _values(row: _Row, described: list[str | None]) -> Iterator[object]:
             try:
                 yield value.decode()
             except UnicodeDecodeError:
-                yield _NO_TEXT
+                yield _INVALID
         else:
-            yield _NO_TEXT if kind == "blob" and declared == "TEXT" else value
+            yield _INVALID if kind == "blob" and declared == "TEXT" else value
 
 
-def _described(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | None) -> list[str | None]:
+def _describe(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | None) -> list[str | None]:
     """Return the declared types of a statement's columns, without running it."""
-    found: list[str | None] = []
+    types: list[str | None] = []
 
     def look(cursor: apsw.Cursor, *_: object) -> bool:
-        found.extend(declared for _, declared in cursor.get_description())
+        types.extend(declared for _, declared in cursor.get_description())
         return False
 
     cursor = connection.cursor()
@@ -111,5 +113,5 @@ def _described(connection: apsw.Connection, sql: str, parameters: Mapping[str, A
     try:
         cursor.execute(sql, parameters)
     except apsw.ExecTraceAbort:
-        return found
-    return found
+        return types
+    return types

@@ -1,4 +1,4 @@
-"""The transactions that are open: how another thread interrupts one, and how long a statement may take."""
+"""Open transactions of an engine: interrupting them, and the time limit of statements."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Interruptible(Protocol):
 
     Attributes:
         interrupted: whether its next statement ends with Interrupted.
-        left_out: how many rows were left out so far.
+        left_out: number of rows left out so far.
     """
 
     interrupted: bool
     left_out: int
 
     def cancel(self) -> None:
-        """End the statement that runs, if one does and ending it harms nobody else."""
+        """End the running statement, if there is one and ending it affects nobody else."""
 
 
 Some = TypeVar("Some", bound=Interruptible)
@@ -34,29 +34,26 @@ Some = TypeVar("Some", bound=Interruptible)
 class Running(Generic[Some]):
     """The open transaction of each thread of one engine.
 
-    Args:
-        location: of the store, for messages.
-
     Attributes:
-        transactions: by the number of their thread.
+        transactions: by thread id.
     """
 
     def __init__(self, location: str) -> None:
         self.location = location
         self.transactions: dict[int, Some]
         self._left_out: dict[int, int]
-        self._unhurried: dict[int, int]
-        self.start_afresh()
+        self._without_deadline: dict[int, int]
+        self.reset()
 
-    def start_afresh(self) -> None:
-        """Forget all, as in a forked child: another thread of the parent may have held the lock."""
+    def reset(self) -> None:
+        """Reset everything, as in a forked child: another thread of the parent may have held the lock."""
         self.transactions = {}
         self._left_out = {}
-        self._unhurried = {}
+        self._without_deadline = {}
         self._lock = threading.Lock()
 
     def interrupter(self) -> Callable[[], None]:
-        """Return a function that interrupts whatever transaction the calling thread has open when it is called."""
+        """Return a function that interrupts the transaction that the calling thread has open when it is called."""
         thread = threading.get_ident()
 
         def interrupt() -> None:
@@ -70,40 +67,40 @@ class Running(Generic[Some]):
 
     @contextmanager
     def without_deadline(self) -> Iterator[None]:
-        """Let the statements of the calling thread take as long as they need: for upkeep that reads or writes all."""
+        """Lift the time limit for statements of the calling thread: for upkeep that reads or writes everything."""
         thread = threading.get_ident()
-        self._unhurried[thread] = self._unhurried.get(thread, 0) + 1
+        self._without_deadline[thread] = self._without_deadline.get(thread, 0) + 1
         try:
             yield
         finally:
-            self._unhurried[thread] -= 1
+            self._without_deadline[thread] -= 1
 
-    def is_unhurried(self, thread: int) -> bool:
-        """Whether the statements of a thread may take as long as they need."""
-        return bool(self._unhurried.get(thread))
+    def has_no_deadline(self, thread: int) -> bool:
+        """Whether the statements of a thread have no time limit."""
+        return bool(self._without_deadline.get(thread))
 
     def take_note(self) -> str | None:
-        """Say how many rows were left out in this thread since it was last asked, or None."""
+        """Return a note on the rows left out in this thread since the last call, or None."""
         rows = self._left_out.pop(threading.get_ident(), 0)
         if not rows:
             return None
-        return f"{rows} rows were left out: text of theirs is not UTF-8; `satchel doctor` names them"
+        return f"{rows} rows were left out because their text is not valid UTF-8; `satchel doctor` names them"
 
     def leave(self, thread: int, transaction: Some, outer: Some | None) -> None:
-        """Make the transaction around it the thread's again."""
+        """Restore the enclosing transaction of a thread."""
         if transaction.left_out:
             self._left_out[thread] = self._left_out.get(thread, 0) + transaction.left_out
         with self._lock:
             if outer is None:
-                self.transactions.pop(thread, None)  # gone already in a forked child
+                self.transactions.pop(thread, None)  # removed already in a forked child
             else:
-                # what came too late for this one is meant for the call as a whole
+                # an interrupt that came too late for this one is meant for the whole call
                 outer.interrupted = outer.interrupted or transaction.interrupted
                 self.transactions[thread] = outer
 
 
 class Tracked(Generic[Some]):
-    """Lets a thread's transaction be interrupted while it is open. A class, since this is on the path of every call."""
+    """Context manager that registers a thread's transaction. A class, since every call enters one."""
 
     __slots__ = ("outer", "running", "thread", "transaction")
 

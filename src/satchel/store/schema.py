@@ -15,7 +15,7 @@ BASE_VERSION = 27
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One step of the schema; it never changes once it was released.
+    """One step of the schema; it never changes after its release.
 
     Attributes:
         name: what it changes, for people.
@@ -92,5 +92,5 @@ BEING_FILLED = 1_000_000
 
 
 def steps(version: int, target: int) -> list[tuple[int, Migration]]:
-    """Return the migrations from one version, 0 for a new store, to another, each with the version it leads to."""
+    """Return the migrations between two versions (0 is a new store), each with the version it leads to."""
     return [(number, step) for number, step in enumerate(MIGRATIONS, BASE_VERSION) if version < number <= target]

@@ -1,6 +1,6 @@
 -- The tables of a store at version 27, which Satchel 0.2.0 wrote; later changes are migrations in schema.py.
 --
--- A statement ends with ";" at the end of a line, and a comment has lines of its own. dialect.py translates the
+-- A statement ends with ";" at the end of a line, and a comment has lines of its own. postgres/schema.py translates the
 -- statements for PostgreSQL.
 
 CREATE TABLE store (

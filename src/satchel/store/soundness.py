@@ -1,4 +1,4 @@
-"""Whether a store file is sound beside its pages: the schema, every text, and the WAL's end."""
+"""Checks of a store file beyond its pages: the schema, every text, and the end of the WAL."""
 
 from __future__ import annotations
 
@@ -9,40 +9,34 @@ from pathlib import Path
 import apsw
 
 from satchel.store import contents
-from satchel.store.sqlite import SqliteEngine
 
 _WAL_HEADER = struct.Struct(">8I")
 _FRAME_HEADER = struct.Struct(">6I")
 _WAL_MAGIC = 0x377F0682
 
 
-def schema_problems(engine: SqliteEngine) -> list[str]:
-    """Name the objects of the schema that no migration made, such as triggers, and the tables that are missing."""
-    with engine.read() as transaction:
-        connection = transaction.connection
-        return [
-            *(f"{named} is not Satchel's" for named in contents.unknown_objects(connection)),
-            *(f"table {name} is missing" for name in contents.missing_tables(connection)),
-        ]
+def schema_problems(connection: apsw.Connection) -> list[str]:
+    """Return the objects of the schema that no migration made, such as triggers, and the missing tables."""
+    return [
+        *(f"{label} is not Satchel's" for label in contents.unknown_objects(connection)),
+        *(f"table {name} is missing" for name in contents.missing_tables(connection)),
+    ]
 
 
-def text_problems(engine: SqliteEngine, named: Callable[[str, str], str]) -> list[str]:
-    """Read every text of the store, and name the rows whose text is not UTF-8, or is no text at all.
+def text_problems(connection: apsw.Connection, label: Callable[[str, str], str]) -> list[str]:
+    """Read every text of the store, and return the rows whose text is not valid UTF-8 or not text.
 
-    Args:
-        named: returns what a row is called, given its table and key.
+    `label` names a row by its table and key.
     """
-    found: list[str] = []
-    with engine.read() as transaction:
-        connection = transaction.connection
-        tables = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' ORDER BY name"
-        for table in [str(name) for (name,) in connection.execute(tables)]:
-            if not table.startswith("sqlite_"):
-                found += _table_problems(connection, table, named)
-    return found
+    problems: list[str] = []
+    tables = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' ORDER BY name"
+    for table in [str(name) for (name,) in connection.execute(tables)]:
+        if not table.startswith("sqlite_"):
+            problems += _table_problems(connection, table, label)
+    return problems
 
 
-def _table_problems(connection: apsw.Connection, table: str, named: Callable[[str, str], str]) -> Iterator[str]:
+def _table_problems(connection: apsw.Connection, table: str, label: Callable[[str, str], str]) -> Iterator[str]:
     columns: list[tuple[str, str, int]] = list(
         connection.execute("SELECT name, type, pk FROM pragma_table_info(?)", (table,))
     )
@@ -51,10 +45,10 @@ def _table_problems(connection: apsw.Connection, table: str, named: Callable[[st
     keys = " || '/' || ".join(
         f"quote({name})" for name, _, place in sorted(columns, key=lambda column: column[2]) if place
     )
-    shown = f"CAST({keys} AS BLOB)" if keys else "rowid"
+    row = f"CAST({keys} AS BLOB)" if keys else "rowid"
     for text in texts:
         rows = connection.execute(
-            f"SELECT {shown}, typeof({text}), CAST({text} AS BLOB) FROM {table} WHERE {text} IS NOT NULL"
+            f"SELECT {row}, typeof({text}), CAST({text} AS BLOB) FROM {table} WHERE {text} IS NOT NULL"
         )
         for key, kind, value in rows:
             wrong = f"is a {kind}" if kind != "text" else None
@@ -65,11 +59,11 @@ def _table_problems(connection: apsw.Connection, table: str, named: Callable[[st
                     wrong = "is not UTF-8"
             if wrong is not None:
                 name = key.decode(errors="replace") if isinstance(key, bytes) else str(key)
-                yield f"{text} of {named(table, name)} {wrong}"
+                yield f"{text} of {label(table, name)} {wrong}"
 
 
 def lost_commits(file: Path) -> int:
-    """Return how many commits lie in the WAL behind the place where it stops being readable.
+    """Return the number of commits in the WAL behind the point where it stops being readable.
 
     Format: https://sqlite.org/fileformat2.html#the_write_ahead_log
     """
@@ -90,7 +84,7 @@ def lost_commits(file: Path) -> int:
     for place in range(_WAL_HEADER.size, len(content) - step + 1, step):
         _, pages, first, second, *stated = _FRAME_HEADER.unpack_from(content, place)
         if (first, second) != (salt1, salt2):
-            is_valid = False  # left from before the WAL was begun again, as is usual
+            is_valid = False  # left over from before the WAL was restarted, as is usual
             continue
         if is_valid:
             sums = _checksum(content[place : place + 8], sums, order)

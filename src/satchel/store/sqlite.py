@@ -1,4 +1,4 @@
-"""The embedded engine: one SQLite file, one writer behind a lock, readers beside it."""
+"""SQLite engine: one file, one writer behind a lock, and concurrent readers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from satchel.store.trust import Trust
 from satchel.store.turnstile import Turnstile
 
 if TYPE_CHECKING:
-    from satchel.store.engine import Answer, Given
+    from satchel.store.engine import Answer, Arguments
     from satchel.store.sqlite_upkeep import SqliteUpkeep
 
 _LONGEST_TURN_SECONDS = 2.0
@@ -44,19 +44,19 @@ _SYNC_ERRORS = frozenset({apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC})
 class SqliteEngine:
     """A store in one SQLite file.
 
-    Nothing is opened or made before the first transaction, and reading never makes a file. Safe to share between
-    threads; after a fork the child opens connections of its own.
+    Nothing is opened or created before the first transaction, and reading never creates a file. Safe to share between
+    threads; a forked child opens new connections.
 
     Args:
         access: the file and how to open it.
-        read_only: refuse every write, even where the file could be written.
-        migrates: whether a store of an older version is brought up to date; None is where it may be written.
-        clock: what migrations are stamped with.
-        backups_keep: how many automatic backups are kept.
-        trust: what decides whether the file is believed; None believes every file.
+        read_only: refuse every write, even if the file could be written.
+        migrates: whether a store of an older version is migrated; None migrates if it may be written.
+        clock: stamps migrations.
+        backups_keep: number of automatic backups to keep.
+        trust: decides whether to trust the file; None trusts every file.
 
     Attributes:
-        commits: how many transactions of this engine were kept.
+        commits: number of transactions that this engine committed.
     """
 
     faults: type[Exception] = apsw.Error
@@ -85,42 +85,37 @@ class SqliteEngine:
         self._memo: dict[Hashable, Any]
         self._memo_version: int | None
         self._running = SqliteRunning(str(self.file))
-        self._start_afresh()
+        self._reset()
         forks.register(self)
 
     @property
     def file(self) -> Path:
-        """The database file."""
         return self.access.file
 
     @property
     def location(self) -> str:
-        """The database file, as text."""
         return str(self.access.file)
 
     @property
     def folder(self) -> Path:
-        """The folder of the database file."""
         return self.access.file.parent
 
     @property
     def upkeep(self) -> SqliteUpkeep:
-        """What keeps the file in order."""
-        from satchel.store.sqlite_upkeep import SqliteUpkeep  # 3 ms of every command, for the few that need it
+        from satchel.store.sqlite_upkeep import SqliteUpkeep  # few commands need it
 
         return SqliteUpkeep(self)
 
     @property
     def has_daily_backups(self) -> bool:
-        """Whether the store is backed up daily by itself: it may be written and has a place in the state folder."""
+        """Whether daily backups are made: the store may be written and has a place in the state folder."""
         return self.trust is not None and not self.read_only and self.trust.backup_folder is not None
 
     def exists(self) -> bool:
-        """Whether the file is there."""
         return self.access.file.exists()
 
     def state(self) -> State:
-        """Look at the file: which one it is, and when it was written; an empty one is none."""
+        """Return the identity and time of the last write of the file; an empty file counts as missing."""
         try:
             status = os.stat(self.access.file)  # noqa: PTH116 -- as in _identity
         except OSError:
@@ -128,7 +123,7 @@ class SqliteEngine:
         return State((status.st_dev, status.st_ino) if status.st_size else None, status.st_mtime_ns)
 
     def probe(self, wait_ms: int) -> None:
-        """Write and read the file really; a write of what is there already would write no page."""
+        """Write to the file and read from it; writing an unchanged value would write no page."""
         with self.write(wait_ms) as transaction:
             transaction.run("UPDATE store SET created_at = created_at + 1")
             transaction.run("UPDATE store SET created_at = created_at - 1")
@@ -136,16 +131,12 @@ class SqliteEngine:
             transaction.one("SELECT created_at FROM store")
 
     def of_project(self, _name: str) -> SqliteEngine:
-        """Return this engine: a file has one writer, whatever it writes for."""
+        """Return this engine: a file has one writer for all projects."""
         return self
 
     @contextmanager
     def read(self) -> Iterator[SqliteTransaction]:
-        """Open a read transaction: everything read inside it belongs to one snapshot.
-
-        Raises:
-            StoreForeign, StoreDamaged, StoreNewer: the file cannot be read as a store.
-        """
+        """Open a read transaction on one snapshot."""
         try:
             forked = forks.generation
             connection, generation = self._borrow_reader()
@@ -157,7 +148,7 @@ class SqliteEngine:
                     raise forks.refusal()
                 connection.execute("COMMIT")
             except apsw.Error as error:
-                self._raise_explained(error, connection)  # before the connection is closed: it knows more
+                self._raise_explained(error, connection)  # before the connection is closed, which knows more
             finally:
                 if forked == forks.generation:
                     self._return_reader(connection, generation)
@@ -168,14 +159,10 @@ class SqliteEngine:
 
     @contextmanager
     def look(self) -> Iterator[SqliteTransaction]:
-        """Open a read transaction for who is about to write, on the writer's connection where that is idle.
+        """Open a read transaction for a caller that is about to write, on the writer's connection if that is idle.
 
-        It still holds the pages that it wrote last; a reader beside it reads its pages again after every write: 50 us
-        more for a note. Where another
-        thread writes or looks, this reads as :meth:`read` does; a thread that begins to write waits for it.
-
-        Raises:
-            As :meth:`read`.
+        It still holds the pages that it wrote last, while another reader reads its pages again after every write. If
+        another thread uses the writer, this reads as :meth:`read` does; a thread that begins to write waits for it.
         """
         forked, write_lock = forks.generation, self._write_lock
         connection = self._take_idle_writer(write_lock)
@@ -202,21 +189,7 @@ class SqliteEngine:
 
     @contextmanager
     def write(self, wait_ms: int | None = None) -> Iterator[SqliteTransaction]:
-        """Open a write transaction; it is durable once the block is left without an error, else rolled back.
-
-        Args:
-            wait_ms: how long to wait for others, in milliseconds; None is the store's own measure.
-
-        Raises:
-            Busy: the store stayed locked for longer than the wait.
-            ReadOnly: the store cannot be written.
-            StoreNewer: the store needs a newer program; it was left untouched.
-            StoreFull: the disk is full; nothing was written.
-            IoError: the disk failed; nothing was written, unless the text says otherwise.
-            TimedOut: a statement ran for too long; nothing was written.
-
-        Once the commit was made, nothing here raises: what is kept is never reported as an error.
-        """
+        """Open a write transaction; see :meth:`satchel.store.engine.Engine.write`."""
         wait_ms = self.access.wait_ms if wait_ms is None else wait_ms
         deadline = time.monotonic() + wait_ms / 1_000
         forked, write_lock, turnstile = forks.generation, self._write_lock, self._turnstile
@@ -256,7 +229,7 @@ class SqliteEngine:
             write_lock.release()
 
     def _take_idle_writer(self, write_lock: threading.Lock) -> apsw.Connection | None:
-        """Return the writer's connection with its lock held; None, and no lock, where it is busy or out of date."""
+        """Return the writer's connection with its lock held; None, without the lock, if it is busy or outdated."""
         writer = self._writer
         if writer is None or not write_lock.acquire(blocking=False):
             return None
@@ -269,18 +242,18 @@ class SqliteEngine:
         return writer if is_current else None
 
     def _commit(self, connection: apsw.Connection) -> None:
-        """Commit; when this returns the transaction is kept, else it is not, or nobody can say.
+        """Commit; when this returns the transaction is kept, else it is not, or the outcome is unknown.
 
         Raises:
-            IoError: the disk failed to make the commit durable and then to take it back.
+            IoError: the disk failed to make the commit durable and then to undo it.
         """
         try:
             connection.execute("COMMIT")
         except apsw.IOError as error:
             if getattr(error, "extendedresult", 0) not in _SYNC_ERRORS:
                 raise
-            # the frames lie in the WAL whole: a crash now would bring back what was refused. Another commit, to the
-            # same place, overwrites them
+            # the frames are in the WAL: a crash now would bring back the refused commit. Another commit, to the same
+            # place, overwrites them
             try:
                 self._give_up(connection)
                 connection.execute(_OVERWRITE)
@@ -294,7 +267,7 @@ class SqliteEngine:
             self._memo_version = None
 
     def _give_up(self, connection: apsw.Connection) -> None:
-        """Roll back; a connection that cannot is closed, which does the same."""
+        """Roll back; close a connection that cannot, which has the same effect."""
         try:
             opening.roll_back(connection)
         except apsw.Error:
@@ -304,7 +277,7 @@ class SqliteEngine:
 
     @contextmanager
     def exclusive(self) -> Iterator[apsw.Connection]:
-        """Hand out the write connection outside any transaction, for upkeep such as VACUUM and backup.
+        """Yield the write connection outside any transaction, for upkeep such as VACUUM and backup.
 
         Other threads wait; other processes are kept out by SQLite alone.
         """
@@ -317,18 +290,17 @@ class SqliteEngine:
 
     @contextmanager
     def watch(self) -> Iterator[Callable[[], bool]]:
-        """Hand out a function that says whether anyone has committed since it was last called; at first it says so.
+        """Yield a function that returns True if there was a commit since its last call (True on the first call).
 
-        No transaction is held between the calls, and the thread can be interrupted there as in one. Measured, a call
-        takes 4 µs of processor time.
+        No transaction is held between the calls, and the thread can be interrupted there as in one.
         """
         connection, generation = self._borrow_reader()
-        seen: list[int] = []
+        last_version: list[int] = []
 
         def is_changed() -> bool:
             row = transaction.one("PRAGMA data_version")
-            before, seen[:] = seen[:], [0 if row is None else row[0]]
-            return before != seen
+            before, last_version[:] = last_version[:], [0 if row is None else row[0]]
+            return before != last_version
 
         try:
             with SqliteTracked(self._running, SqliteTransaction(connection)) as transaction:
@@ -339,38 +311,33 @@ class SqliteEngine:
             self._return_reader(connection, generation)
 
     def interrupter(self) -> Callable[[], None]:
-        """Return a function that interrupts whatever transaction the calling thread has open when it is called."""
         return self._running.interrupter()
 
     def without_deadline(self) -> AbstractContextManager[None]:
-        """Let the statements of the calling thread take as long as they need: for upkeep that reads or writes all."""
         return self._running.without_deadline()
 
-    def retrying(self, work: Callable[Given, Answer]) -> Callable[Given, Answer]:
-        """Return the work as it is: each commit here is of one transaction alone."""
+    def retrying(self, work: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
+        """Return the work as it is: a commit here belongs to one transaction alone."""
         return work
 
     def take_note(self) -> str | None:
-        """Say how many rows were left out in this thread since it was last asked, or None."""
         return self._running.take_note()
 
     def check_files(self) -> None:
-        """Refuse the store's files and folder unless they are what this user made, without opening any of them."""
         if self.trust is not None:
             self.trust.check_files()
 
     def want_new(self) -> None:
-        """Let the next write make a new store where the file of an old one is gone or empty."""
+        """Allow the next write to create a store if an old one's file is missing or empty."""
         self._seen_store = False
         if self.trust is not None:
             self.trust.new_wanted = True
 
     def check_again(self) -> None:
-        """Look at the file again before the next transaction, as after it was replaced by another state."""
         self._identity = None
 
     def close(self) -> None:
-        """Close every connection. The engine may be used again: it opens what it needs.
+        """Close every connection. The engine may be used again: it opens new ones.
 
         A write connection that another thread still uses is left to that thread.
         """
@@ -383,7 +350,7 @@ class SqliteEngine:
             self._write_lock.release()
 
     def _drop_connections(self) -> None:
-        """Close what is idle; readers in use are closed when they come back, for their generation is over."""
+        """Close idle connections; readers in use are closed when they return, since their generation is over."""
         self._identity = None
         self._memo_version = None
         self._generation += 1
@@ -397,7 +364,7 @@ class SqliteEngine:
             writer.close()
 
     def reset_after_fork(self) -> None:
-        """In a forked child: give up what the parent opened; see :mod:`satchel.store.forks`."""
+        """Give up the parent's connections in a forked child; see :mod:`satchel.store.forks`."""
         is_writing = self._write_lock.locked()
         running = self._running.connections()
         idle = [*self._readers]
@@ -411,12 +378,12 @@ class SqliteEngine:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             connection.close()
         self._turnstile.close()
-        self._start_afresh()
+        self._reset()
 
-    def _start_afresh(self) -> None:
+    def _reset(self) -> None:
         self._writer = None
         self._readers = []
-        self._running.start_afresh()
+        self._running.reset()
         self._identity = None
         self._generation = 1
         self._memo = {}
@@ -425,17 +392,17 @@ class SqliteEngine:
         self._write_lock = threading.Lock()
 
     def _raise_explained(self, error: apsw.Error, connection: apsw.Connection | None = None) -> NoReturn:
-        known = explain(error, self.file, connection)
-        if known is None:
+        translated = explain(error, self.file, connection)
+        if translated is None:
             raise error
-        if isinstance(known, IoError) and connection is not None and connection is self._writer:
+        if isinstance(translated, IoError) and connection is not None and connection is self._writer:
             # a later error of this connection would look like this one
             self._writer = None
             connection.close()
-        raise known from error
+        raise translated from error
 
     def _memo_for(self, connection: apsw.Connection) -> dict[Hashable, Any]:
-        """Return the memo, emptied if anyone else has written since; then it is asked again whether we may write."""
+        """Return the memo, emptied if anyone else has written since; then check again that writing is allowed."""
         if connection.data_version() != self._memo_version:
             self._memo.clear()
             migrations.check_writable(connection, self.file)
@@ -452,7 +419,7 @@ class SqliteEngine:
         generation = self._generation  # before the reader: were the file replaced in between, it must not be kept
         with suppress(IndexError):
             return self._readers.pop(), generation
-        return self._running.watched(
+        return self._running.with_deadline(
             opening.open_reader(self.access, writable=opening.is_writable(self.file))
         ), generation
 
@@ -486,11 +453,11 @@ class SqliteEngine:
                 )
             self._make_ready(identity, locked=True)
             if self._writer is None:
-                self._writer = self._running.watched(opening.open_writable(self.access))
+                self._writer = self._running.with_deadline(opening.open_writable(self.access))
         return self._writer
 
     def _make_ready(self, identity: tuple[int, int] | None, *, locked: bool = False) -> None:
-        """Drop the connections to a file that was replaced, check the one that is there, and migrate it."""
+        """Drop the connections to a file that was replaced, check the present file, and migrate it."""
         if not locked:
             with self._write_lock:
                 return self._make_ready(identity, locked=True)
@@ -517,33 +484,29 @@ class SqliteEngine:
         )
         self._identity = identity
         self._seen_store = True
-        self._return_reader(self._running.watched(reader), self._generation)
+        self._return_reader(self._running.with_deadline(reader), self._generation)
         return None
 
     def _check_missing(self) -> None:
-        """Refuse to take a file that is gone or empty for a new store where there was one.
-
-        Raises:
-            StoreMissing: this engine, or the user's list, has seen a store here.
-        """
-        # what is left in the WAL must not be written into an emptied file when the connections are closed
+        """Refuse to replace a missing or empty file by a new store if there was one here."""
+        # the rest of the WAL must not be written into an emptied file when the connections are closed
         for connection in filter(None, (self._writer, *self._readers)):
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         if self._seen_store or (self.trust is not None and self.trust.expects_store()):
-            from satchel.store import backups  # 2 ms of every command, for a store that is lost
+            from satchel.store import backups  # rarely needed: for a lost store
 
             made = backups.list_backups(self.file, self.trust)
             newest = f"the newest backup, of {iso(made[-1].created_at)[:16]} UTC" if made else "a backup that you name"
             raise StoreMissing(
                 f"the store {self.file} {'is empty' if self.file.exists() else 'is gone'}, though there was one; "
                 "nothing was written",
-                f"This is for a person to decide: `satchel restore` goes back to {newest}, `satchel init --new` begins "
-                "with an empty store. Keep what you wanted to write until then",
+                f"This is for a person to decide: `satchel restore` goes back to {newest}, `satchel init --new` starts "
+                "an empty store. Save your text elsewhere until then",
             )
 
 
 def _identity(file: Path, *, even_empty: bool = False) -> tuple[int, int] | None:
-    """Tell one file under a name from another; None where there is none, or only an empty one."""
+    """Return the device and inode of a file; None if it is missing, or empty."""
     try:
         status = os.stat(file)  # noqa: PTH116 -- twice as fast as Path.stat, and on the path of every call
     except (FileNotFoundError, NotADirectoryError):

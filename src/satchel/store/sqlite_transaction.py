@@ -15,21 +15,16 @@ from satchel.store import forks, readable
 from satchel.store.running import DEADLINE_SECONDS, Running, Tracked, timed_out
 from satchel.store.transaction import Parameters, Row, RuleBroken, insertion
 
-# about 2 ms of work between two looks; measured, searching and writing take as long as without
+# rare enough to slow down neither searches nor writes
 _STEPS_BETWEEN_LOOKS = 100_000
 
 
 class SqliteTransaction:
-    """The statements of one transaction, with ``:name`` parameters. Rows are tuples.
+    """A transaction on SQLite; see :class:`satchel.store.transaction.Transaction`.
 
     Attributes:
-        memo: what earlier write transactions of this engine looked up and nobody has changed since; empty whenever
-            another process, thread or connection has written. Whoever changes what may be in it calls :meth:`forget`.
-        left_out: how many rows were left out so far, since a text of theirs is none (:mod:`satchel.store.readable`).
-        is_out_of_time: asked before each statement and now and then while one runs: whether to end the transaction with
-            Interrupted; None never does.
-        started: when the statement that runs was first seen to take long; 0 before that.
-        is_overdue: whether it was ended since it ran for too long.
+        started: when the running statement was first noticed to take long; 0 before that.
+        is_overdue: whether it was ended because it ran for too long.
     """
 
     __slots__ = ("connection", "forks", "interrupted", "is_out_of_time", "is_overdue", "left_out", "memo", "started")
@@ -47,44 +42,35 @@ class SqliteTransaction:
         self.memo = {} if memo is None else memo
 
     def forget(self) -> None:
-        """Drop what was looked up, after a change to any of it."""
         self.memo.clear()
 
     def cancel(self) -> None:
-        """End the statement that runs."""
         self.connection.interrupt()
 
     def run(self, sql: str, parameters: Parameters | None = None) -> None:
-        """Run one statement without a result."""
         self._check()
         self.connection.execute(sql, parameters)
 
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
-        """Run one statement and return how many rows it changed."""
         self._check()
         self.connection.execute(sql, parameters)
         return self.connection.changes()
 
     def add(self, table: str, row: Parameters) -> int:
-        """Insert one row, given by its columns, and return the number it got."""
         self._check()
-        # no RETURNING: measured, beside a full-text index it makes that write out every row by itself, which doubles
-        # the cost of a batch
+        # no RETURNING: it makes a full-text index write out every row separately, which doubles the cost of a batch
         self.connection.execute(insertion(table, tuple(row)), row)
         return self.connection.last_insert_rowid()
 
     def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
-        """Insert rows that are given by the same columns each."""
         if rows:
             self.many(insertion(table, tuple(rows[0])), rows)
 
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
-        """Run one statement once for every row of parameters."""
         self._check()
         self.connection.executemany(sql, rows)
 
     def one(self, sql: str, parameters: Parameters | None = None) -> Row | None:
-        """Run one statement and return its first row, or None."""
         self._check()
         cursor: apsw.Cursor | None = None
         try:
@@ -101,7 +87,6 @@ class SqliteTransaction:
         return row
 
     def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
-        """Run one statement and return its rows, but for those with text that is none; see :attr:`left_out`."""
         self._check()
         try:
             rows, left_out = readable.fetch_all(self.connection, sql, parameters)
@@ -112,11 +97,9 @@ class SqliteTransaction:
         return rows
 
     def ask(self, sql: str, parameters: Parameters | None = None) -> ReadRows:
-        """Run one statement and keep its rows for who asks."""
         return ReadRows(self.all(sql, parameters))
 
     def next_seq(self, project_id: int, changes: int = 1, *, documents: int = 0) -> int:
-        """Take the next numbers of a project's change counter; see :class:`satchel.store.transaction.Transaction`."""
         counted = f", documents = documents + {int(documents)}" if documents else ""
         row = self.one(
             f"UPDATE projects SET seq = seq + :n{counted} WHERE id = :id RETURNING seq",
@@ -126,21 +109,15 @@ class SqliteTransaction:
         return int(row[0]) - changes + 1
 
     def expect(self, **rows: int) -> None:
-        """Do nothing: a row says its number when it is inserted."""
+        """No-op: SQLite returns the row id on insert."""
 
     def reserve(self, table: str, count: int) -> Sequence[int]:
-        """Return the numbers, in order, that as many new rows of a table are inserted with next."""
         row = self.one("SELECT seq FROM sqlite_sequence WHERE name = :table", {"table": table})
         first = (row[0] if row else 0) + 1
         return range(first, first + count)
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """Roll back what the block did, and nothing else, where it fails; the memo is emptied then.
-
-        Raises:
-            RuleBroken: what was written is against a rule of its table.
-        """
         self.run("SAVEPOINT part")
         try:
             yield
@@ -165,7 +142,7 @@ class SqliteTransaction:
 
 
 class ReadRows:
-    """The rows of a statement."""
+    """The rows of a statement, read at once."""
 
     __slots__ = ("_rows",)
 
@@ -175,11 +152,9 @@ class ReadRows:
         self._rows = rows
 
     def all(self) -> list[Row]:
-        """Return them."""
         return self._rows
 
     def one(self) -> Row | None:
-        """Return the first one, or None."""
         return self._rows[0] if self._rows else None
 
 
@@ -190,16 +165,16 @@ class SqliteRunning(Running[SqliteTransaction]):
         """Return the connections of all open transactions."""
         return [transaction.connection for transaction in self.transactions.values()]
 
-    def watched(self, connection: apsw.Connection) -> apsw.Connection:
+    def with_deadline(self, connection: apsw.Connection) -> apsw.Connection:
         """Return a connection whose statements end when they are overdue."""
         connection.set_progress_handler(self._is_overdue, _STEPS_BETWEEN_LOOKS)
         return connection
 
     def _is_overdue(self) -> bool:
-        """Called by SQLite now and then while a statement runs: whether to end it."""
+        """Return whether to end the running statement; SQLite calls this now and then."""
         thread = get_ident()
         transaction = self.transactions.get(thread)
-        if transaction is None or self.is_unhurried(thread):
+        if transaction is None or self.has_no_deadline(thread):
             return False
         if transaction.is_out_of_time is not None and transaction.is_out_of_time():
             return True
@@ -211,7 +186,7 @@ class SqliteRunning(Running[SqliteTransaction]):
 
 
 class SqliteTracked(Tracked[SqliteTransaction]):
-    """Lets a thread's transaction be interrupted while it is open."""
+    """Context manager that registers a thread's transaction."""
 
     __slots__ = ()
 

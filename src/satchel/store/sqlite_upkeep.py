@@ -1,24 +1,38 @@
-"""The upkeep of a store in one SQLite file, as an engine hands it out."""
+"""Maintenance of a store in one SQLite file."""
 
 from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import apsw
 
-from satchel.base.clock import Clock
+from satchel.base.clock import Clock, iso
+from satchel.base.errors import (
+    Busy,
+    Conflict,
+    Interrupted,
+    ReadOnly,
+    Refused,
+    SatchelError,
+    StoreDamaged,
+    StoreFull,
+    TimedOut,
+    Untrusted,
+)
 from satchel.base.paths import filesystem_kind
-from satchel.store import accepting, backups, opening, soundness, unfinished, upkeep
+from satchel.store import accepting, backups, migrations, opening, soundness, unfinished
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
-from satchel.store.engine import Finding
+from satchel.store.failures import explained
 from satchel.store.opening import Access
-from satchel.store.upkeep import Restored, Shrunk
+from satchel.store.upkeep import Finding, Restored, Shrunk, Upkeep
 
 if TYPE_CHECKING:
     from satchel.store.moving.copying import Indexing
@@ -27,49 +41,75 @@ if TYPE_CHECKING:
     from satchel.store.transaction import Transaction
 
 _WAL_WARNING_BYTES = 128 * 1024 * 1024
+_CHECKPOINT_PAUSE = 0.01
+_NOT_ABOUT_THE_FILE = (Busy, Interrupted, StoreFull, Refused, TimedOut)
 
 
-class SqliteUpkeep:
-    """The upkeep of one SQLite file.
-
-    Args:
-        engine: the store's.
-    """
+class SqliteUpkeep(Upkeep):
+    """Maintenance of one SQLite file."""
 
     version = opening.ENGINE
     soundness = ("file", "the full integrity check passed")
 
     def __init__(self, engine: SqliteEngine) -> None:
+        super().__init__(engine.location)
         self._engine = engine
         self._file = engine.file
         self._trust = engine.trust
 
-    def way_back(self) -> str:
-        """Say how to go on from a file that cannot be used as it is."""
+    def recovery_hint(self) -> str:
         if not self.knows_place():
             return (
-                "neither it nor a backup beside it is known to be yours: `satchel init --new` sets the file aside and "
-                "begins with an empty store"
+                "neither it nor a backup in its folder is known to be yours: `satchel init --new` sets the file aside "
+                "and starts an empty store"
             )
         newest = self.newest_backup()
         if newest is not None:
             return f"`satchel restore` goes back to the newest backup, {newest.file.name}"
         return (
             "there is no usable backup: save what can be read with `.recover` of the sqlite3 shell, then "
-            "`satchel init --new` sets the file aside and begins with an empty store"
+            "`satchel init --new` sets the file aside and starts an empty store"
         )
 
     def size(self) -> int:
-        """Return the bytes of the file and its WAL."""
-        return upkeep.stored_bytes(self._file)
+        """Return the size of the file and its WAL in bytes; 0 if it is missing."""
+        total = 0
+        for part in (self._file, Path(f"{self._file}-wal")):
+            with suppress(FileNotFoundError):
+                total += part.stat().st_size
+        return total
 
     def reclaim(self) -> Shrunk:
-        """Rewrite the file without what was deleted; see :func:`satchel.store.upkeep.shrink`."""
-        return upkeep.shrink(self._engine)
+        """Rewrite the file without its free pages and empty the WAL, so that deleted content is gone from both."""
+        before, wait_ms = self.size(), self._engine.access.wait_ms
+        with self._engine.exclusive() as connection:
+            connection.set_busy_timeout(wait_ms)
+            connection.execute("VACUUM")
+            emptied = _empty_wal(connection, wait_ms)
+        return Shrunk(before, self.size(), emptied)
 
     def make_room(self, is_usable: Callable[[], bool]) -> Path | None:
-        """Let the next write make a new store; see :func:`satchel.store.upkeep.make_room`."""
-        return upkeep.make_room(self._engine, is_usable)
+        engine = self._engine
+        engine.check_files()
+        aside = None
+        if self.size():
+            try:
+                with engine.read():
+                    pass
+                usable = is_usable()
+            except (SatchelError, apsw.Error) as error:
+                if isinstance(error, _NOT_ABOUT_THE_FILE) and not isinstance(error, Untrusted):
+                    raise
+                usable = False
+            if usable:
+                raise Conflict(
+                    f"{self._file} can be used as it is",
+                    "`satchel doctor` checks it; to start with an empty store, move it away first",
+                )
+            engine.close()
+            aside = _set_aside(self._file, None, engine.clock())
+        engine.want_new()
+        return aside
 
     def back_up(
         self,
@@ -78,27 +118,13 @@ class SqliteUpkeep:
         index: Indexing,  # noqa: ARG002 -- a copy of pages has its index
         progress: Progress | None = None,
     ) -> Backup:
-        """Copy the store while it is in use; see :func:`satchel.store.backups.back_up`."""
         return backups.back_up(self._engine.access, target, now, progress, trust=self._trust)
 
     def back_up_daily(self) -> Backup | None:
-        """Make the daily backup if it is due; see :func:`satchel.store.backups.back_up_daily`."""
         engine = self._engine
         if engine.trust is None:
             return None
         return backups.back_up_daily(engine.access, engine.clock(), engine.backups_keep, engine.trust)
-
-    def backups(self) -> list[Backup]:
-        """Return the backups of the store, the oldest first."""
-        return backups.list_backups(self._file, self._trust)
-
-    def newest_backup(self) -> Backup | None:
-        """Return the newest backup that passes its check, or None."""
-        return backups.newest_usable(self._file, self._trust)
-
-    def verify(self, backup: Path) -> None:
-        """Refuse a backup that cannot be used."""
-        backups.verify(backup)
 
     def restore(
         self,
@@ -106,77 +132,115 @@ class SqliteUpkeep:
         index: Indexing,  # noqa: ARG002 -- as above
         progress: Progress | None = None,
     ) -> Restored:
-        """Go back to a backup, after saving what is there; see :func:`satchel.store.upkeep.restore`."""
-        return upkeep.restore(self._engine, source, progress)
+        """Replace the store with a backup, after saving its present state.
+
+        A healthy store is overwritten in one transaction, so that other processes see the old state or the new one; its
+        lock is taken before the old state is saved, so that no write falls in between. A file that cannot be used as a
+        store is set aside and replaced.
+
+        The change counters never go back, so cursors stay true, unless damage makes them unreadable.
+        """
+        with explained(source):
+            backups.verify(source)
+            with closing(apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)) as backup:
+                migrations.check_readable(backup, source)
+        engine, file = self._engine, self._file
+        if engine.read_only:
+            raise ReadOnly(f"{file} was opened for reading only", "Open it without --read-only to restore")
+        now = engine.clock()
+        engine.check_files()
+        engine.want_new()
+        if not os.path.lexists(file):
+            opening.prepare_file(engine.access)
+        self.sweep()
+        draft = file.with_name(f"{file.name}{unfinished.DRAFT}")
+        with explained(file), unfinished.making(draft):
+            _copy(source, draft)
+            with closing(apsw.Connection(str(draft))) as copy:
+                # now, since a process that has the store open would not look at its version again
+                uid = migrations.finish_copy(copy, source, now, engine.trust)
+            try:
+                previous, was_damaged = self._overwrite(draft, now, progress), False
+                engine.check_again()
+            except (SatchelError, apsw.Error) as error:
+                if isinstance(error, _NOT_ABOUT_THE_FILE) and not isinstance(error, Untrusted):
+                    raise
+                # whatever is wrong with it, it is kept under another name, and a person has agreed
+                engine.close()
+                previous, was_damaged = _set_aside(file, draft, now), True
+            if engine.trust is not None:
+                engine.trust.list_copy(uid, opening.identity_of(file))
+            return Restored(source, previous, was_damaged)
+
+    def _overwrite(self, draft: Path, now: int, progress: Progress | None) -> Path | None:
+        """Save the store as it is, then copy the draft over it with the change counters lifted to the store's.
+
+        Returns:
+            The backup of the previous state, or None if there was none.
+        """
+        engine, access = self._engine, self._engine.access
+        with engine.exclusive() as live, closing(apsw.Connection(str(draft))) as copy:
+            live.set_busy_timeout(access.wait_ms)
+            with live.backup("main", copy, "main") as copying:
+                copying.step(1)  # takes the write lock, and holds it until all is copied
+                with closing(opening.open_reader(access, writable=True)) as current:
+                    counters = current.execute("SELECT seq, uid FROM projects").fetchall()
+                copy.executemany("UPDATE projects SET seq = max(seq, ?) + 1 WHERE uid = ?", counters)
+                previous = (
+                    backups.back_up_before(access, "restore", now, engine.backups_keep, engine.trust).file
+                    if counters
+                    else None
+                )
+                backups.copy_the_rest(copying, progress)
+            _empty_wal(live, access.wait_ms)
+        return previous
 
     @contextmanager
-    def copied(self, clock: Clock) -> Iterator[SqliteEngine]:
-        """Hand out a copy of the store that goes again when the block is left; an empty store where there is none."""
-        from tempfile import TemporaryDirectory
-
-        from satchel.store.sqlite import SqliteEngine
-
+    def temporary_copy(self, clock: Clock) -> Iterator[SqliteEngine]:
         with TemporaryDirectory(prefix="satchel-") as folder:
             file = Path(folder) / "preview.db"
             if self._file.exists():
-                with self._engine.read() as transaction:
-                    copy = apsw.Connection(str(file))
+                with self._engine.read() as transaction, closing(apsw.Connection(str(file))) as copy:
                     backups.copy_pages(transaction.connection, copy)
-                    copy.close()
-            engine = SqliteEngine(Access(file, "relaxed"), clock=clock)
-            try:
+            with closing(type(self._engine)(Access(file, "relaxed"), clock=clock)) as engine:
                 yield engine
-            finally:
-                engine.close()
 
-    def taking(self) -> AbstractContextManager[SqliteTaker]:
-        """Open the file to be filled with the rows of another store."""
-        from satchel.store.moving import sqlite_taker  # 7 ms of every server, for what one command in a life does
+    def open_taker(self) -> AbstractContextManager[SqliteTaker]:
+        from satchel.store.moving import sqlite_taker  # a server needs it for one rare command only
 
-        return sqlite_taker.taking(self._engine)
+        return sqlite_taker.open_taker(self._engine)
 
-    def numbers(self, transaction: Transaction) -> dict[str, int]:
-        """Return for each table that counts the highest number that it has given."""
+    def highest_ids(self, transaction: Transaction) -> dict[str, int]:
         from satchel.store.moving import sqlite_taker  # as above
 
-        return sqlite_taker.numbers(transaction)
+        return sqlite_taker.highest_ids(transaction)
 
     def accept(self, *, owner: str | None = None, tree: bool = False) -> Accepted:
-        """Put the store on the user's list of trusted stores; see :func:`satchel.store.accepting.accept`."""
         return accepting.accept(self._engine, owner=owner, tree=tree)
 
     def is_acceptable(self) -> bool:
-        """Whether the user could put the store on the list."""
         return accepting.is_acceptable(self._engine)
 
     def knows_place(self) -> bool:
-        """Whether what lies beside the store is known to be this user's."""
         return self._trust is None or self._trust.knows_place
 
-    def trusted(self) -> str:
-        """Say why the store is trusted."""
+    def trust_reason(self) -> str:
         return "trusted" if self._trust is None else self._trust.reason()
 
     def unwritable_list(self) -> Path | None:
-        """Return the folder of the list of trusted stores if the store needs it and it cannot be written."""
         trust = self._trust
         return None if trust is None or not trust.is_listed or trust.known.is_writable() else trust.known.folder
 
     def sweep(self) -> None:
-        """Remove what killed processes left unfinished."""
-        unfinished.sweep(self._file, backups.backup_folders(self._file, self._trust))
+        unfinished.sweep(self._file, self._backup_folders())
 
-    def erased(self, table: str, uid: bytes) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-        """Return which copies hold a row still, and which cannot be read; see :func:`backups.that_hold`."""
-        return backups.that_hold(backups.copies_of(self._file, self._trust), table, uid)
-
-    def place(self) -> Finding:
-        """Examine the file's mode, and on which kind of file system it lies."""
+    def check_place(self) -> Finding:
+        """Check the file's mode and file system."""
         self._engine.check_files()
         file = self._file
         if not file.exists():
-            with self._engine.read():  # which says so if there was a store
-                return Finding("store", "warning", f"{file} does not exist yet; the first write makes it")
+            with self._engine.read():  # raises if there was a store
+                return Finding("store", "warning", f"{file} does not exist yet; the first write creates it")
         kind = filesystem_kind(file.parent)
         mode = stat.S_IMODE(file.stat().st_mode)
         if mode & 0o077:
@@ -184,64 +248,135 @@ class SqliteUpkeep:
         writable = "" if os.access(file, os.W_OK) else ", cannot be written here"
         return Finding("place", "ok", f"{file}{f' on {kind}' if kind else ''}, mode {mode:04o}{writable}")
 
-    def unopened(self) -> list[Finding]:
-        """Examine the WAL, which opening the store may empty."""
-        return [self._wal()]
+    def check_unopened(self) -> list[Finding]:
+        """Check the WAL, which opening the store may empty."""
+        return [self._check_wal()]
 
-    def surroundings(self) -> list[Finding]:
-        """Examine what git has of the store, and what killed processes and restores have left beside it."""
-        return [self._tracked(), self._leftovers()]
+    def check_surroundings(self) -> list[Finding]:
+        """Check for files of the store that git tracks, and for leftovers of killed processes and restores."""
+        return [self._check_tracked(), self._check_leftovers()]
 
-    def _wal(self) -> Finding:
+    def _check_wal(self) -> Finding:
         journal = Path(f"{self._file}-journal")
         if journal.exists():
-            problem = f"{journal} lies beside the store, which Satchel does not make: another program wrote to it"
+            problem = f"{journal} was left by another program that wrote to the store: Satchel creates no such file"
             return Finding("wal", "warning", problem)
         lost, size = soundness.lost_commits(self._file), opening.wal_bytes(self._file)
         if lost:
             return Finding(
                 "wal",
                 "warning",
-                f"{lost} commits lie behind the readable end of the WAL and are lost, unless a failing disk had "
-                "refused them; `satchel clear --compact` empties it",
+                f"{lost} commits behind the readable end of the WAL are lost, unless a failing disk had refused them; "
+                "`satchel clear --compact` empties it",
             )
         if size > _WAL_WARNING_BYTES:
             problem = f"it is {size / 1e6:,.0f} MB: a reader may hold it; `satchel clear --compact` empties it"
             return Finding("wal", "warning", problem)
         return Finding("wal", "ok", "it is readable to its end")
 
-    def _tracked(self) -> Finding:
+    def _check_tracked(self) -> Finding:
         tracked = () if self._trust is None else self._trust.tracked()
         if tracked:
             return Finding(
                 "git",
                 "failed",
-                f"git tracks {', '.join(tracked[:3])} of {self._file.parent}, so that anyone who can push could change "
-                f"what agents are told: `git rm -r --cached -- {' '.join(tracked)}` in that folder",
+                f"git tracks {', '.join(tracked[:3])} of {self._file.parent}, so anyone who can push could change "
+                f"what agents read: `git rm -r --cached -- {' '.join(tracked)}` in that folder",
             )
         return Finding("git", "ok", "git tracks nothing of the store")
 
-    def _leftovers(self) -> Finding:
-        found = unfinished.leftovers(self._file, backups.backup_folders(self._file, self._trust))
-        dead, aside = [path for path in found if unfinished.is_dead(path)], backups.set_aside(self._file)
+    def _check_leftovers(self) -> Finding:
+        leftovers = unfinished.leftovers(self._file, self._backup_folders())
+        dead, aside = [path for path in leftovers if unfinished.is_dead(path)], backups.set_aside(self._file)
         if dead:
             names = ", ".join(path.name for path in dead)
             return Finding("leftovers", "warning", f"a killed process left {names}; `satchel backup` removes them")
-        kept = f"{', '.join(path.name for path in aside)} set aside by a restore" if aside else "nothing is left behind"
-        return Finding("leftovers", "ok", kept)
+        return Finding(
+            "leftovers", "ok", f"{', '.join(path.name for path in aside)} set aside by a restore" if aside else "none"
+        )
 
     def problems(self) -> list[str]:
-        """Return what a full integrity check finds wrong; see :func:`satchel.store.upkeep.file_problems`."""
-        return upkeep.file_problems(self._engine)
+        try:
+            # A separate connection: on one that ran this check before others wrote, FTS5 compares the file with the
+            # structure it remembers, and reports damage that is not there (seen with SQLite 3.54.1).
+            with self._engine.read():
+                fresh = opening.open_reader(self._engine.access, writable=opening.is_writable(self._file))
+                with closing(fresh):
+                    return backups.integrity_problems(fresh)
+        except StoreDamaged as error:
+            return [error.problem]
+        except apsw.Error as error:
+            raise SatchelError(f"the check of {self._file} failed: {error}") from error
 
     def is_about_index(self, problem: str) -> bool:
-        """Whether what :meth:`problems` found is about the search index alone, which can be rebuilt."""
         return "fts5" in problem and "documents_fts" in problem
 
     def schema_problems(self) -> list[str]:
-        """Name the objects of the schema that no migration made, and the tables that are missing."""
-        return soundness.schema_problems(self._engine)
+        with self._engine.read() as transaction:
+            return soundness.schema_problems(transaction.connection)
 
-    def text_problems(self, named: Callable[[str, str], str]) -> list[str]:
-        """Name the rows whose text is not UTF-8, or is no text at all; see :func:`soundness.text_problems`."""
-        return soundness.text_problems(self._engine, named)
+    def text_problems(self, label: Callable[[str, str], str]) -> list[str]:
+        with self._engine.read() as transaction:
+            return soundness.text_problems(transaction.connection, label)
+
+    def _backup_folders(self) -> tuple[Path, ...]:
+        return backups.backup_folders(self._file, self._trust)
+
+    def _copies(self) -> list[Path]:
+        """Return every copy of the file: backups, files set aside, and unfinished ones of killed processes."""
+        return [
+            *super()._copies(),
+            *backups.set_aside(self._file),
+            *unfinished.leftovers(self._file, self._backup_folders()),
+        ]
+
+
+def _copy(source: Path, target: Path) -> None:
+    flags = apsw.SQLITE_OPEN_READONLY
+    with (
+        closing(apsw.Connection(str(source), flags=flags)) as old,
+        closing(apsw.Connection(str(target))) as new,
+    ):
+        backups.copy_pages(old, new)
+        new.pragma("journal_mode", "delete")
+
+
+def _set_aside(file: Path, draft: Path | None, now: int) -> Path:
+    """Rename an unusable file, and put the draft in its place if there is one.
+
+    The new file replaces the old in one step: were the name free for a moment, another process would create a store.
+    """
+    stamp = iso(now).replace(":", "").replace("-", "").replace(".", "")
+    aside = file.with_name(f"{file.name}.damaged-{stamp}")
+    try:
+        aside.hardlink_to(file)
+    except OSError:  # a folder, a file of another user, or a file system without links
+        file.rename(aside)
+    for suffix in unfinished.SIDE_FILES:
+        part = Path(f"{file}{suffix}")
+        if os.path.lexists(part):
+            part.rename(f"{aside}{suffix}")
+    if draft is not None:
+        draft.replace(file)
+    else:
+        file.unlink(missing_ok=True)
+    opening.sync_folder(file.parent)
+    return aside
+
+
+def _empty_wal(connection: apsw.Connection, wait_ms: int) -> bool:
+    """Checkpoint until the WAL file is empty, or until a reader elsewhere has outlasted the wait."""
+    deadline = time.monotonic() + wait_ms / 1_000
+    connection.set_busy_timeout(0)
+    try:
+        while True:
+            try:
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            except apsw.BusyError:
+                if time.monotonic() >= deadline:
+                    return False
+                time.sleep(_CHECKPOINT_PAUSE)
+            else:
+                return True
+    finally:
+        connection.set_busy_timeout(wait_ms)

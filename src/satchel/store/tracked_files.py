@@ -1,4 +1,4 @@
-"""What git tracks of a project's own folder: what is committed can be changed by anyone who can push."""
+"""Files of a project's ``.satchel`` that git tracks: anyone who can push can change those."""
 
 from __future__ import annotations
 
@@ -12,13 +12,9 @@ _SECONDS = 10
 
 
 def tracked_below(folder: Path) -> tuple[str, ...]:
-    """Return the files in a folder that git tracks, relative to it, without those in ``shared/``.
+    """Return the files in a ``.satchel`` folder that git tracks, relative to it, without those in ``shared/``.
 
-    Args:
-        folder: a project's ``.satchel``.
-
-    Returns:
-        Nothing where there is no repository, or no git to ask.
+    Nothing if there is no repository, or no git.
     """
     if not _may_be_tracked(folder):
         return ()

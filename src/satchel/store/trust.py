@@ -1,4 +1,4 @@
-"""Whether a store may be believed: it was made here, or the user said so. A cloned or unpacked one was not."""
+"""Trust in a store: it was created here, or the user trusts it. A cloned or unpacked one is not trusted."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import replace
 from satchel.store.known_stores import Identity, KnownStore, KnownStores
 
-TYPE_CHECKING = False  # importing typing takes 4 ms
+TYPE_CHECKING = False  # importing typing is slow
 if TYPE_CHECKING:
     from satchel.base.clock import Clock
 
-# page by page damage may put the rows of another table in this one's place: a uid of theirs says nothing
+# damage of whole pages may put the rows of another table in this one's place: their uid means nothing
 _OWN_ROW = """
     SELECT uid FROM store
     WHERE id = 1 AND length(uid) = 16 AND (SELECT count(*) FROM store) = 1
@@ -29,17 +29,17 @@ _OWN_ROW = """
 
 
 class Trust:
-    """What is known of the trustworthiness of one store file, asked before anything in it is believed.
+    """Trust in one store file, checked before any of its content is used.
 
-    A store below a ``.satchel`` folder must be on the user's list of stores; one under any other path was named by the
-    caller, whose choice it is.
+    A store below a ``.satchel`` folder must be on the user's list of stores; any other path was named by the caller,
+    whose choice it is.
 
     Args:
         file: the database file, an absolute path.
         known: the user's list.
         clock: the time.
-        folders: what is trusted wholly, with all below it.
-        everywhere: whether every place is trusted so (``SATCHEL_TRUST=1``).
+        folders: folders that are fully trusted, with everything below them.
+        everywhere: whether every place is trusted (``SATCHEL_TRUST=1``).
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class Trust:
 
     @property
     def knows_place(self) -> bool:
-        """Whether what lies beside the store, such as backups, is the user's own or vouched for."""
+        """Whether the files in the store's folder, such as backups, are the user's own or vouched for."""
         return not self.is_listed or self.vouches_for_place or self._look_up() is not None
 
     @property
     def backup_folder(self) -> Path | None:
-        """Where backups of this store are kept in the state folder; None where they stay beside it."""
+        """The folder for this store's backups in the state folder; None if they stay in the store's folder."""
         store = self._look_up()
         if store is None or not self.known.is_writable():
             return None
@@ -82,17 +82,16 @@ class Trust:
 
     @property
     def listed_at(self) -> int:
-        """When the store was listed, in milliseconds UTC; 0 for one that is not."""
+        """Time at which the store was listed, in milliseconds UTC; 0 if it is not."""
         return 0 if self._here is None else self._here.listed_at
 
     def check_files(self, *, owner: int | None = None) -> None:
-        """Look at the store's files and their folder before any of them is opened.
+        """Check the store's files and their folder before any of them is opened.
 
-        Args:
-            owner: the number of another user whose files are accepted; None is the one that is listed with the store.
+        `owner` is the number of another user whose files are accepted; by default the one listed with the store.
 
         Raises:
-            Refused: something there is a link or no regular file, another user's, or writable by others.
+            Refused: a link or an irregular file, another user's, or writable by others.
         """
         store = self._look_up()
         if owner is None and store is not None:
@@ -100,25 +99,22 @@ class Trust:
         vouched = Vouched(owner, self.vouches_for_place)
         names = None
         if self._own_folder is not None:
-            found = file_checks.refuse_unsafe_folder(self._own_folder, vouched)
-            names = found if self._own_folder == self.file.parent else None
+            names_in_folder = file_checks.refuse_unsafe_folder(self._own_folder, vouched)
+            names = names_in_folder if self._own_folder == self.file.parent else None
         else:
             file_checks.refuse_unsafe_place(self.file.parent, vouched)
         file_checks.refuse_unsafe_file(self.file, vouched, names)
 
     def expects_store(self) -> bool:
-        """Whether the list knows a store here, so that a file that is gone or empty is a loss."""
+        """Whether the list has a store here, so that a missing or empty file is a loss."""
         store = None if self.new_wanted else self._look_up()
         return store is not None and store.complete
 
     def check_known(self, identity: Identity) -> None:
-        """Refuse a file that is not on the list, before SQLite writes anything beside it. Follows :meth:`check_files`.
-
-        Args:
-            identity: of the file.
+        """Refuse a file that is not on the list, before SQLite creates any file. Follows :meth:`check_files`.
 
         Raises:
-            Refused: the store was neither made nor trusted here, is a copy of one that was, or is tracked by git.
+            Refused: the store was neither created nor trusted here, is a copy of one that was, or is tracked by git.
         """
         if not self.is_listed or self.vouches_for_place or self._here is not None:
             return
@@ -127,16 +123,12 @@ class Trust:
             self._check_listed(uid, identity)
 
     def admit(self, uid: bytes, identity: Identity) -> None:
-        """Refuse a store whose uid is not the one that is listed; bring the list up to date where it was moved.
-
-        Raises:
-            Refused: as for :meth:`check_known`.
-        """
+        """Refuse a store whose uid is not the listed one; update the list if the store was moved."""
         if self.is_listed and not self.vouches_for_place:
             self._check_listed(uid, identity)
 
     def _look_up(self) -> KnownStore | None:
-        """Return what is listed under the path, kept for the checks that follow: one look costs 0.09 ms."""
+        """Return the entry for the path, cached for the following checks."""
         self._here = self.known.at(self.file) if self.is_listed else None
         return self._here
 
@@ -145,23 +137,22 @@ class Trust:
         if store is None or store.uid != uid:
             store = self._look_up()  # another process may have listed it since
         if store is None or store.uid != uid:
-            store = self._moved(uid)
+            store = self._find_moved(uid)
         if store.file == self.file and store.identity == identity and store.complete:
             return
         if store.identity != identity:
             self.refuse_tracked()
         self.new_wanted, self.new_uid = False, None
-        # where the list cannot be written, what is on it still counts
+        # if the list cannot be written, its entries still count
         with suppress(Refused):
             self.known.put(replace(store, file=self.file, identity=identity, complete=True))
 
-    def _moved(self, uid: bytes) -> KnownStore:
+    def _find_moved(self, uid: bytes) -> KnownStore:
         store = self.known.of(uid)
         if store is None and self._here is not None:
             raise Untrusted(
-                f"{self.file} is another store than the one that is listed here, and was neither made nor trusted by "
-                "you",
-                f"This is for a person to decide: `satchel restore` goes back to a backup of yours, `satchel trust "
+                f"{self.file} is not the store that is listed here, and was neither made nor trusted by you",
+                f"This is for a person to decide: `satchel restore` goes back to one of your backups, `satchel trust "
                 f"{self._project}` accepts this one if you put it there",
             )
         if store is None:
@@ -174,8 +165,8 @@ class Trust:
         if store.file != self.file and store.file.exists():
             raise StoreCopied(
                 f"{self.file} is a copy of {store.file}",
-                f"This is for a person to decide: `satchel trust {self._project}` makes it a store of its own, with all"
-                f" that it holds; else work in {store.file.parent.parent}",
+                f"This is for a person to decide: `satchel trust {self._project}` makes it a separate store with the "
+                f"same content; else work in {store.file.parent.parent}",
             )
         return store
 
@@ -184,31 +175,27 @@ class Trust:
         return self.file.parent.parent if self.file.parent.name == FOLDER_NAME else self.file
 
     def refuse_tracked(self) -> None:
-        """Refuse a folder in which git tracks files.
-
-        Raises:
-            Refused: it does.
-        """
+        """Refuse a folder in which git tracks files."""
         tracked = self.tracked()
         if tracked:
-            shown = ", ".join(tracked[:3]) + (" and more" if len(tracked) > 3 else "")
+            names = ", ".join(tracked[:3]) + (" and more" if len(tracked) > 3 else "")
             raise Refused(
-                f"git tracks {shown} in {self.file.parent}, so that anyone who can push to the repository could change "
-                "what agents are told",
+                f"git tracks {names} in {self.file.parent}, so anyone who can push to the repository could change what "
+                "agents read",
                 f"Run `git -C {self.file.parent} rm -r --cached -- {' '.join(tracked)}` and commit, "
                 "then `satchel trust`",
             )
 
     def tracked(self) -> tuple[str, ...]:
-        """Return the files beside the store that git tracks, though they are no business of a repository."""
+        """Return the files in the store's folder that git tracks, which do not belong in a repository."""
         if not self.is_listed:
             return ()
-        from satchel.store import tracked_files  # .4 ms of every command, for a store that is listed or was replaced
+        from satchel.store import tracked_files  # rarely needed: when a store is listed or was replaced
 
         return tracked_files.tracked_below(self.file.parent)
 
     def list_new(self, uid: bytes, identity: Identity) -> None:
-        """List a store that is about to be made; :meth:`admit` completes that when it is opened.
+        """List a store that is about to be created; :meth:`admit` completes the entry when the store is opened.
 
         Raises:
             Refused: the list cannot be written, or git tracks files in the folder.
@@ -219,12 +206,9 @@ class Trust:
         self.known.put(KnownStore(uid, self.file, identity, "made", self._clock(), complete=False))
 
     def expect_copy(self, uid: bytes) -> bytes:
-        """Let a copy of a store take this place; return the uid that it gets.
+        """Allow a copy of a store here; return the uid that it gets.
 
-        That is the uid of the store that is listed here, else its own unless another place has it.
-
-        Args:
-            uid: of the copy.
+        That is the uid of the store listed here, else its own unless another place has it.
         """
         here, other = self._look_up(), self.known.of(uid) if self.is_listed else None
         if here is not None:
@@ -235,7 +219,7 @@ class Trust:
         return uid
 
     def list_copy(self, uid: bytes, identity: Identity) -> None:
-        """List a store that the user has put in this place from a backup."""
+        """List a store that the user has restored here from a backup."""
         here = self._look_up()
         if not self.is_listed or (self.vouches_for_place and not self.known.is_writable()):
             return
@@ -245,7 +229,7 @@ class Trust:
         self.new_wanted, self.new_uid = False, None
 
     def reason(self) -> str:
-        """Say why the store is trusted."""
+        """Return why the store is trusted."""
         if not self.is_listed:
             return "its path was given"
         from satchel.base.clock import iso
@@ -258,14 +242,13 @@ class Trust:
             return "SATCHEL_TRUST is set"
         if self._folder is not None:
             return f"{self._folder} is one of your trust.folders"
-        return "there is nothing yet to be trusted"
+        return "there is no store yet"
 
 
 def peek(file: Path) -> bytes | None:
-    """Return the uid of a store without changing anything beside it, as opening it in WAL mode would.
+    """Return the uid of a store without creating files, as opening it in WAL mode would.
 
-    Returns:
-        None where the file alone, without its WAL, holds no store.
+    None if the file alone, without its WAL, is not a store.
     """
     try:
         with closing(open_untouched(file)) as connection:
@@ -275,7 +258,7 @@ def peek(file: Path) -> bytes | None:
 
 
 def open_untouched(file: Path) -> apsw.Connection:
-    """Open a database file alone, without its WAL, so that SQLite makes nothing beside it."""
+    """Open a database file alone, without its WAL, so that SQLite creates no files."""
     from urllib.parse import quote
 
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -285,7 +268,7 @@ def open_untouched(file: Path) -> apsw.Connection:
 
 
 def uid_in(connection: apsw.Connection) -> bytes | None:
-    """Return the uid that a store states; None where its row is not as Satchel writes it, so that nothing is known.
+    """Return the uid of a store; None if its row is malformed, so that the uid is unknown.
 
     Raises:
         apsw.Error: the file is damaged there, or has no such table.

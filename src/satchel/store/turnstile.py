@@ -1,9 +1,9 @@
 """Fair turns for the writers of one store, across processes.
 
-SQLite's busy handler lets the process that polls luckiest write again and again. Two lock files make a queue of depth
-one: a writer holds ``-turn`` while it waits for ``-lock``, so the process that just wrote cannot overtake the one that
-waits.
-Correctness never rests on this: a process that gets no turn in time goes on without one, and SQLite decides.
+SQLite's busy handler lets the process that polls luckiest write again and again. Two lock files make a queue of
+depth one: a writer holds ``-turn`` while it waits for ``-lock``, so the process that just wrote cannot overtake the
+one that waits.
+Correctness never depends on this: a process that gets no turn in time continues without one, and SQLite decides.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from pathlib import Path
 if sys.platform != "win32":
     import fcntl
 
-# first pause, factor, bound: a process that waits for the turn asks the more often the longer it has waited, so that
-# turns come nearly in the order of asking; the one that has the turn is the next in any case and asks often
+# first pause, factor, bound: a process that waits for the turn polls faster the longer it has waited, so that turns are
+# granted nearly in order; the one that has the turn is next in any case and polls fast
 _TURN_PAUSES = (0.002, 0.7, 0.0002)
 _LOCK_PAUSES = (0.00005, 1.5, 0.0003)
 
-# a stopped holder costs every writer one whole wait, then 5 ms a write: measured, 100 writes in 2.6 s
+# a stopped holder costs every writer one whole wait, then a short one per write
 _SHORT_WAIT_SECONDS = 0.005
 _STUCK_TIMES = 15
 
 
 class Turnstile:
-    """The two lock files beside a store. Not safe between threads: its owner holds a lock of its own.
+    """Two lock files of a store. Not safe between threads: its owner holds another lock.
 
     ``flock`` belongs to the open file, so it also excludes two connections of one process, and a forked child must
     close its copies, or a killed parent would leave the lock held.
@@ -43,16 +43,10 @@ class Turnstile:
         self._stuck_until = 0.0
 
     def enter(self, seconds: float) -> bool:
-        """Wait for a turn.
+        """Wait for a turn; return whether it was granted. Without one the caller continues all the same.
 
-        After a wait that ended without one, as when the holder is stopped, the next waits are short for fifteen
-        times as long, or until a turn is got.
-
-        Args:
-            seconds: the longest wait.
-
-        Returns:
-            Whether the turn was got; without one the caller goes on all the same.
+        After a wait without success, as when the holder is stopped, the next waits are short for fifteen times as long,
+        or until a turn is granted.
         """
         if sys.platform == "win32":
             return False
@@ -65,8 +59,9 @@ class Turnstile:
             if self._lock < 0:
                 self._lock = _open_lock(self._paths[1])
         except OSError:
-            return False  # no room for a file, or another user's: turns are not fair then, and writing says the rest
-        # a signal handler may raise at any point: what might be taken is given back then, held or not
+            # no room for a file, or another user's: turns are unfair then, and the write reports the error
+            return False
+        # a signal handler may raise at any point: release the locks then, held or not
         try:
             if _take(self._turn, deadline, *_TURN_PAUSES):
                 self._held = True
@@ -102,7 +97,7 @@ def _open_lock(path: str) -> int:
 
 @contextmanager
 def only_one(file: Path) -> Iterator[bool]:
-    """Let one process at a time do what follows; the others are told that they are not the one, without waiting."""
+    """Yield True in one process at a time, and False in the others, without waiting."""
     descriptor = _open_lock(str(file))
     try:
         try:
@@ -117,7 +112,7 @@ def only_one(file: Path) -> Iterator[bool]:
 
 
 def _release(descriptor: int) -> int:
-    """Give a lock back, and return the descriptor, or -1 when it had to be closed for that."""
+    """Release a lock, and return the descriptor, or -1 if it had to be closed for that."""
     if sys.platform != "win32":
         try:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
@@ -136,11 +131,8 @@ def _close(descriptor: int) -> None:
 def _take(descriptor: int, deadline: float, pause: float, factor: float, bound: float) -> bool:
     """Take a lock by trying, with short pauses: unlike a blocking call this can be bounded.
 
-    Args:
-        pause: the first pause in seconds; each is ``factor`` times the one before, up to or down to ``bound``.
-
-    Returns:
-        False once the deadline has passed, and at once where the file system has no such locks or fails.
+    Each pause in seconds is ``factor`` times the one before, up to or down to ``bound``. Returns False when the
+    deadline has passed, and at once if the file system has no such locks or fails.
     """
     while True:
         try:

@@ -1,6 +1,6 @@
-"""Files that are being made beside a store: backups under way, and drafts of a restore. A killed process leaves them.
+"""Unfinished files of a store: backups in progress, and drafts of a restore. A killed process leaves them.
 
-Who makes one holds a lock on it (``flock``) until it has its name, so that a sweep can tell what is alive.
+Their maker holds a lock on them (``flock``) until they have their name, so that a sweep can tell which are alive.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ if sys.platform != "win32":
     import fcntl
 
 PARTIAL = ".partial"
-"""What is appended to the name of a backup while it is made."""
+"""Suffix of a backup while it is made."""
 
 DRAFT = ".restoring"
-"""What is appended to the name of a store for the draft of a restore."""
+"""Suffix of a restore's draft."""
 
 SIDE_FILES = ("-journal", "-wal", "-shm")
-"""What SQLite may keep beside a database file."""
+"""Suffixes of the files that SQLite may create with a database file."""
 
 
 @contextmanager
 def making(path: Path) -> Iterator[None]:
-    """Make an empty private file, and remove it and what lies beside it when the block is left, if it is still there.
+    """Create an empty private file, and remove it and its side files when the block ends, if it still exists.
 
     Raises:
-        Busy: another process is making it.
+        Busy: another process is writing it.
     """
     remove_if_dead(path)
     try:
@@ -51,14 +51,10 @@ def making(path: Path) -> Iterator[None]:
 
 
 def leftovers(store: Path, backups: Sequence[Path]) -> list[Path]:
-    """Return the unfinished files of a store, those that are still written among them.
-
-    Args:
-        backups: the folders of its backups.
-    """
+    """Return the unfinished files of a store and of its backup folders, including those still being written."""
     partial = (path for folder in backups for path in sorted(folder.glob(f"*{PARTIAL}")))
-    found = [store.with_name(f"{store.name}{DRAFT}"), *partial]
-    return [path for path in found if path.is_file()]
+    paths = [store.with_name(f"{store.name}{DRAFT}"), *partial]
+    return [path for path in paths if path.is_file()]
 
 
 def sweep(store: Path, backups: Sequence[Path]) -> list[Path]:
@@ -67,7 +63,7 @@ def sweep(store: Path, backups: Sequence[Path]) -> list[Path]:
 
 
 def is_dead(path: Path) -> bool:
-    """Whether nobody who lives holds an unfinished file; where that cannot be told, it counts as held."""
+    """Whether no live process holds an unfinished file; if that is unknown, it counts as held."""
     if sys.platform == "win32":
         return False
     try:
@@ -85,7 +81,7 @@ def is_dead(path: Path) -> bool:
 
 
 def remove_if_dead(path: Path) -> bool:
-    """Remove an unfinished file unless somebody still writes it; say whether it is gone now and was not before."""
+    """Remove an unfinished file unless a process still writes it; return whether it was removed."""
     if not path.is_file() or not is_dead(path):
         return False
     with suppress(OSError):

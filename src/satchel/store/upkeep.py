@@ -1,47 +1,51 @@
-"""Upkeep of a store file: reclaiming space, and going back to a backup while others use the store."""
+"""Maintenance of a store, whatever database holds it: checks, backups, restoring, reclaiming space."""
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable
-from contextlib import closing, suppress
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import apsw
+from satchel.base.errors import InvalidInput, SatchelError
+from satchel.base.records import NamedTuple, dataclass
+from satchel.store import backups
+from satchel.store.backups import Backup, Progress
 
-from satchel.base.clock import iso
-from satchel.base.errors import (
-    Busy,
-    Conflict,
-    Interrupted,
-    ReadOnly,
-    Refused,
-    SatchelError,
-    StoreDamaged,
-    StoreFull,
-    TimedOut,
-    Untrusted,
-)
-from satchel.base.records import dataclass
-from satchel.store import backups, migrations, opening, unfinished
-from satchel.store.backups import Progress
-from satchel.store.failures import explained
-from satchel.store.sqlite import SqliteEngine
+if TYPE_CHECKING:
+    from satchel.base.clock import Clock
+    from satchel.store.accepting import Accepted
+    from satchel.store.engine import Engine
+    from satchel.store.moving.copying import Indexing
+    from satchel.store.moving.taking import Taker
+    from satchel.store.transaction import Transaction
 
-_CHECKPOINT_PAUSE = 0.01
-_NOT_ABOUT_THE_FILE = (Busy, Interrupted, StoreFull, Refused, TimedOut)
+
+class Finding(NamedTuple):
+    """Result of one check of a store.
+
+    Attributes:
+        name: what was checked.
+        status: ok, warning or failed.
+        detail: the result; unless it is ok, with the remedy.
+    """
+
+    name: str
+    status: str
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)
 class Shrunk:
-    """What reclaiming space did.
+    """Result of reclaiming space.
 
     Attributes:
-        before, after: bytes that the store takes.
-        wal_emptied: False when a reader of another process kept what was deleted for the whole wait, so that it may
-            still lie in the WAL of a file, or in the tables of a database.
-        out_of_reach: where it may lie that Satchel cannot look into, in words; None where there is no such place.
+        before, after: size of the store in bytes.
+        wal_emptied: False if a reader in another process outlasted the wait, so that deleted content may remain in the
+            WAL of a file, or in the tables of a database.
+        out_of_reach: other places that may hold deleted content and that Satchel cannot check, in words; None if there
+            are none.
     """
 
     before: int
@@ -52,11 +56,11 @@ class Shrunk:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What going back to a backup did.
+    """Result of restoring a backup.
 
     Attributes:
         source: the backup.
-        previous: where the state before it was saved, or None when there was none.
+        previous: where the state before it was saved, or None if there was none.
         previous_was_damaged: whether that is the damaged file itself, set aside.
     """
 
@@ -65,204 +69,181 @@ class Restored:
     previous_was_damaged: bool
 
 
-def shrink(engine: SqliteEngine) -> Shrunk:
-    """Rewrite the database without its free pages and empty the WAL, so that deleted content is gone from both.
+class Upkeep(ABC):
+    """Maintenance of one store; the methods that are not abstract return what is usual."""
 
-    Raises:
-        Busy: another process kept the store locked for longer than the wait.
-        StoreFull: there is no room for the copy that this needs.
-    """
-    before = stored_bytes(engine.file)
-    with engine.exclusive() as connection:
-        connection.set_busy_timeout(engine.access.wait_ms)
-        connection.execute("VACUUM")
-        emptied = _empty_wal(connection, engine.access.wait_ms)
-    return Shrunk(before, stored_bytes(engine.file), emptied)
+    soundness: tuple[str, str]
+    """The name of the check that :meth:`problems` makes, and its result if it finds none."""
 
+    def __init__(self, location: str) -> None:
+        self._location = location
 
-def stored_bytes(file: Path) -> int:
-    """Return the bytes of a database file and its WAL; 0 where there is none."""
-    total = 0
-    for part in (file, Path(f"{file}-wal")):
-        with suppress(FileNotFoundError):
-            total += part.stat().st_size
-    return total
+    @property
+    @abstractmethod
+    def version(self) -> str:
+        """The database and its version, for people."""
 
+    @abstractmethod
+    def recovery_hint(self) -> str:
+        """Return instructions for recovering an unusable store; each can be carried out."""
 
-def restore(engine: SqliteEngine, source: Path, progress: Progress | None = None) -> Restored:
-    """Put a backup in the place of the store, after saving what is there.
+    @abstractmethod
+    def size(self) -> int:
+        """Return the size of the store in bytes."""
 
-    A healthy store is overwritten in one transaction, so that other processes see the old state or the new one; its
-    lock is taken before the old state is saved, so that no write falls in between. What cannot be used as a store,
-    whatever it is, is set aside and replaced.
+    @abstractmethod
+    def reclaim(self) -> Shrunk:
+        """Return free space to the system, so that deleted content is gone.
 
-    The change counters never go back, so cursors stay true, unless damage makes them unreadable.
+        Raises:
+            Busy: another process kept the store locked for longer than the wait.
+            StoreFull: there is no room for the copy that this needs.
+        """
 
-    Args:
-        source: a backup; it is verified first and never changed.
-        progress: told about the pages copied.
+    @abstractmethod
+    def make_room(self, is_usable: Callable[[], bool]) -> Path | None:
+        """Allow the next write to create a store, after setting an unusable one aside.
 
-    Raises:
-        NotFound, StoreForeign, StoreDamaged, StoreNewer: the backup cannot be used; nothing was changed.
-        Busy: another process kept the store locked for longer than the wait.
-    """
-    with explained(source):
-        backups.verify(source)
-        with closing(apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)) as backup:
-            migrations.check_readable(backup, source)
-    access = engine.access
-    if engine.read_only:
-        raise ReadOnly(f"{access.file} was opened for reading only", "Open it without --read-only to restore")
-    now = engine.clock()
-    engine.check_files()
-    engine.want_new()
-    if not os.path.lexists(access.file):
-        opening.prepare_file(access)
-    unfinished.sweep(access.file, backups.backup_folders(access.file, engine.trust))
-    draft = access.file.with_name(f"{access.file.name}{unfinished.DRAFT}")
-    with explained(access.file), unfinished.making(draft):
-        _copy(source, draft)
-        with closing(apsw.Connection(str(draft))) as copy:
-            # now, since a process that has the store open would not look at its version again
-            uid = migrations.finish_copy(copy, source, now, engine.trust)
-        try:
-            previous, was_damaged = _overwrite(engine, draft, now, progress), False
-            engine.check_again()
-        except (SatchelError, apsw.Error) as error:
-            if isinstance(error, _NOT_ABOUT_THE_FILE) and not isinstance(error, Untrusted):
-                raise
-            # whatever is wrong with it, it is kept under another name, and a person has said yes
-            engine.close()
-            previous, was_damaged = _set_aside(access.file, draft, now), True
-        if engine.trust is not None:
-            engine.trust.list_copy(uid, opening.identity_of(access.file))
-        return Restored(source, previous, was_damaged)
+        Args:
+            is_usable: decides about a store that can be opened.
 
+        Returns:
+            The new path of the unusable store, or None if there was none.
 
-def make_room(engine: SqliteEngine, is_usable: Callable[[], bool]) -> Path | None:
-    """Let the next write make a new store, after setting aside a file that cannot be used as one.
+        Raises:
+            Conflict: the store can be used.
+        """
 
-    Args:
-        engine: the store's.
-        is_usable: decides about a file that opens as a store.
+    @abstractmethod
+    def back_up(self, target: Path | None, now: int, index: Indexing, progress: Progress | None = None) -> Backup:
+        """Copy the store while it is in use; the copy is checked before it gets its name.
 
-    Returns:
-        Where that file is now, or None where there was none, or an empty one.
+        Args:
+            target: the file to create, which must not exist; None chooses a name in the folder of backups.
+            now: the time in milliseconds UTC.
+            index: fills the search index of a copy that is made row by row.
+            progress: called with the pages copied.
+        """
 
-    Raises:
-        Conflict: there is a store that can be used.
-    """
-    engine.check_files()
-    aside = None
-    if stored_bytes(engine.file):
-        try:
-            with engine.read():
-                pass
-            usable = is_usable()
-        except (SatchelError, apsw.Error) as error:
-            if isinstance(error, _NOT_ABOUT_THE_FILE) and not isinstance(error, Untrusted):
-                raise
-            usable = False
-        if usable:
-            raise Conflict(
-                f"{engine.file} can be used as it is",
-                "`satchel doctor` examines it; move it away first to begin with an empty one",
-            )
-        engine.close()
-        aside = _set_aside(engine.file, None, engine.clock())
-    engine.want_new()
-    return aside
+    def back_up_daily(self) -> Backup | None:
+        """Make the daily backup if a day has passed and something has changed; None if none is due."""
+        return None
 
+    def backups(self) -> list[Backup]:
+        """Return the backups of the store, the oldest first."""
+        return backups.in_order(self._backup_folders())
 
-def _overwrite(engine: SqliteEngine, draft: Path, now: int, progress: Progress | None) -> Path | None:
-    """Save the store as it is, then copy the draft over it with the change counters lifted to the store's.
-
-    Returns:
-        The backup of what was there, or None when nothing was.
-    """
-    access = engine.access
-    with engine.exclusive() as live, closing(apsw.Connection(str(draft))) as copy:
-        live.set_busy_timeout(access.wait_ms)
-        with live.backup("main", copy, "main") as copying:
-            copying.step(1)  # takes the write lock, and holds it until all is copied
-            with closing(opening.open_reader(access, writable=True)) as current:
-                counters = current.execute("SELECT seq, uid FROM projects").fetchall()
-            copy.executemany("UPDATE projects SET seq = max(seq, ?) + 1 WHERE uid = ?", counters)
-            previous = (
-                backups.back_up_before(access, "restore", now, engine.backups_keep, engine.trust).file
-                if counters
-                else None
-            )
-            backups.copy_the_rest(copying, progress)
-        _empty_wal(live, access.wait_ms)
-    return previous
-
-
-def _copy(source: Path, target: Path) -> None:
-    flags = apsw.SQLITE_OPEN_READONLY
-    with (
-        closing(apsw.Connection(str(source), flags=flags)) as old,
-        closing(apsw.Connection(str(target))) as new,
-    ):
-        backups.copy_pages(old, new)
-        new.pragma("journal_mode", "delete")
-
-
-def _set_aside(file: Path, draft: Path | None, now: int) -> Path:
-    """Give an unusable file another name, and put the draft in its place if there is one.
-
-    The new file replaces the old in one step: were the name free for a moment, another process would make a store.
-    """
-    stamp = iso(now).replace(":", "").replace("-", "").replace(".", "")
-    aside = file.with_name(f"{file.name}.damaged-{stamp}")
-    try:
-        aside.hardlink_to(file)
-    except OSError:  # a folder, a file of another user, or a file system without links
-        file.rename(aside)
-    for suffix in unfinished.SIDE_FILES:
-        part = Path(f"{file}{suffix}")
-        if os.path.lexists(part):
-            part.rename(f"{aside}{suffix}")
-    if draft is not None:
-        draft.replace(file)
-    else:
-        file.unlink(missing_ok=True)
-    opening.sync_folder(file.parent)
-    return aside
-
-
-def _empty_wal(connection: apsw.Connection, wait_ms: int) -> bool:
-    """Checkpoint until the WAL file is empty, or a reader elsewhere has outlasted the wait."""
-    deadline = time.monotonic() + wait_ms / 1_000
-    connection.set_busy_timeout(0)
-    try:
-        while True:
+    def newest_backup(self) -> Backup | None:
+        """Return the newest backup that passes its check, or None."""
+        for backup in reversed(self.backups()):
             try:
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            except apsw.BusyError:
-                if time.monotonic() >= deadline:
-                    return False
-                time.sleep(_CHECKPOINT_PAUSE)
-            else:
-                return True
-    finally:
-        connection.set_busy_timeout(wait_ms)
+                backups.verify(backup.file)
+            except SatchelError:
+                continue
+            return backup
+        return None
 
+    @abstractmethod
+    def restore(self, source: Path, index: Indexing, progress: Progress | None = None) -> Restored:
+        """Replace the store with a backup, after saving its present state; change counters never go back.
 
-def file_problems(engine: SqliteEngine) -> list[str]:
-    """Return what a full integrity check of the file finds wrong, nothing when all is well.
+        Args:
+            source: a backup; it is verified first and never changed.
+            index: fills the search index of a store that is restored row by row.
+            progress: called with the pages copied.
 
-    Raises:
-        SatchelError: the file cannot be opened as a store.
-    """
-    try:
-        # A connection of its own: on one that ran this check before others wrote, FTS5 compares the file with the
-        # structure it remembers, and reports damage that is not there (measured with SQLite 3.54.1).
-        with engine.read():
-            fresh = opening.open_reader(engine.access, writable=opening.is_writable(engine.file))
-            with closing(fresh):
-                return backups.integrity_problems(fresh)
-    except StoreDamaged as error:
-        return [error.problem]
-    except apsw.Error as error:
-        raise SatchelError(f"the check of {engine.file} failed: {error}") from error
+        Raises:
+            NotFound, StoreForeign, StoreDamaged, StoreNewer: the backup cannot be used; nothing was changed.
+            Busy: another process kept the store locked for longer than the wait.
+        """
+
+    @abstractmethod
+    def temporary_copy(self, clock: Clock) -> AbstractContextManager[Engine]:
+        """Yield a copy of the store, empty if there is no store, and delete it when the block ends."""
+
+    @abstractmethod
+    def open_taker(self) -> AbstractContextManager[Taker]:
+        """Open the store, created if it is missing, to be filled with the rows of another.
+
+        Raises:
+            StoreForeign, StoreNewer, Refused, ReadOnly: it cannot be filled.
+        """
+
+    @abstractmethod
+    def highest_ids(self, transaction: Transaction) -> dict[str, int]:
+        """Return the highest id given so far, by table."""
+
+    def accept(self, *, owner: str | None = None, tree: bool = False) -> Accepted:  # noqa: ARG002 -- files have owners
+        """Put the store on the user's list of trusted stores; see :func:`satchel.store.accepting.accept`.
+
+        Raises:
+            InvalidInput: the store needs no list.
+        """
+        raise InvalidInput(f"{self._location} is on no list of trusted stores", "Whoever names a database trusts it")
+
+    def is_acceptable(self) -> bool:
+        """Whether the user could put the store on the list."""
+        return False
+
+    def knows_place(self) -> bool:
+        """Whether the files in the store's folder are known to be this user's."""
+        return True
+
+    @abstractmethod
+    def trust_reason(self) -> str:
+        """Return why the store is trusted."""
+
+    def unwritable_list(self) -> Path | None:
+        """Return the folder of the list of trusted stores if the store needs it and it cannot be written."""
+        return None
+
+    @abstractmethod
+    def sweep(self) -> None:
+        """Delete unfinished files of killed processes."""
+
+    def copies_with(self, table: str, uid: bytes) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+        """Return the copies of the store that hold a row, and those that could not be read."""
+        return backups.copies_with_row(self._copies(), table, uid)
+
+    @abstractmethod
+    def check_place(self) -> Finding:
+        """Check the store's location, and who else could read or change it there.
+
+        Raises:
+            SatchelError: nothing there is used.
+        """
+
+    def check_unopened(self) -> list[Finding]:
+        """Check what opening the store would change."""
+        return []
+
+    @abstractmethod
+    def check_surroundings(self) -> list[Finding]:
+        """Check what belongs to the store but is not part of it."""
+
+    @abstractmethod
+    def problems(self) -> list[str]:
+        """Run a full integrity check and return the problems.
+
+        Raises:
+            SatchelError: the store cannot be opened.
+        """
+
+    def is_about_index(self, problem: str) -> bool:  # noqa: ARG002 -- for the stores whose check covers their index
+        """Whether a problem concerns only the search index, which can be rebuilt."""
+        return False
+
+    @abstractmethod
+    def schema_problems(self) -> list[str]:
+        """Return the objects of the schema that no migration made, and the missing tables."""
+
+    def text_problems(self, label: Callable[[str, str], str]) -> list[str]:  # noqa: ARG002 -- see SqliteUpkeep
+        """Read every text and return the rows whose text is not valid UTF-8; `label` names a row by table and key."""
+        return []
+
+    @abstractmethod
+    def _backup_folders(self) -> tuple[Path, ...]:
+        """Return the folders that hold backups."""
+
+    def _copies(self) -> Iterable[Path]:
+        return [backup.file for backup in self.backups()]

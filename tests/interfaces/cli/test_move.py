@@ -45,7 +45,7 @@ def test_a_store_moves_into_a_database_is_looked_after_there_and_moves_back(
 
 def test_a_move_says_what_it_does_not_do(cli: Cli, ledger: None) -> None:
     assert "there is no store at" in cli("move", "nowhere.db", "new.db")[2]
-    assert "is the store that is to be moved" in cli("move", ".satchel/satchel.db", ".satchel/satchel.db")[2]
+    assert "is the source store" in cli("move", ".satchel/satchel.db", ".satchel/satchel.db")[2]
     assert cli("move", ".satchel/satchel.db", "new.db")[0] == 0
     status, _, refused = cli("move", ".satchel/satchel.db", "new.db", "--json")
     assert (status, json.loads(refused)["error"]["code"]) == (4, "conflict")

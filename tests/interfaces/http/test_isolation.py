@@ -61,7 +61,7 @@ class Twin(Stores):
 
     def __init__(self, store: Path | Address, clock: ManualClock) -> None:
         super().__init__({})
-        self.where = str(store) if isinstance(store, Path) else store.shown
+        self.where = str(store) if isinstance(store, Path) else store.label
         self.one = open_satchel(
             store,
             "one",
@@ -96,7 +96,7 @@ class Twin(Stores):
             found = transaction.one("SELECT id FROM projects WHERE name = 'two'") or (None,)
             return {
                 table.name: transaction.all(
-                    f"SELECT {table.listed} FROM {table.name} WHERE {column} = :project ORDER BY {table.key}",
+                    f"SELECT {table.column_list} FROM {table.name} WHERE {column} = :project ORDER BY {table.key}",
                     {"project": found[0]},
                 )
                 for table in tables()

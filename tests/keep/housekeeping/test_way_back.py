@@ -79,4 +79,4 @@ def test_a_lost_store_without_a_backup_is_not_promised_one(open_in: Open, projec
         Path(f"{file}{suffix}").unlink(missing_ok=True)
     said = " ".join(_failed(open_in, project).values())
     assert "satchel restore" not in said
-    assert "`satchel init --new` begins with an empty store" in said
+    assert "`satchel init --new` starts an empty store" in said

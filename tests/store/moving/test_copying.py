@@ -63,7 +63,7 @@ def everything(engine: Engine) -> dict[str, list[tuple[object, ...]]]:
 def numbers(engine: Engine) -> dict[str, int]:
     """Return the highest number that each table has given."""
     with engine.read() as transaction:
-        return engine.upkeep.numbers(transaction)
+        return engine.upkeep.highest_ids(transaction)
 
 
 def test_a_store_is_the_same_row_by_row_after_it_was_in_postgresql_and_came_back(
@@ -147,7 +147,7 @@ def test_a_store_is_not_moved_into_itself(open_schema: OpenSchema) -> None:
     schema = open_schema()
     with schema.write():
         pass
-    with pytest.raises(InvalidInput, match="is the store that is to be moved"):
+    with pytest.raises(InvalidInput, match="is the source store"):
         moved(schema, open_schema(schema.database.address.schema))
 
 
@@ -188,7 +188,7 @@ def test_a_stopped_move_goes_on_and_nobody_uses_the_target_before_its_end(
     target = file if kind == "file" else open_schema()
     stop_after(steps, source, target)
     for how in ("read", "write"):
-        with pytest.raises(StoreNewer, match="no whole store yet"):
+        with pytest.raises(StoreNewer, match="is not complete yet"):
             use(target, how)
     done = moved(source, target)
     assert (done.went_on, done.began_anew) == (True, False)
@@ -251,7 +251,7 @@ def test_of_two_moves_into_one_place_the_later_goes_on(source: SqliteEngine, ope
         if done > 30 and not started:
             started.append(moved(source, open_schema(schema.database.address.schema)))
 
-    with pytest.raises(Conflict, match="another program fills"):
+    with pytest.raises(Conflict, match="another program is filling"):
         move(source, schema, lambda *_: 0, start_another)
     assert started[0].went_on
     schema.check_again()
@@ -263,8 +263,11 @@ def test_of_two_moves_into_one_place_the_later_goes_on(source: SqliteEngine, ope
     ("change", "named"),
     [
         ("UPDATE tags SET name = 'a' || char(0) || 'b' WHERE id = 2", "row 2 of tags"),
-        ("UPDATE runs SET title = x'ff' WHERE id = 3", "row 3 of runs has a text that is none"),
-        ("UPDATE runs SET title = CAST(x'ff' AS TEXT) WHERE id = 3", "row 3 of runs has a text that is none"),
+        ("UPDATE runs SET title = x'ff' WHERE id = 3", "row 3 of runs contains text that is not valid UTF-8"),
+        (
+            "UPDATE runs SET title = CAST(x'ff' AS TEXT) WHERE id = 3",
+            "row 3 of runs contains text that is not valid UTF-8",
+        ),
         ("UPDATE files SET path = hex(randomblob(2000)) WHERE id = 2", "row 2 of files"),
         ("UPDATE citations SET standing = 40000 WHERE entry_id = 1", "row 1 of citations"),
     ],
@@ -303,9 +306,9 @@ def test_a_row_that_points_to_nothing_is_named_and_the_target_is_no_store(
     with closing(apsw.Connection(str(source.file))) as connection:
         connection.execute("UPDATE runs SET project_id = 77 WHERE id = 3")
     target = file if kind == "file" else open_schema()
-    with pytest.raises(StoreDamaged, match="runs refers to"):
+    with pytest.raises(StoreDamaged, match="runs refers to a missing row"):
         moved(source, target)
-    with pytest.raises(StoreNewer, match="no whole store yet"):
+    with pytest.raises(StoreNewer, match="is not complete yet"):
         use(target, "read")
 
 

@@ -25,7 +25,7 @@ def failing(engine: PostgresEngine, times: int) -> tuple[Callable[[int], str], l
     seen: list[bool] = []
 
     def work(number: int) -> str:
-        seen.append(engine.database.alone.is_asked)
+        seen.append(engine.database.alone.is_requested)
         if len(seen) <= times:
             raise NotKept("the commit has failed", "Nothing was written; try again")
         return f"done {number}"
@@ -37,7 +37,7 @@ def test_it_is_done_once_more_alone(engine: PostgresEngine) -> None:
     work, seen = failing(engine, 1)
     assert engine.retrying(work)(7) == "done 7"
     assert seen == [False, True]
-    assert not engine.database.alone.is_asked
+    assert not engine.database.alone.is_requested
 
 
 def test_it_is_done_twice_at_most(engine: PostgresEngine) -> None:

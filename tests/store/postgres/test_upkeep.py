@@ -135,7 +135,7 @@ def test_a_restore_that_was_stopped_goes_on(satchel: Satchel, open_at: Open, oth
     restored = open_at(other_place)
     with pytest.raises(Interrupted):
         restored.housekeeping.restore(made.file, stop)
-    with pytest.raises(StoreNewer, match="`satchel restore` goes on"):
+    with pytest.raises(StoreNewer, match="`satchel restore` again"):
         contents(restored)
     restored.housekeeping.restore(made.file)
     assert contents(restored) == contents(satchel)
@@ -238,7 +238,7 @@ def test_a_role_that_does_not_own_the_tables_is_told_that_it_does_not_rewrite_th
 
 def test_a_copy_for_a_preview_holds_everything_and_goes_again(satchel: Satchel) -> None:
     engine = satchel.workplace.engine
-    with engine.upkeep.copied(engine.clock) as copy:
+    with engine.upkeep.temporary_copy(engine.clock) as copy:
         assert copy.folder is not None
         with copy.write() as transaction:
             assert transaction.all("SELECT count(*) FROM context") == [(3,)]

@@ -87,16 +87,16 @@ def _check(staged: Staged, environ: Mapping[str, str]) -> CommitCheck | None:
     """Return what is claimed of the files; None where nothing is, or claims are not looked at."""
     from satchel.keep.files.presence import is_anything_claimed
     from satchel.remote.where import may_have_server
-    from satchel.store.glance import Unsettled, glance
+    from satchel.store.glance import NeedsFullOpen, glance
 
     try:
         if may_have_server(environ):
-            raise Unsettled
+            raise NeedsFullOpen
         seen = glance(os.path.realpath(staged.top), environ)
         if seen is None or not is_anything_claimed(seen, seen.project, time.time_ns() // 1_000_000):
             return None
         seen.close()
-    except Unsettled:
+    except NeedsFullOpen:
         pass
     from satchel.keep.sessions.caller import COMMAND, HOOK_WAIT_MS
     from satchel.remote.opening import open_anywhere

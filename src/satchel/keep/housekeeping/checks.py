@@ -12,6 +12,7 @@ from satchel.keep.housekeeping.counts import count_problems
 from satchel.keep.housekeeping.packages import count_deliveries
 from satchel.keep.index_checks import index_problems
 from satchel.keep.projects import Workplace
+from satchel.store import backups
 from satchel.store.engine import Engine
 from satchel.store.failures import one_line
 from satchel.store.schema import SCHEMA_VERSION
@@ -53,7 +54,7 @@ def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examinatio
     yield place
     if place.status == "failed" or not engine.exists():
         return
-    yield from (Check(*one) for one in engine.upkeep.unopened())
+    yield from (Check(*one) for one in engine.upkeep.check_unopened())
     for name, examination in (
         ("store", _check_version),
         (engine.upkeep.soundness[0], _check_soundness),
@@ -69,7 +70,7 @@ def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examinatio
         yield check
         if check.status == "failed" and examination in {_check_version, _check_soundness, _check_schema}:
             break
-    yield from (Check(*one) for one in engine.upkeep.surroundings())
+    yield from (Check(*one) for one in engine.upkeep.check_surroundings())
     yield _check_backups(engine)
 
 
@@ -78,7 +79,7 @@ def whereabouts(workplace: Workplace, found: str) -> Check:
     engine = workplace.engine
     agent = "no agent is named" if workplace.agent is None else f"agent {workplace.agent}"
     run = "no run is chosen" if workplace.run_id is None else f"run {workplace.run_id}"
-    trusted, unwritable = engine.upkeep.trusted(), engine.upkeep.unwritable_list()
+    trusted, unwritable = engine.upkeep.trust_reason(), engine.upkeep.unwritable_list()
     place = f"{agent}; {run}; store {engine.location}, {found}; "
     if unwritable is not None:
         return Check(
@@ -102,7 +103,7 @@ def _named(table: str, key: str) -> str:
 
 
 def _check_place(engine: Engine) -> Check:
-    return Check(*engine.upkeep.place())
+    return Check(*engine.upkeep.check_place())
 
 
 def _check_version(engine: Engine) -> Check:
@@ -184,7 +185,7 @@ def _check_backups(engine: Engine) -> Check:
     if not made:
         return Check("backups", "warning", "there is none; `satchel backup` makes one")
     try:
-        engine.upkeep.verify(made[-1].file)
+        backups.verify(made[-1].file)
     except SatchelError as error:
         return Check("backups", "failed", f"the newest is not usable: {error.problem}; `satchel backup` makes another")
     return Check("backups", "ok", f"{len(made)}, the newest {made[-1].file.name} passed its check")
@@ -202,7 +203,7 @@ def _guarded(name: str, examination: Callable[[Engine], Check], engine: Engine) 
         return BeyondRepair(
             name,
             "failed",
-            f"{error.problem}; there is no usable backup: `satchel init --new` begins with an empty store",
+            f"{error.problem}; there is no usable backup: `satchel init --new` starts an empty store",
         )
     except Untrusted as error:
         if engine.upkeep.is_acceptable():
@@ -216,7 +217,7 @@ def _guarded(name: str, examination: Callable[[Engine], Check], engine: Engine) 
 
 
 def _beyond_repair(name: str, problem: str, engine: Engine) -> BeyondRepair:
-    return BeyondRepair(name, "failed", f"{problem}; {engine.upkeep.way_back()}")
+    return BeyondRepair(name, "failed", f"{problem}; {engine.upkeep.recovery_hint()}")
 
 
 def _check_schema(engine: Engine) -> Check:

@@ -87,7 +87,7 @@ def forget(workplace: Workplace, ref: str, *, dry_run: bool) -> Forgotten:
                 events.record(transaction, project.id, events.FORGOTTEN, now, by=actor, item=item, details=details)
             index_of(transaction).optimize()
     shrunk = None if dry_run else _shrink(engine)
-    still, unreadable = engine.upkeep.erased(leaving.table, leaving.uid)
+    still, unreadable = engine.upkeep.copies_with(leaving.table, leaving.uid)
     still = (*still, *shared)
     return Forgotten(
         leaving.ref,

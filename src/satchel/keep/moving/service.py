@@ -214,7 +214,7 @@ class _Import:
 @contextmanager
 def _on_a_copy(workplace: Workplace) -> Iterator[Workplace]:
     """Hand out a workplace whose store is a copy that goes again: a preview meets exactly what an import would."""
-    with workplace.engine.upkeep.copied(workplace.clock) as engine:
+    with workplace.engine.upkeep.temporary_copy(workplace.clock) as engine:
         yield replace(workplace, engine=engine, caller=None)
 
 

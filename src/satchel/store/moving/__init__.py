@@ -1,1 +1,1 @@
-"""Moving everything of a store into another, row by row, whatever databases hold the two."""
+"""Moving a store into another, row by row, between any two databases."""

@@ -1,4 +1,4 @@
-"""Moving all rows from one store into another: copied, compared, and only then given free."""
+"""Moving all rows from one store into another: copied, compared, and only then released for use."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _Sums = dict[str, tuple[int, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What moving a store did.
+    """Result of moving a store.
 
     Attributes:
-        source, target: the stores; the source is as it was.
-        rows: how many were copied and compared.
-        indexed: how many items the search index of the target has.
-        went_on: whether a move that was stopped before was brought to its end.
-        began_anew: whether what such a move had copied was dropped, since the source had changed.
-        source_changed: whether the source was written to meanwhile, so that it holds what the target does not.
+        source, target: the stores; the source is unchanged.
+        rows: number of rows copied and compared.
+        indexed: number of items in the search index of the target.
+        went_on: whether an interrupted move was completed.
+        began_anew: whether the rows of such a move were dropped, since the source had changed.
+        source_changed: whether the source was written to during the move, so that it holds more than the target.
     """
 
     source: str
@@ -49,27 +49,22 @@ class Moved:
 def move(source: Engine, target: Engine, index: Indexing, progress: Progress, *, lift: int = 0) -> Moved:
     """Copy every row of a store into another, empty one, and compare them; nobody can use that one before the end.
 
-    What was stopped in the middle goes on where it stopped when it is called again, unless the source has changed.
-
-    Args:
-        source: is read in one snapshot, and not changed.
-        target: a place without a store, an empty store, or one that a stopped move of the same source left.
-        index: fills the search index of the target.
-        progress: told how many rows are copied and compared, of how many, then how many items are indexed.
-        lift: by how much every project's change counter is raised at the end.
+    Called again, it continues an interrupted move, unless the source has changed. The source is read in one snapshot.
+    The target may be a place without a store, an empty store, or an interrupted move of the same source. `lift` raises
+    every project's change counter at the end.
 
     Raises:
         NotFound: there is no source.
-        Conflict: the target holds something else, or another program fills it.
-        InvalidInput, TooLarge: the target does not take a row, which is named.
+        Conflict: the target is not empty, or another program fills it.
+        InvalidInput, TooLarge: the target refuses a row, which is named.
         StoreDamaged: rows are not as Satchel writes them.
-        SatchelError: one of the two cannot be used; the text says why.
+        SatchelError: one of the two cannot be used.
     """
     if not source.exists():
         raise NotFound(f"there is no store at {source.location}", "Name the file or the database of one")
     with source.without_deadline(), target.without_deadline():
         try:
-            with target.upkeep.taking() as taker:
+            with target.upkeep.open_taker() as taker:
                 one = _Move(source, taker, progress)
                 record = one.fill()
                 indexed = index(taker, progress)
@@ -90,7 +85,7 @@ def move(source: Engine, target: Engine, index: Indexing, progress: Progress, *,
 
 
 class _Move:
-    """Fills a store.
+    """One move into a store.
 
     Attributes:
         state: of the source, as it was read.
@@ -107,14 +102,14 @@ class _Move:
         self.began_anew = False
 
     def fill(self) -> Record:
-        """Copy every row and compare them; return what the target says of that."""
+        """Copy every row and compare them; return the target's record of the move."""
         while True:
             with self._source.read() as transaction:
                 record = self._begin(transaction)
                 if record.is_checked:
                     return record
                 sums = self._copy(transaction)
-                numbers = self._source.upkeep.numbers(transaction)
+                numbers = self._source.upkeep.highest_ids(transaction)
             self._taker.raise_numbers(numbers)
             wrong = self._wrong(sums)
             if not wrong:
@@ -122,10 +117,10 @@ class _Move:
                 return record
             if not self.went_on or self.began_anew:
                 raise StoreDamaged(
-                    f"{', '.join(wrong)} of {self._taker.location} are not what was copied there",
-                    "Check the disk of that place; nothing can use it as a store, and the source is as it was",
+                    f"{', '.join(wrong)} of {self._taker.location} differ from what was copied there",
+                    "Check the disk there; it cannot be used as a store, and the source is unchanged",
                 )
-            self._taker.begin_anew(record, self.state)
+            self._taker.restart(record, self.state)
             self.began_anew = True
 
     def _begin(self, transaction: Transaction) -> Record:
@@ -133,7 +128,7 @@ class _Move:
         record, is_old = self._taker.begin(self.state, self._source.location)
         self.went_on = self.went_on or is_old
         if record.counters != self.state.counters:
-            record = self._taker.begin_anew(record, self.state)
+            record = self._taker.restart(record, self.state)
             self.began_anew = True
         self._done = 0
         return record
@@ -158,7 +153,7 @@ class _Move:
             return rows.last_key(transaction, table)
 
     def _wrong(self, sums: _Sums) -> list[str]:
-        """Return the tables whose rows are not those of the source."""
+        """Return the tables whose rows differ from the source's."""
         wrong = []
         with self._taker.read() as transaction:
             for table, count, digest in rows.digests(transaction):

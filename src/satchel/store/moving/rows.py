@@ -1,4 +1,4 @@
-"""The rows of a store, table by table, in an order and a form that every database gives alike."""
+"""The rows of a store, table by table, in an order and a form that are the same in every database."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from satchel.store.sqlite_transaction import SqliteTransaction
 from satchel.store.transaction import Row, Transaction
 
 OF_THE_STORE: Final = frozenset({"store", "migrations"})
-"""What is about a store itself, and stays where it is."""
+"""Tables about the store itself, which are not moved."""
 
 _OF_SQLITE: Final = ("sqlite_", "documents_fts")
 _KINDS: Final = {"TEXT": str, "BLOB": bytes, "DOUBLE PRECISION": float}
 
-_MENDED: Final = "Nothing of it is moved: `satchel forget` removes an item by its id, `satchel restore` goes back"
+_MENDED: Final = (
+    "Nothing was moved: `satchel forget` removes an item by its id, `satchel restore` goes back to a backup"
+)
 
 _FIRST_PAGE = 100
 _MOST_ROWS = 5_000
@@ -31,11 +33,11 @@ _PAGE_BYTES = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of what is kept.
+    """A table of stored items.
 
     Attributes:
         columns: in the order of :attr:`kinds`.
-        kinds: what a value of each column is, where it is not null.
+        kinds: the type of each column's values that are not null.
         places: those of the primary key among the columns.
     """
 
@@ -45,7 +47,7 @@ class Table:
     places: tuple[int, ...]
 
     @property
-    def listed(self) -> str:
+    def column_list(self) -> str:
         """The columns, as a statement lists them."""
         return ", ".join(f'"{column}"' for column in self.columns)
 
@@ -58,16 +60,16 @@ class Table:
         """Return the primary key of a row."""
         return tuple(row[place] for place in self.places)
 
-    def named(self, row: Row) -> str:
-        """Return what a row is called."""
+    def label(self, row: Row) -> str:
+        """Return the name of a row for people."""
         return _row_of(self, self.key_of(row))
 
 
 class Page(NamedTuple):
-    """Some rows of a table, one after the other by primary key.
+    """Some rows of a table, in the order of the primary key.
 
     Attributes:
-        form: the bytes that stand for them in a digest, the same on every database.
+        form: their bytes in a digest, the same for every database.
     """
 
     rows: list[Row]
@@ -75,12 +77,12 @@ class Page(NamedTuple):
 
 
 class State(NamedTuple):
-    """What tells whether a store was written to.
+    """A fingerprint of a store that changes with writes.
 
     Attributes:
         uid: of the store, in hexadecimal digits.
         counters: changes with the change counter of any project, and with the number of rows of any table.
-        rows: how many there are.
+        rows: number of rows.
     """
 
     uid: str
@@ -90,20 +92,20 @@ class State(NamedTuple):
 
 @cache
 def tables() -> tuple[Table, ...]:
-    """Return the tables that hold what is kept, by name: without the search index, which is built from them."""
+    """Return the tables of stored items, by name: without the search index, which is built from them."""
     with closing(empty_store()) as connection:
         transaction = SqliteTransaction(connection)
         names = [
             name for (name,) in transaction.all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
         ]
         return tuple(
-            _described(transaction, name)
+            _describe(transaction, name)
             for name in names
             if name not in OF_THE_STORE and not name.startswith(_OF_SQLITE)
         )
 
 
-def _described(transaction: Transaction, name: str) -> Table:
+def _describe(transaction: Transaction, name: str) -> Table:
     columns = transaction.all("SELECT name, type, pk FROM pragma_table_info(:name) ORDER BY cid", {"name": name})
     return Table(
         name,
@@ -114,13 +116,10 @@ def _described(transaction: Transaction, name: str) -> Table:
 
 
 def state_of(transaction: Transaction, location: str) -> State:
-    """Look at what is written in a store.
-
-    Args:
-        location: the store, to name it.
+    """Return the state of a store.
 
     Raises:
-        StoreNewer: it has a newer schema, of which rows could not be moved whole.
+        StoreNewer: it has a newer schema, whose rows could not be moved whole.
     """
     row = transaction.one("SELECT uid, (SELECT max(version) FROM migrations) FROM store")
     assert row is not None
@@ -139,14 +138,14 @@ def pages(transaction: Transaction, table: Table) -> Iterator[Page]:
     """Read a table by its primary key, some rows at a time.
 
     Raises:
-        StoreDamaged: a row holds what its column cannot hold.
+        StoreDamaged: a row holds a value that its column cannot hold.
     """
     most, after = _FIRST_PAGE, ""
     values: dict[str, object] = {}
     while True:
         left_out = transaction.left_out
         rows = transaction.all(
-            f"SELECT {table.listed} FROM {table.name} {after} ORDER BY {table.key} LIMIT {most}", values
+            f"SELECT {table.column_list} FROM {table.name} {after} ORDER BY {table.key} LIMIT {most}", values
         )
         if transaction.left_out > left_out:
             read = {table.key_of(row) for row in rows}
@@ -154,7 +153,7 @@ def pages(transaction: Transaction, table: Table) -> Iterator[Page]:
                 f"SELECT {table.key} FROM {table.name} {after} ORDER BY {table.key} LIMIT {most}", values
             )
             unread = next((_row_of(table, key) for key in keys if key not in read), "a row of " + table.name)
-            raise StoreDamaged(f"{unread} has a text that is none: it is not UTF-8", _MENDED)
+            raise StoreDamaged(f"{unread} contains text that is not valid UTF-8", _MENDED)
         if not rows:
             return
         page = _page(table, rows)
@@ -166,18 +165,17 @@ def pages(transaction: Transaction, table: Table) -> Iterator[Page]:
 
 
 def is_empty(transaction: Transaction) -> bool:
-    """Whether nothing is kept in a store."""
     return not transaction.all(f"SELECT {' OR '.join(f'EXISTS (SELECT 1 FROM {t.name})' for t in tables())}")[0][0]
 
 
 def last_key(transaction: Transaction, table: Table) -> Row | None:
-    """Return the highest primary key of a table, or None where it has no row."""
+    """Return the highest primary key of a table, or None if it has no row."""
     highest = ", ".join(f'"{table.columns[place]}" DESC' for place in table.places)
     return transaction.one(f"SELECT {table.key} FROM {table.name} ORDER BY {highest} LIMIT 1")
 
 
 def digests(transaction: Transaction) -> Iterator[tuple[Table, int, bytes]]:
-    """Read every table, and return its number of rows and their digest."""
+    """Read every table, and yield its number of rows and their digest."""
     for table in tables():
         digest, count = blake2b(digest_size=16), 0
         for page in pages(transaction, table):
@@ -191,18 +189,18 @@ def _page(table: Table, rows: list[Row]) -> Page:
         if not set(map(type, map(itemgetter(place), rows))) <= {kind, type(None)}:
             wrong = next(row for row in rows if row[place] is not None and type(row[place]) is not kind)
             raise StoreDamaged(
-                f"{table.columns[place]} of {table.named(wrong)} is {type(wrong[place]).__name__}, not {kind.__name__}",
+                f"{table.columns[place]} of {table.label(wrong)} is {type(wrong[place]).__name__}, not {kind.__name__}",
                 _MENDED,
             )
     if float in table.kinds:
-        # SQLite keeps no sign of zero
+        # SQLite stores no sign of zero
         rows = [tuple(value + 0.0 if type(value) is float else value for value in row) for row in rows]
     return Page(rows, "".join(map(repr, rows)).encode("utf-8", "surrogatepass"))
 
 
 def _row_of(table: Table, key: Row) -> str:
-    return f"row {'/'.join(map(_shown, key))} of {table.name}"
+    return f"row {'/'.join(map(_text_of, key))} of {table.name}"
 
 
-def _shown(value: object) -> str:
+def _text_of(value: object) -> str:
     return value.hex() if isinstance(value, bytes) else str(value)

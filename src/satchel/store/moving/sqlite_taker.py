@@ -24,12 +24,7 @@ if TYPE_CHECKING:
 
 
 class SqliteTaker(Taker):
-    """Fills a store file.
-
-    Args:
-        engine: of the file.
-        connection: to the file, without the check of foreign keys; nobody else uses it.
-    """
+    """Fills a store file over a separate connection that does not check foreign keys."""
 
     refusals: ClassVar[tuple[type[Exception], ...]] = (
         apsw.ConstraintError,
@@ -49,7 +44,6 @@ class SqliteTaker(Taker):
 
     @contextmanager
     def read(self) -> Iterator[SqliteTransaction]:
-        """Open a read transaction."""
         with self._transaction("BEGIN") as transaction:
             yield transaction
 
@@ -65,17 +59,17 @@ class SqliteTaker(Taker):
 
     def _insert(self, transaction: Transaction, table: Table, new: Sequence[Row]) -> None:  # noqa: ARG002 -- the only one
         places = ", ".join("?" * len(table.columns))
-        self._connection.executemany(f"INSERT INTO {table.name} ({table.listed}) VALUES ({places})", new)
+        self._connection.executemany(f"INSERT INTO {table.name} ({table.column_list}) VALUES ({places})", new)
 
-    def _loosen(self, transaction: Transaction) -> tuple[str, ...]:  # noqa: ARG002 -- the connection checks none
+    def _drop_foreign_keys(self, transaction: Transaction) -> tuple[str, ...]:  # noqa: ARG002 -- the connection checks none
         return ()
 
-    def _tighten(self, transaction: Transaction, removed: tuple[str, ...]) -> None:  # noqa: ARG002 -- nothing was
+    def _restore_foreign_keys(self, transaction: Transaction, removed: tuple[str, ...]) -> None:  # noqa: ARG002 -- nothing was
         wrong = transaction.one("PRAGMA foreign_key_check")
         if wrong is not None:
             raise StoreDamaged(
-                f"row {wrong[1]} of {wrong[0]} refers to a row of {wrong[2]} that the store does not have",
-                "Somebody changed the store that it comes from: `satchel restore` goes back to a backup there",
+                f"row {wrong[1]} of {wrong[0]} refers to a missing row of {wrong[2]}",
+                "Another program changed the source store: `satchel restore` goes back to a backup there",
             )
 
     def _empty(self, transaction: Transaction) -> None:
@@ -84,23 +78,22 @@ class SqliteTaker(Taker):
         transaction.run("INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')")
 
     def raise_numbers(self, numbers: Mapping[str, int]) -> None:
-        """Let no table give a number that was given before; those that give the next free one have no counter."""
         with self.write() as transaction:
             counting = transaction.all("SELECT name FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%'")
             for (name,) in counting:
-                given = {"name": name, "number": numbers.get(name, 0)}
-                if given["number"] and not transaction.execute(
-                    "UPDATE sqlite_sequence SET seq = max(seq, :number) WHERE name = :name", given
+                values = {"name": name, "number": numbers.get(name, 0)}
+                if values["number"] and not transaction.execute(
+                    "UPDATE sqlite_sequence SET seq = max(seq, :number) WHERE name = :name", values
                 ):
-                    transaction.run("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :number)", given)
+                    transaction.run("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :number)", values)
 
 
 @contextmanager
-def taking(engine: SqliteEngine) -> Iterator[SqliteTaker]:
-    """Make a store file where there is none, or take one that is empty or was not filled to its end.
+def open_taker(engine: SqliteEngine) -> Iterator[SqliteTaker]:
+    """Create a store file, or open one that is empty or was not filled completely.
 
     Raises:
-        StoreForeign, Refused, StoreNewer: there is another program's file, or one that is not trusted, or a newer one.
+        StoreForeign, Refused, StoreNewer: another program's file, an untrusted one, or a newer one.
     """
     with explained(engine.file):
         if engine.read_only:
@@ -113,8 +106,8 @@ def taking(engine: SqliteEngine) -> Iterator[SqliteTaker]:
             yield SqliteTaker(engine, connection)
 
 
-def numbers(transaction: Transaction) -> dict[str, int]:
-    """Return for each table that counts the highest number that it has given."""
+def highest_ids(transaction: Transaction) -> dict[str, int]:
+    """Return the highest id given so far, by table."""
     return dict(transaction.all("SELECT name, seq FROM sqlite_sequence"))
 
 

@@ -1,4 +1,4 @@
-"""A store that is being filled with the rows of another: nobody else can use it before it is whole."""
+"""A store that is being filled with the rows of another: nobody else can use it before it is complete."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from satchel.store.transaction import Row, Transaction
 
 _MARK = {"version": BEING_FILLED}
 
-_NAMED = 120
+_MOST_SHOWN = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a store that is being filled says of that; it stands among its migrations until it is whole.
+    """State of a move, stored among the target's migrations until the target is complete.
 
     Attributes:
-        uid: of the store whose rows are taken, in hexadecimal digits.
-        source: where that is.
+        uid: of the source store, in hexadecimal digits.
+        source: its location.
         counters: its state when the first row was read.
-        min_reader, min_writer: what the store is to say of itself when it is whole.
-        removed: what was taken from the tables until they are full, as the database needs it to put it back.
-        is_checked: whether every row is there and was compared.
+        min_reader, min_writer: the values that the complete store gets.
+        removed: what was dropped from the tables until they are full, in a form to restore it from.
+        is_checked: whether every row was copied and compared.
     """
 
     uid: str
@@ -45,19 +45,14 @@ class Record:
 
 
 class _TakenBack(Exception):
-    """Rolls a transaction back that was only to be tried."""
+    """Rolls back a trial transaction."""
 
 
 class Taker(ABC):
-    """Fills an empty store.
-
-    Args:
-        location: the store, to name it.
-        clock: what its record is stamped with.
-    """
+    """Fills an empty store."""
 
     refusals: ClassVar[tuple[type[Exception], ...]] = ()
-    """The errors of a row that the database does not take."""
+    """The errors that the database raises for a row that it refuses."""
 
     def __init__(self, location: str, clock: Clock) -> None:
         self.location = location
@@ -69,42 +64,37 @@ class Taker(ABC):
         """Open a write transaction that keeps every other writer out."""
 
     @abstractmethod
-    def read(self) -> AbstractContextManager[Transaction]:
-        """Open a read transaction."""
+    def read(self) -> AbstractContextManager[Transaction]: ...
 
     @abstractmethod
     def _insert(self, transaction: Transaction, table: Table, new: Sequence[Row]) -> None:
         """Insert rows, all or none."""
 
     @abstractmethod
-    def _loosen(self, transaction: Transaction) -> tuple[str, ...]:
-        """Let rows refer to what is not there yet; return what is needed to undo that."""
+    def _drop_foreign_keys(self, transaction: Transaction) -> tuple[str, ...]:
+        """Drop foreign keys; return what is needed to restore them."""
 
     @abstractmethod
-    def _tighten(self, transaction: Transaction, removed: tuple[str, ...]) -> None:
-        """Undo :meth:`_loosen`.
+    def _restore_foreign_keys(self, transaction: Transaction, removed: tuple[str, ...]) -> None:
+        """Restore foreign keys.
 
         Raises:
-            StoreDamaged: a row refers to what is not there.
+            StoreDamaged: a row refers to a missing row.
         """
 
     @abstractmethod
     def _empty(self, transaction: Transaction) -> None:
-        """Remove every row, the search index with them."""
+        """Delete every row and the search index."""
 
     @abstractmethod
     def raise_numbers(self, numbers: Mapping[str, int]) -> None:
-        """Let no table give a number that was given before.
+        """Raise each table's counter to the source's, so that no id is given twice."""
 
-        Args:
-            numbers: for each table the highest that the store it comes from has given.
-        """
-
-    def settle(self) -> None:  # noqa: B027 -- nothing to do is an answer
-        """Do what is useful once all rows are there."""
+    def analyze(self) -> None:  # noqa: B027 -- optional
+        """Update the planner's statistics once all rows are copied."""
 
     def without_deadline(self) -> AbstractContextManager[None]:
-        """Do nothing: no statement has a deadline here."""
+        """No-op: statements have no time limit here."""
         return nullcontext()
 
     @contextmanager
@@ -112,29 +102,22 @@ class Taker(ABC):
         """Open a write transaction, unless another program has begun to fill the store.
 
         Raises:
-            Conflict: one has.
+            Conflict: another program has.
         """
         with self._writing() as transaction:
             mine = {**_MARK, "token": self._token}
             if not transaction.execute(
                 "UPDATE migrations SET applied_at = applied_at WHERE version = :version AND program = :token", mine
             ):
-                raise Conflict(f"another program fills {self.location} now", "Let that one come to its end")
+                raise Conflict(f"another program is filling {self.location}", "Wait until it is done")
             yield transaction
 
     def begin(self, state: State, source: str) -> tuple[Record, bool]:
-        """Mark the store as being filled; where that was begun before and not finished, go on with it.
-
-        Args:
-            state: of the store whose rows are to come.
-            source: where that is.
-
-        Returns:
-            What the store says of that, and whether it was begun before.
+        """Mark the store as being filled, or continue an unfinished move; return its record, and whether it is old.
 
         Raises:
-            Conflict: the store holds something, or an unfinished move of another store.
-            InvalidInput: both are one store.
+            Conflict: the store is not empty, or holds an unfinished move of another store.
+            InvalidInput: source and target are the same store.
         """
         with self._writing() as transaction:
             row = transaction.one("SELECT name FROM migrations WHERE version = :version", _MARK)
@@ -143,7 +126,7 @@ class Taker(ABC):
                 if record.uid != state.uid:
                     raise Conflict(
                         f"{self.location} holds an unfinished move of {record.source}",
-                        "Move that one again to go on with it, or name an empty place",
+                        "To continue it, run that move again; or name an empty place",
                     )
                 transaction.execute(
                     "UPDATE migrations SET program = :token WHERE version = :version", {**_MARK, "token": self._token}
@@ -152,13 +135,13 @@ class Taker(ABC):
             own = transaction.one("SELECT uid, min_reader, min_writer FROM store")
             assert own is not None
             if own[0].hex() == state.uid:
-                raise InvalidInput(f"{self.location} is the store that is to be moved", "Name another place")
+                raise InvalidInput(f"{self.location} is the source store", "Name another place")
             if not rows.is_empty(transaction):
                 raise Conflict(
                     f"{self.location} is not empty",
-                    "Nothing was changed; name a new file or another schema, or empty that one yourself",
+                    "Nothing was changed; name a new file or another schema",
                 )
-            record = Record(state.uid, source, state.counters, own[1], own[2], self._loosen(transaction))
+            record = Record(state.uid, source, state.counters, own[1], own[2], self._drop_foreign_keys(transaction))
             transaction.run(
                 "INSERT INTO migrations (version, name, program, applied_at) VALUES (:version, :name, :token, :now)",
                 {**_MARK, "name": _written(record), "token": self._token, "now": self._clock()},
@@ -166,20 +149,20 @@ class Taker(ABC):
             transaction.run("UPDATE store SET min_reader = :version, min_writer = :version", _MARK)
             return record, False
 
-    def begin_anew(self, record: Record, state: State) -> Record:
-        """Remove every row: the store that they came from is another now."""
+    def restart(self, record: Record, state: State) -> Record:
+        """Delete every row, since the source has changed."""
         with self.write() as transaction:
             self._empty(transaction)
-            removed = self._loosen(transaction) if record.is_checked else record.removed
+            removed = self._drop_foreign_keys(transaction) if record.is_checked else record.removed
             record = replace(record, counters=state.counters, removed=removed, is_checked=False)
             self._note(transaction, record)
         return record
 
     def put(self, table: Table, new: Sequence[Row]) -> None:
-        """Keep rows.
+        """Insert rows.
 
         Raises:
-            TooLarge, InvalidInput: the database does not take one of them, which is named.
+            TooLarge, InvalidInput: the database refuses one of them, which is named.
         """
         try:
             with self.write() as transaction:
@@ -188,7 +171,7 @@ class Taker(ABC):
             raise self._refused(table, new) or error from error
 
     def _refused(self, table: Table, new: Sequence[Row]) -> SatchelError | None:
-        """Insert rows one by one until one is refused, and take each back."""
+        """Insert rows one by one until one is refused, and roll back each."""
         for row in new:
             try:
                 with suppress(_TakenBack), self.write() as transaction:
@@ -197,28 +180,24 @@ class Taker(ABC):
             except self.refusals as error:
                 kind = TooLarge if isinstance(error, TooLarge) else InvalidInput
                 return kind(
-                    f"{self.location} cannot keep {table.named(row)}: {' '.join(str(error).split())[:_NAMED]}",
-                    "Nothing of it is lost: remove or shorten the item in the store that it comes from "
+                    f"{self.location} cannot store {table.label(row)}: {' '.join(str(error).split())[:_MOST_SHOWN]}",
+                    "Nothing is lost: remove or shorten the item in the source store "
                     "(`satchel forget` takes its id), then move again",
                 )
         return None
 
     def note_checked(self, record: Record) -> None:
-        """Note that every row is there, and let none refer to what is not.
+        """Record that every row was compared, and restore the foreign keys.
 
         Raises:
-            StoreDamaged: one does.
+            StoreDamaged: a row refers to a missing row.
         """
         with self.write() as transaction:
-            self._tighten(transaction, record.removed)
+            self._restore_foreign_keys(transaction, record.removed)
             self._note(transaction, replace(record, is_checked=True))
 
     def finish(self, record: Record, lift: int = 0) -> None:
-        """Make the store one that others can use.
-
-        Args:
-            lift: by how much every project's change counter is raised.
-        """
+        """Release the store for use; `lift` raises every project's change counter."""
         with self.write() as transaction:
             transaction.run("UPDATE projects SET seq = seq + :lift", {"lift": lift})
             transaction.run(
@@ -226,7 +205,7 @@ class Taker(ABC):
                 {"reader": record.min_reader, "writer": record.min_writer},
             )
             transaction.run("DELETE FROM migrations WHERE version = :version", _MARK)
-        self.settle()
+        self.analyze()
 
     def _note(self, transaction: Transaction, record: Record) -> None:
         transaction.run(

@@ -1,4 +1,4 @@
-"""A database that holds a store: its connections, its settings, and whose turn it is at each project."""
+"""A database that holds a store: its connections, its settings, and the write turns of each project."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from psycopg.pq import TransactionStatus as Status
 from satchel.base.clock import Clock
 from satchel.base.errors import Busy, InvalidInput, Refused, SatchelError
 from satchel.store import forks
-from satchel.store.postgres import failures, types
+from satchel.store.postgres import failures
 from satchel.store.postgres.address import Address
-from satchel.store.postgres.connection import Statement, StoreConnection
+from satchel.store.postgres.connection import Statement, StoreConnection, adapters
 from satchel.store.postgres.group import Turns
 from satchel.store.postgres.transaction import Counter
 from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running
 
 # a briefing, a search and an event stream at once, for each of a few callers; PostgreSQL's own default is 100 in all
 MOST_CONNECTIONS = 20
-# a body may compute between two statements; what takes longer holds up the whole project
+# a transaction may compute between two statements; a longer pause would block the whole project
 _IDLE_SECONDS = 300
 _CONNECT_SECONDS = 10
 _UNUSED_SECONDS = 300.0
@@ -37,36 +37,36 @@ _OLDEST_VERSION = 14
 _LIMITS_TRANSACTIONS = 17
 MARK_BYTES = 8
 MARKS_BYTES = 16 * MARK_BYTES
-"""How much is kept of the marks of the last transactions, the newest first."""
+"""How many bytes of marks of the last transactions are stored, the newest first."""
 
-# a snapshot that is taken before the wait grants what was granted meanwhile: measured, REPEATABLE READ gave 161 claims
-# for 40 paths
+# a snapshot taken before the wait misses the claims of others in the meantime: REPEATABLE READ gave 161 claims for
+# 40 paths
 WRITE: Statement = ("BEGIN ISOLATION LEVEL READ COMMITTED", None)
 LOCK_STORE = "SELECT pg_advisory_xact_lock(:key)"
 _MARKS_OF_STORE = "SELECT writes, marks FROM store"
 _MARKS_OF_PROJECT = "SELECT writes, marks FROM projects WHERE name = :name FOR UPDATE"
 _LOST_SECONDS = 30.0
-"""How long it is asked how a commit ended whose answer was lost: the server may still be starting again."""
+"""How long to ask for the outcome of a commit whose answer was lost: the server may be restarting."""
 
 _CHECK = """
     SELECT current_setting('server_version_num')::int, current_setting('fsync'), current_setting('synchronous_commit'),
         current_setting('server_encoding')
 """
 
-# what went wrong is raised; without a handler the library's warnings would go to the terminal
+# errors are raised; without a handler the library's warnings would go to the terminal
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 class Shared:
-    """A transaction that writes, with its connection, until it is committed.
+    """A write transaction with its connection, shared by threads until it is committed.
 
     Attributes:
         project: by name; None works in the store as a whole.
-        mark: by which the row of the project, or of the store, says whether the transaction was kept.
-        number: how many transactions there had been with it.
-        memo_version: the version of the memo when it began; None where it works in the store as a whole.
-        forgot: whether any of it has changed what others may have looked up.
-        counter: that of the project's changes; None where it works in the store as a whole.
+        mark: marks the transaction in the row of the project, or of the store, to find out whether it was kept.
+        number: number of transactions including it.
+        memo_version: the version of the memo when it began; None if it works in the store as a whole.
+        forgot: whether any of it has changed what others may have in their memo.
+        counter: that of the project's changes; None if it works in the store as a whole.
     """
 
     __slots__ = ("connection", "counter", "forgot", "mark", "memo_version", "number", "project")
@@ -82,30 +82,26 @@ class Shared:
 
 
 class _Alone(threading.local):
-    """What a thread has asked for, and done.
+    """State of a thread.
 
     Attributes:
-        is_asked: whether its writes share a transaction with nobody.
-        kept: how many of its transactions were kept.
+        is_requested: whether its writes share no transaction.
+        committed: number of its committed transactions.
     """
 
-    is_asked = False
-    kept = 0
+    is_requested = False
+    committed = 0
 
 
 class Database:
-    """The connections to one store; engines of several projects share it. Safe to share between threads.
+    """The connections to one store, shared by the engines of several projects. Safe to share between threads.
 
-    Args:
-        address: where it is.
-        durability: ``full`` waits for the disk with every commit; ``relaxed`` may lose the last ones when the server
-            fails.
-        clock: what migrations are stamped with.
+    With durability ``full`` every commit waits for the disk; ``relaxed`` may lose the last ones when the server fails.
     """
 
     def __init__(self, address: Address, durability: str, clock: Clock) -> None:
         self.address = address
-        self.location = address.shown
+        self.location = address.label
         self.clock = clock
         self.durability = durability
         self.running: Running[Interruptible] = Running(self.location)
@@ -117,7 +113,7 @@ class Database:
         self._idle_lock = threading.Lock()
         self._idle: deque[tuple[float, StoreConnection]] = deque()
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
-        self._lent: dict[StoreConnection, threading.BoundedSemaphore] = {}
+        self._in_use: dict[StoreConnection, threading.BoundedSemaphore] = {}
         self._turns: dict[str | None, Turns[Shared]] = {}
         self.alone = _Alone()
         digest = blake2b(address.schema.encode(), digest_size=8, person=b"satchel").digest()
@@ -125,40 +121,37 @@ class Database:
         forks.register(self)
 
     def reset_after_fork(self) -> None:
-        """In a forked child: forget the parent's connections."""
+        """Drop the parent's connections in a forked child."""
         self.lock = threading.RLock()
         self._idle_lock = threading.Lock()
-        self._idle.clear()  # libpq closes nothing that another process has opened
-        self._lent.clear()
+        self._idle.clear()  # libpq closes no connection of another process
+        self._in_use.clear()
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._turns = {}
-        self.running.start_afresh()
+        self.running.reset()
 
     def turns(self, project: str | None) -> Turns[Shared]:
-        """Return whose turn it is at a project; None is the store as a whole."""
+        """Return the turns of a project; None is the store as a whole."""
         return self._turns.setdefault(project, Turns())
 
     @property
-    def role_shown(self) -> str:
+    def role_label(self) -> str:
         """The role that owns the store, for people."""
         return self.address.role or self.address.user or "the role that logs in"
 
     def settings(self, wait_ms: int | None = None, version: int = 0) -> tuple[str, dict[str, str]]:
-        """Return the statement that sets what holds for one transaction; PgBouncer passes it to no other.
+        """Return the statement with the settings of one transaction; PgBouncer passes them to no other.
 
-        Args:
-            wait_ms: how long to wait for a lock; None leaves the server's own measure.
-            version: of the server, where what holds a lock is to end although the server may not see that it is idle:
-                psycopg sends one more message after several statements at once, and the server then waits for as long
-                as it takes; 0 sets no such end.
+        `wait_ms` limits the wait for a lock. With the server's version the whole transaction is limited too: the server
+        may not notice that it is idle, as psycopg sends one more message after several statements at once.
         """
-        hurried = not self.running.is_unhurried(threading.get_ident())
+        hurried = not self.running.has_no_deadline(threading.get_ident())
         values = {
             "search_path": self.address.schema,
             "statement_timeout": str(round(DEADLINE_SECONDS * 1_000) if hurried else 0),
             "idle_in_transaction_session_timeout": str(_IDLE_SECONDS * 1_000),
             "jit": "off",
-            # to start workers takes 4 ms, and no statement takes longer that has an index to read
+            # starting workers takes longer than any statement that reads an index
             "max_parallel_workers_per_gather": "0",
         }
         if self.address.role is not None:
@@ -173,10 +166,10 @@ class Database:
         return f"SELECT {set_each}", values
 
     def connect(self) -> StoreConnection:
-        """Make a connection.
+        """Open a connection.
 
         Raises:
-            SatchelError: it cannot be made, or the server is set up so that a commit may be lost.
+            SatchelError: it cannot be opened, or the server's settings may lose a commit.
         """
         connection = None
         try:
@@ -193,11 +186,8 @@ class Database:
     def borrow(self, seconds: float) -> StoreConnection:
         """Take a connection; the caller gives it back.
 
-        Args:
-            seconds: how long to wait for one where :data:`MOST_CONNECTIONS` are in use.
-
         Raises:
-            SatchelError: there is none, or none can be made.
+            SatchelError: :data:`MOST_CONNECTIONS` stayed in use for so long, or none can be opened.
         """
         free = self._free
         if not free.acquire(timeout=max(0.1, seconds)):
@@ -210,11 +200,11 @@ class Database:
         except BaseException:
             free.release()
             raise
-        self._lent[connection] = free
+        self._in_use[connection] = free
         return connection
 
     def _idle_one(self) -> StoreConnection | None:
-        """Take the connection that was used last and is still open; close those that nobody has used for long."""
+        """Take the most recently used connection that is still open; close those unused for long."""
         with self._idle_lock:
             while self._idle and time.monotonic() - self._idle[0][0] > _UNUSED_SECONDS:
                 self._idle.popleft()[1].close()
@@ -227,9 +217,9 @@ class Database:
         return None
 
     def give_back(self, connection: StoreConnection, *, is_broken: bool = False) -> None:
-        """Take a connection back and roll back what is open; one that was lost is closed.
+        """Take a connection back and roll back its open transaction; close a lost one.
 
-        What has read does not wait for the answer, which saves a sixth of a page: who borrows it next does.
+        The next borrower, not a finished reader, waits for the answer to the rollback.
         """
         if not (is_broken or connection.closed):
             with suppress(psycopg.Error):
@@ -237,26 +227,24 @@ class Database:
                     connection.pgconn.send_query(b"ROLLBACK")
                     connection.pgconn.flush()
                 else:
-                    # not execute(): psycopg would go on to take for prepared what stood behind a failed statement
+                    # not execute(): psycopg would still count statements behind a failed one as prepared
                     connection.rollback()
-        free = self._lent.pop(connection)
+        free = self._in_use.pop(connection)
         is_sound = not is_broken and connection.info.transaction_status in {Status.IDLE, Status.ACTIVE}
         with self._idle_lock:
-            # one that was lent before a close() is of a store that may be another by now
+            # one lent before a close() may belong to another store by now
             if is_sound and free is self._free:
                 self._idle.append((time.monotonic(), connection))
             else:
                 connection.close()
         free.release()
 
-    def how_it_ended(self, shared: Shared) -> bool | None:
-        """Ask how a commit ended whose answer was lost.
+    def was_kept(self, shared: Shared) -> bool | None:
+        """Return whether a commit was kept whose answer was lost; None if that cannot be found out.
 
-        The locked row is asked, not pg_xact_status: a crash gives the number of a transaction that was lost to the next
-        one, and a commit that still runs keeps the lock.
-
-        Returns:
-            Whether it was kept; None where nobody can say: no server answers, or too much was written since.
+        It asks the locked row, not pg_xact_status: a crash gives the number of a lost transaction to the next one, and
+        a commit that still runs keeps the lock. The outcome is unknown if no server responds, or too much was written
+        since.
         """
         until = time.monotonic() + _LOST_SECONDS
         pause = threading.Event()
@@ -266,15 +254,15 @@ class Database:
                     begin = (WRITE, self.settings(round(seconds * 1_000)))
                     if shared.project is None:
                         lock = (LOCK_STORE, {"key": self.lock_key})
-                        *_, found = connection.run_all(*begin, lock, (_MARKS_OF_STORE, None))
+                        *_, result = connection.run_all(*begin, lock, (_MARKS_OF_STORE, None))
                     else:
-                        *_, found = connection.run_all(*begin, (_MARKS_OF_PROJECT, {"name": shared.project}))
+                        *_, result = connection.run_all(*begin, (_MARKS_OF_PROJECT, {"name": shared.project}))
             except (psycopg.Error, SatchelError):
                 pause.wait(0.1)
                 continue
-            if not found.rows:
+            if not result.rows:
                 return None
-            ((number, marks),) = found.rows
+            ((number, marks),) = result.rows
             if shared.mark in (marks[start : start + MARK_BYTES] for start in range(0, len(marks), MARK_BYTES)):
                 return True
             # those that came since have pushed no mark out
@@ -282,7 +270,7 @@ class Database:
         return None
 
     def close(self) -> None:
-        """Close every connection that is idle; others when they come back."""
+        """Close every idle connection; others when they come back."""
         with self._idle_lock:
             self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
             while self._idle:
@@ -290,20 +278,19 @@ class Database:
         self.is_ready = False
 
     def explained(self, error: psycopg.Error, *, interrupted: bool = False) -> BaseException:
-        """Return what to raise instead of an error of the database: one of ours, or itself."""
+        """Return the error to raise instead of the database's: Satchel's, or the same one."""
         return failures.explain(error, self.location, interrupted=interrupted) or error
 
     def explained_connecting(self, error: psycopg.Error) -> SatchelError:
-        """Return the error for a connection that could not be made."""
         return failures.explain_connecting(error, self.location)
 
     def _options(self) -> dict[str, Any]:
         try:
-            given = conninfo_to_dict(self.address.url)
+            from_url = conninfo_to_dict(self.address.url)
         except psycopg.Error:
-            # the library's text repeats parts of the URL, which may be of the password
+            # the library's message repeats parts of the URL, maybe of the password
             raise InvalidInput(
-                "the database URL is malformed: libpq does not take it", "Write special characters in it as %XX"
+                "the database URL is malformed: libpq rejects it", "Write special characters in it as %XX"
             ) from None
         options = {
             "connect_timeout": _CONNECT_SECONDS,
@@ -311,26 +298,26 @@ class Database:
             "client_encoding": "UTF8",
             "keepalives_idle": 30,
             "tcp_user_timeout": 30_000,
-            **given,
+            **from_url,
         }
         if self.address.password is not None:
             options["password"] = self.address.password
-        return {**options, "autocommit": True, "prepare_threshold": None, "context": types.adapters()}
+        return {**options, "autocommit": True, "prepare_threshold": None, "context": adapters()}
 
     def _configure(self, connection: StoreConnection) -> None:
-        """Refuse a server that may lose what it has confirmed, and what Satchel cannot work on."""
+        """Refuse a server that may lose confirmed commits, or that Satchel cannot work with."""
         row = connection.execute(_CHECK).fetchone()
         assert row is not None
         number, fsync, commits, encoding = row
         version = number // 10_000
         if fsync != "on":
             raise Refused(
-                f"the server of {self.location} runs with fsync = {fsync}: a crash may destroy what it has confirmed",
+                f"the server of {self.location} runs with fsync = {fsync}: a crash may destroy confirmed writes",
                 "Set fsync = on there",
             )
         if self.durability == "full" and commits not in {"on", "remote_apply"}:
             raise Refused(
-                f"the server of {self.location} has synchronous_commit = {commits}: it confirms what it may lose",
+                f"the server of {self.location} has synchronous_commit = {commits}: it may lose confirmed writes",
                 "Set it to on for the role or the database (ALTER ROLE ... SET synchronous_commit = on)",
             )
         if encoding != "UTF8":
@@ -344,7 +331,7 @@ class Database:
 
 
 def _is_alive(connection: StoreConnection) -> bool:
-    """Whether an idle connection was not closed by the server, as far as this side knows."""
+    """Whether the server has not closed an idle connection, as far as this side knows."""
     if connection.closed:
         return False
     try:

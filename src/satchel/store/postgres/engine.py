@@ -1,4 +1,4 @@
-"""The engine on PostgreSQL: a schema holds the store, a project's row lets one write at a time."""
+"""The engine on PostgreSQL: a schema holds the store, and a lock on a project's row admits one writer at a time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from satchel.store.transaction import Transaction
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from satchel.store.engine import Answer, Given
+    from satchel.store.engine import Answer, Arguments
     from satchel.store.postgres.upkeep import PostgresUpkeep
 
 # a write to the store as a whole holds the row
@@ -36,28 +36,28 @@ _READ = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", None)
 
 
 class _Watching:
-    """What a thread that watches has open between its transactions: it can be interrupted there too."""
+    """Interruption flag of a thread that watches, for the time between its transactions."""
 
     interrupted = False
     left_out = 0
 
     def cancel(self) -> None:
-        """Do nothing: no statement runs."""
+        """No-op: no statement runs."""
 
 
 class PostgresEngine:
-    """A store in a schema of a PostgreSQL database. Safe to share between threads; a forked child connects anew.
+    """A store in a schema of a PostgreSQL database. Safe to share between threads; a forked child reconnects.
 
     Args:
-        address: where it is.
+        address: of the store.
         read_only: refuse every write.
-        migrates: whether a store of an older version is brought up to date; None is where it may be written.
-        clock: what migrations are stamped with.
+        migrates: whether a store of an older version is migrated; None migrates if it may be written.
+        clock: stamps migrations.
         wait_ms: how long to wait for others, in milliseconds.
         durability: ``full`` waits for the disk with every commit; ``relaxed`` may lose the last ones.
 
     Attributes:
-        project: the project whose row a write locks, by name; None keeps everybody else out of the store.
+        project: the project whose row a write locks, by name; None locks the whole store.
     """
 
     faults: type[Exception] = psycopg.Error
@@ -75,7 +75,7 @@ class PostgresEngine:
         durability: str = "full",
     ) -> None:
         self.database = Database(address, durability, clock)
-        self.location = address.shown
+        self.location = address.label
         self.read_only = read_only
         self.migrates = not read_only if migrates is None else migrates
         self.clock = clock
@@ -84,7 +84,7 @@ class PostgresEngine:
         self._of_projects: dict[str, PostgresEngine] = {}
 
     def of_project(self, name: str) -> PostgresEngine:
-        """Return the engine on the same connections whose writes keep others out of one project alone."""
+        """Return the engine on the same connections whose writes lock one project only."""
         with self.database.lock:
             if name not in self._of_projects:
                 bound = copy(self)
@@ -94,31 +94,25 @@ class PostgresEngine:
 
     @property
     def commits(self) -> int:
-        """How many transactions were kept, of the engines of all projects."""
+        """Number of committed transactions, of the engines of all projects."""
         return self.database.commits
 
     @property
     def upkeep(self) -> PostgresUpkeep:
-        """What keeps the store in order."""
         from satchel.store.postgres.upkeep import PostgresUpkeep  # for the few commands that need it
 
         return PostgresUpkeep(self)
 
     def exists(self) -> bool:
-        """Whether there is a store to read."""
         self._make_ready(writes=False)
         return self.database.has_store
 
     def state(self) -> State:
-        """Return what is the same for every store at the address: whether one is gone, the next reading says."""
+        """Return a constant state: only reading shows whether the store is gone."""
         return State(self.location, 0)
 
     def probe(self, wait_ms: int) -> None:
-        """Write and read in the store really, beside all projects, and wait for none.
-
-        Raises:
-            SatchelError: it does not work.
-        """
+        """Write and read without waiting for any project's writer."""
         self._make_ready(writes=True)
         database = self.database
         connection = database.borrow(wait_ms / 1_000)
@@ -131,16 +125,16 @@ class PostgresEngine:
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
-        """Open a read transaction: everything read inside it belongs to one snapshot.
+        """Open a read transaction on one snapshot.
 
         Raises:
-            StoreForeign, StoreNewer: what lies there cannot be read as a store.
+            StoreForeign, StoreNewer: the schema cannot be read as a store.
             Unreachable, Busy, Refused: there is no connection.
         """
         database = self.database
         self._make_ready(writes=False)
         if not database.has_store:
-            with migrations.nothing_yet() as nothing:
+            with migrations.empty_transaction() as nothing:
                 yield nothing
             return
         forked = forks.generation
@@ -160,30 +154,16 @@ class PostgresEngine:
                 database.give_back(connection, is_broken=transaction.is_doubtful)
 
     def look(self) -> AbstractContextManager[Transaction]:
-        """Open a read transaction for who is about to write.
-
-        Raises:
-            As :meth:`read`.
-        """
         return self.read()
 
     @contextmanager
     def write(self, wait_ms: int | None = None) -> Iterator[Transaction]:
-        """Open a write transaction; it is durable once the block is left without an error, else rolled back.
+        """Open a write transaction; see :meth:`satchel.store.engine.Engine.write`.
 
-        Threads that wait for the same project write in one transaction, a savepoint each, and its commit keeps what
-        all of them wrote.
-
-        Args:
-            wait_ms: how long to wait for others, in milliseconds; None is the engine's own measure.
+        Threads that wait for the same project write in one transaction, a savepoint each, with one commit.
 
         Raises:
-            Busy: others kept the project locked for longer than the wait.
-            NotKept: the common commit failed; nothing was written, and the call may be made again.
-            ReadOnly: the store cannot be written.
-            StoreNewer: the store needs a newer program; it was left untouched.
-            StoreFull, IoError: the disk is full or failed; nothing was written, unless the text says otherwise.
-            TimedOut: a statement ran for too long; nothing was written.
+            NotKept: the shared commit failed; nothing was written, and the call may be repeated.
             Unreachable: the server cannot be reached; nothing was written.
         """
         if self.read_only:
@@ -212,23 +192,22 @@ class PostgresEngine:
             raise
         writer.keep(batch, transaction, is_sent=is_sent)
         self.database.commits += 1
-        self.database.alone.kept += 1
+        self.database.alone.committed += 1
         if caller is not None:
             caller.after_commit()
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Let the writes of the calling thread share their transactions with nobody."""
-        self.database.alone.is_asked = True
+        """Give each write of the calling thread a separate transaction."""
+        self.database.alone.is_requested = True
         try:
             yield
         finally:
-            self.database.alone.is_asked = False
+            self.database.alone.is_requested = False
 
     @contextmanager
     def watch(self) -> Iterator[Callable[[], bool]]:
-        """Hand out a function that says whether anyone has committed since it was last called; at first it says so."""
-        seen: list[object] = []
+        last_sum: list[object] = []
         watching = _Watching()
         of_project = "" if self.project is None else "WHERE name = :name"
 
@@ -239,57 +218,45 @@ class PostgresEngine:
             if self.exists():
                 with self.read() as transaction:
                     row = transaction.one(f"SELECT sum(writes) FROM projects {of_project}", {"name": self.project})
-            before, seen[:] = seen[:], [row]
-            return before != seen
+            before, last_sum[:] = last_sum[:], [row]
+            return before != last_sum
 
         with Tracked(self.database.running, watching):
             yield is_changed
 
     def interrupter(self) -> Callable[[], None]:
-        """Return a function that interrupts whatever transaction the calling thread has open when it is called."""
         return self.database.running.interrupter()
 
     def without_deadline(self) -> AbstractContextManager[None]:
-        """Let the statements of the calling thread take as long as they need: for upkeep that reads or writes all."""
         return self.database.running.without_deadline()
 
-    def retrying(self, work: Callable[Given, Answer]) -> Callable[Given, Answer]:
-        """Return what does a piece of work, and once more alone where a commit that it shared with others has failed.
-
-        It is done once more only where nothing of it was kept.
-        """
-
+    def retrying(self, work: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
         @wraps(work)
-        def twice(*given: Given.args, **named: Given.kwargs) -> Answer:
+        def work_twice(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
             mine = self.database.alone
-            before = mine.kept
+            before = mine.committed
             try:
-                return work(*given, **named)
+                return work(*args, **kwargs)
             except NotKept:
-                if mine.kept != before:
+                if mine.committed != before:
                     raise
             with self.alone():
-                return work(*given, **named)
+                return work(*args, **kwargs)
 
-        return twice
+        return work_twice
 
     def take_note(self) -> str | None:
         """Return None: no row is left out here."""
         return None
 
     def check_files(self) -> None:
-        """Do nothing: the store lies in no file of this machine."""
+        """No-op: the store has no files on this machine."""
 
     def check_again(self) -> None:
-        """Look at the store again before the next transaction, as after it was restored."""
         self.database.is_ready = False
 
     def remove(self) -> None:
-        """Drop the schema with all that it holds, as after a tour.
-
-        Raises:
-            SatchelError: it cannot be dropped.
-        """
+        """Drop the schema with everything in it, as after a tour."""
         database = self.database
         with database.connect() as connection:
             try:
@@ -300,11 +267,10 @@ class PostgresEngine:
                 raise database.explained(error) from error
 
     def close(self) -> None:
-        """Close every connection. The engine may be used again: it connects anew."""
         self.database.close()
 
     def _make_ready(self, *, writes: bool) -> None:
-        """Check what lies at the address, and make or migrate it before a write; where nothing was, look again."""
+        """Check the schema, and create or migrate the store before a write; a missing store is looked for again."""
         database = self.database
         if database.is_ready and database.has_store:
             return
@@ -313,7 +279,7 @@ class PostgresEngine:
                 migrations.make_ready(database, writes=writes, migrates=self.migrates)
 
     def _raise(self, error: psycopg.Error, transaction: PostgresTransaction) -> None:
-        known = self.database.explained(error, interrupted=transaction.interrupted or transaction.is_ended)
-        if known is error:
+        translated = self.database.explained(error, interrupted=transaction.interrupted or transaction.is_ended)
+        if translated is error:
             raise error
-        raise known from error
+        raise translated from error

@@ -1,4 +1,4 @@
-"""PostgreSQL's errors in Satchel's words: each becomes one of ours, with a remedy, or stays what it is."""
+"""Translation of PostgreSQL's errors to Satchel's, with a remedy."""
 
 from __future__ import annotations
 
@@ -30,15 +30,9 @@ _OF_EVERY_STORE = re.compile(r"\b(projects|store)\b")
 
 
 def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -> SatchelError | None:
-    """Translate an error of the database.
+    """Translate an error of the database; None for a bug in Satchel, which should surface as it is.
 
-    Args:
-        error: what psycopg raised.
-        location: the store, to name it; without a password.
-        interrupted: whether the transaction was interrupted from another thread.
-
-    Returns:
-        The error to raise instead, or None for a fault of our own that should be seen as it is.
+    `interrupted` tells that another thread interrupted the transaction.
     """
     match error:
         case errors.LockNotAvailable() | errors.DeadlockDetected():
@@ -49,8 +43,8 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
         case errors.UndefinedTable() if _OF_EVERY_STORE.search(error.diag.message_primary or ""):
             return StoreMissing(
                 f"the store {location} is gone, though there was one; nothing was written",
-                "This is for a person to decide: restore the schema from a backup; a new start of the program begins "
-                "with an empty store",
+                "This is for a person to decide: restore the schema from a backup; restarting the program creates "
+                "an empty store",
             )
         case errors.QueryCanceled():
             return Interrupted("the call was interrupted", _NOTHING) if interrupted else timed_out(location)
@@ -69,7 +63,7 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
             return StoreDamaged(f"{location} is damaged ({one_line(error)})", "Restore the database from a backup")
         case errors.ProgramLimitExceeded():
             return TooLarge(
-                f"{location} cannot keep a name or path of that length ({one_line(error)})", f"{_NOTHING}; shorten it"
+                f"{location} cannot store a name or path of that length ({one_line(error)})", f"{_NOTHING}; shorten it"
             )
         case errors.InsufficientPrivilege():
             return Refused(
@@ -80,7 +74,7 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
             return Refused(f"{location} has no such role ({one_line(error)})", "Check the role in the URL")
         case errors.InvalidSqlStatementName() | errors.DuplicatePreparedStatement():
             return Refused(
-                f"what stands before {location} does not keep prepared statements ({one_line(error)})",
+                f"the pooler in front of {location} does not keep prepared statements ({one_line(error)})",
                 "PgBouncer does from 1.21 on, with max_prepared_statements above 0",
             )
         case errors.InvalidPassword() | errors.InvalidAuthorizationSpecification():
@@ -88,17 +82,19 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
         case errors.InvalidCatalogName():
             return InvalidInput(f"there is no database of {location}", "Create it, or check the name in the URL")
         case psycopg.DataError() if error.sqlstate is None and "NUL" in str(error):
-            return InvalidInput("a text holds the character NUL, which PostgreSQL keeps in none", "Leave it out")
+            return InvalidInput("a text contains the character NUL, which PostgreSQL cannot store", "Remove it")
         case errors.IdleInTransactionSessionTimeout() | errors.TransactionTimeout():
-            return TimedOut(f"a transaction on {location} stood open for too long", f"{_NOTHING}; ask for less at once")
+            return TimedOut(
+                f"a transaction on {location} stayed open for too long", f"{_NOTHING}; ask for less at once"
+            )
         case psycopg.OperationalError() | psycopg.InterfaceError():
-            return gone(location, error)
+            return unreachable(location, error)
         case _:
             return None
 
 
-def gone(location: str, error: Exception) -> Unreachable:
-    """Return the error for a connection that was lost, or could not be made, before anything was kept."""
+def unreachable(location: str, error: Exception) -> Unreachable:
+    """Return the error for a connection that was lost, or could not be opened, before anything was committed."""
     return Unreachable(
         f"{location} cannot be reached ({one_line(error)})", f"{_NOTHING}; check that the server runs, and the address"
     )
@@ -113,15 +109,15 @@ def no_connection(location: str) -> Busy:
 
 
 def unknown_outcome(location: str) -> IoError:
-    """Return the error for a commit whose answer was lost, and of which nobody can say whether it was kept."""
+    """Return the error for a commit whose answer was lost and whose outcome is unknown."""
     return IoError(
-        f"the connection to {location} was lost in the middle of a commit, and the server cannot say how it ended",
-        "It is unknown whether the write was kept: read it back before you write it again",
+        f"the connection to {location} was lost in the middle of a commit, and the server does not know the outcome",
+        "It is unknown whether the write was saved: read it back before you write it again",
     )
 
 
 def one_line(error: object) -> str:
-    """Return the beginning of what the server says, on one line: it may repeat what is kept."""
+    """Return the beginning of the server's message on one line: it may quote stored content."""
     return " ".join(str(error).split())[:160].replace("`", "'")
 
 
@@ -130,7 +126,7 @@ _FULL = ("too many clients", "too many connections", "remaining connection slots
 
 
 def explain_connecting(error: psycopg.Error, location: str) -> SatchelError:
-    """Translate an error of connecting, for which libpq gives no code but the server's text."""
+    """Translate an error of connecting, for which libpq gives only the server's text and no code."""
     text = str(error)
     if any(part in text for part in _FULL):
         return no_connection(location)
@@ -140,4 +136,4 @@ def explain_connecting(error: psycopg.Error, location: str) -> SatchelError:
         )
     if 'database "' in text and "does not exist" in text:
         return InvalidInput(f"there is no database of {location}", "Create it, or check the name in the URL")
-    return failed if (failed := explain(error, location)) is not None else gone(location, error)
+    return failed if (failed := explain(error, location)) is not None else unreachable(location, error)

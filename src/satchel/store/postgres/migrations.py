@@ -1,4 +1,4 @@
-"""Making a store in a schema and bringing it up to date: in one transaction, one program at a time."""
+"""Creating and migrating a store in a schema: in one transaction, one program at a time."""
 
 from __future__ import annotations
 
@@ -11,28 +11,15 @@ import psycopg
 
 from satchel import __version__
 from satchel.base.errors import ReadOnly, Refused, StoreDamaged, StoreForeign
-from satchel.store.dialect import POSTGRESQL, rendered
 from satchel.store.failures import newer, older
 from satchel.store.postgres import failures
-from satchel.store.postgres.schema_index import INDEX_TABLES
+from satchel.store.postgres.schema import INDEX_TABLES, OWN_COLUMNS, translate
 from satchel.store.schema import BASE_VERSION, SCHEMA_VERSION, Migration, steps
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.store.postgres.connection import StoreConnection
     from satchel.store.postgres.database import Database
-
-_OWN = (
-    # memo_version: raised with every change to what engines may have looked up; a row that is inserted again, as by a
-    # restore, begins at a version that was never there. writes: raised with every transaction. marks: of the last ones
-    "ALTER TABLE projects ADD COLUMN memo_version BIGINT NOT NULL DEFAULT extract(epoch FROM clock_timestamp()) * 1e6",
-    *(
-        f"ALTER TABLE {table} ADD COLUMN {column}"
-        for table in ("projects", "store")
-        for column in ("writes BIGINT NOT NULL DEFAULT 0", "marks BYTEA NOT NULL DEFAULT ''")
-    ),
-)
-"""What PostgreSQL alone has: SQLite tells by itself whether others have written."""
 
 _TABLES = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind IN ('r', 'v', 'm', 'p')"
 NUMBERED = """
@@ -51,19 +38,14 @@ _WRONG_COLLATION = """
 
 
 def make_ready(database: Database, *, writes: bool, migrates: bool) -> None:
-    """Check what lies in the schema; before a write, make the store there or bring it up to date.
-
-    Args:
-        database: where; it is told what was found.
-        writes: whether a store is made where there is none.
-        migrates: whether one of an older version is brought up to date.
+    """Check the schema; before a write, create or migrate the store. Records the result in the database object.
 
     Raises:
         StoreForeign: the schema holds the tables of another program.
         StoreNewer, StoreOlder: the store needs a newer program, or one of 0.2.0 first.
-        StoreDamaged: it does not say which version it has, or a text has another collation than C.
-        ReadOnly: it must be brought up to date first.
-        Refused: the role may not do what is needed.
+        StoreDamaged: it has no version, or a text has another collation than C.
+        ReadOnly: it must be migrated first.
+        Refused: the role lacks a privilege.
     """
     with database.connect() as connection:
         try:
@@ -81,8 +63,8 @@ def make_ready(database: Database, *, writes: bool, migrates: bool) -> None:
 
 
 @contextmanager
-def nothing_yet() -> Iterator[Transaction]:
-    """Hand out a transaction on a store with no content: what reading finds where none has been made yet."""
+def empty_transaction() -> Iterator[Transaction]:
+    """Yield a transaction on an empty store, for reading before a store exists."""
     from satchel.store.migrations import empty_store
     from satchel.store.sqlite_transaction import SqliteTransaction
 
@@ -95,13 +77,13 @@ def nothing_yet() -> Iterator[Transaction]:
 
 
 def numbered_tables(connection: StoreConnection, schema: str) -> dict[str, str]:
-    """Return the tables of a schema whose rows get a number, each with the sequence that it comes from."""
-    (found,) = connection.run_all((NUMBERED, {"schema": schema}))
-    return {table: sequence for table, column, sequence in found.rows if column == "id"}
+    """Return the tables of a schema whose rows get a number, each with its sequence."""
+    (result,) = connection.run_all((NUMBERED, {"schema": schema}))
+    return {table: sequence for table, column, sequence in result.rows if column == "id"}
 
 
 def _version(connection: StoreConnection, database: Database) -> int | None:
-    """Return the version of the store, after checking that this program may read it; None where there is none."""
+    """Return the version of the store, after checking that this program may read it; None if there is no store."""
     schema = database.address.schema
     tables = {str(row[0]) for row in connection.execute(_TABLES, (schema,)).fetchall()}
     if not tables:
@@ -123,7 +105,7 @@ def _version(connection: StoreConnection, database: Database) -> int | None:
         raise _foreign(database, "store") from None
     needed, version = row or (None, None)
     if not isinstance(version, int) or not isinstance(needed, int):
-        raise StoreDamaged(f"{database.location} does not say which version it has", "Restore it from a backup")
+        raise StoreDamaged(f"{database.location} has no schema version", "Restore it from a backup")
     if needed > SCHEMA_VERSION:
         raise newer(database.location, needed, "read")
     if version < BASE_VERSION:
@@ -133,7 +115,7 @@ def _version(connection: StoreConnection, database: Database) -> int | None:
 
 def _foreign(database: Database, table: str) -> StoreForeign:
     return StoreForeign(
-        f"{database.location} holds the tables of another program, such as {table}",
+        f"{database.location} has tables of another program, such as {table}",
         "It was left untouched; name another schema: ?schema=NAME",
     )
 
@@ -147,7 +129,7 @@ def _bring_up_to_date(connection: StoreConnection, database: Database, version: 
     schema = database.address.schema
     connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
     with connection.transaction():
-        # of several programs that start at once one works, and the others find it done
+        # one of several starting programs works, and the others find it done
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (database.lock_key,))
         connection.run_all(database.settings())
         connection.execute("SET LOCAL statement_timeout = 0")
@@ -158,20 +140,20 @@ def _bring_up_to_date(connection: StoreConnection, database: Database, version: 
             except psycopg.errors.InsufficientPrivilege:
                 raise Refused(
                     f"there is no schema {schema} in {database.location}, and the role may not make one",
-                    f"Let the owner of the database run: CREATE SCHEMA {schema} AUTHORIZATION {database.role_shown}",
+                    f"Let the owner of the database run: CREATE SCHEMA {schema} AUTHORIZATION {database.role_label}",
                 ) from None
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (database.lock_key,))
-        found = _version(connection, database) or 0
+        current = _version(connection, database) or 0
         connection.run_all(database.settings())
         connection.execute("SET LOCAL statement_timeout = 0")
         now = database.clock()
         try:
-            for number, step in steps(found, SCHEMA_VERSION):
+            for number, step in steps(current, SCHEMA_VERSION):
                 _apply(connection, number, step, now)
         except psycopg.errors.InsufficientPrivilege as error:
             raise Refused(
-                f"{database.location} must be brought from schema version {found} to {SCHEMA_VERSION} first, "
+                f"{database.location} must be brought from schema version {current} to {SCHEMA_VERSION} first, "
                 f"and the role may not do that ({failures.one_line(error)})",
                 "Let the role that owns the schema open it once: docs/postgresql.md",
             ) from None
@@ -180,11 +162,11 @@ def _bring_up_to_date(connection: StoreConnection, database: Database, version: 
 def _apply(connection: StoreConnection, number: int, migration: Migration, now: int) -> None:
     with connection.pipeline():
         for statement in migration.statements:
-            sql = rendered(statement, POSTGRESQL)
+            sql = translate(statement)
             if sql is not None:
                 connection.execute(sql)
         if number == BASE_VERSION:
-            for statement in (*_OWN, *INDEX_TABLES):
+            for statement in (*OWN_COLUMNS, *INDEX_TABLES):
                 connection.execute(statement)
             connection.execute(
                 "INSERT INTO store (uid, min_reader, min_writer, created_at) VALUES (%s, %s, %s, %s)",

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 DOCUMENTS = 256
-"""Packing is due with so many documents, and packs no more.
+"""Packing is due with so many documents, and packs at most so many.
 
-Measured, a note of 34 different words takes 0.6 KB in blocks with 256, and 1.0 with 128; each document that waits costs
-a search half a microsecond for each word.
+Fewer would make the blocks larger; each unpacked document slows a search down.
 """
 
 BYTES = 131_072
-"""It is due with so many bytes of words, too, and packs hardly more: the write that packs waits for 60 ms."""
+"""Packing is also due with so many bytes of words, and packs hardly more, since a write waits for it."""
 
 POSTINGS = 110
-"""A block of more is not added to: up to 2 KB PostgreSQL leaves a row as it is."""
+"""A larger block is not added to: PostgreSQL leaves rows up to 2 KB uncompressed."""
 
 PACK = """
     WITH fresh AS MATERIALIZED (

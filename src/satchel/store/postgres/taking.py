@@ -34,12 +34,7 @@ _TABLES = """
 
 
 class PostgresTaker(Taker):
-    """Fills a schema.
-
-    Args:
-        database: where.
-        connection: to it; nobody else uses it.
-    """
+    """Fills a schema over a separate connection."""
 
     refusals: ClassVar[tuple[type[Exception], ...]] = (
         psycopg.DataError,
@@ -63,7 +58,6 @@ class PostgresTaker(Taker):
 
     @contextmanager
     def read(self) -> Iterator[PostgresTransaction]:
-        """Open a read transaction."""
         with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as transaction:
             yield transaction
 
@@ -78,30 +72,30 @@ class PostgresTaker(Taker):
         except BaseException as error:
             if not self._connection.closed:
                 self._connection.rollback()
-            known = self._database.explained(error) if isinstance(error, psycopg.Error) else error
-            if known is error:
+            translated = self._database.explained(error) if isinstance(error, psycopg.Error) else error
+            if translated is error:
                 raise
-            raise known from error
+            raise translated from error
 
     def _insert(self, transaction: Transaction, table: Table, new: Sequence[Row]) -> None:  # noqa: ARG002 -- the only one
-        with self._connection.cursor().copy(f"COPY {table.name} ({table.listed}) FROM STDIN") as copy:
+        with self._connection.cursor().copy(f"COPY {table.name} ({table.column_list}) FROM STDIN") as copy:
             for row in new:
                 copy.write_row(row)
 
-    def _loosen(self, transaction: Transaction) -> tuple[str, ...]:
-        found = transaction.all(_FOREIGN_KEYS, self._schema)
-        for table, name, _ in found:
+    def _drop_foreign_keys(self, transaction: Transaction) -> tuple[str, ...]:
+        keys = transaction.all(_FOREIGN_KEYS, self._schema)
+        for table, name, _ in keys:
             transaction.run(f'ALTER TABLE {table} DROP CONSTRAINT "{name}"')
-        return tuple(json.dumps(key) for key in found)
+        return tuple(json.dumps(key) for key in keys)
 
-    def _tighten(self, transaction: Transaction, removed: tuple[str, ...]) -> None:
+    def _restore_foreign_keys(self, transaction: Transaction, removed: tuple[str, ...]) -> None:
         for table, name, definition in map(json.loads, removed):
             try:
                 transaction.execute(f'ALTER TABLE {table} ADD CONSTRAINT "{name}" {definition}')
             except psycopg.errors.ForeignKeyViolation as error:
                 raise StoreDamaged(
-                    f"a row of {table} refers to what the store does not have ({failures.one_line(error.diag)})",
-                    "Somebody changed the store that it comes from: `satchel restore` goes back to a backup there",
+                    f"a row of {table} refers to a missing row ({failures.one_line(error.diag)})",
+                    "Another program changed the source store: `satchel restore` goes back to a backup there",
                 ) from error
 
     def _empty(self, transaction: Transaction) -> None:
@@ -109,26 +103,27 @@ class PostgresTaker(Taker):
         transaction.run(f"TRUNCATE {names}")
 
     def raise_numbers(self, numbers: Mapping[str, int]) -> None:
-        """Let no table give a number that was given before, or that one of its rows has."""
+        """Raise each sequence to the source's and to the highest number of a row."""
         with self.write() as transaction:
             for (table, _, sequence), highest in highest_of(transaction, self._database.address.schema):
-                given = max(highest, numbers.get(table, 0))
-                if given:
-                    transaction.run("SELECT setval(:sequence, :given)", {"sequence": sequence, "given": given})
+                highest_id = max(highest, numbers.get(table, 0))
+                if highest_id:
+                    transaction.run(
+                        "SELECT setval(:sequence, :highest_id)", {"sequence": sequence, "highest_id": highest_id}
+                    )
 
-    def settle(self) -> None:
-        """Count what the planner goes by."""
+    def analyze(self) -> None:
         with self._transaction("BEGIN") as transaction:
             for (name,) in transaction.all(_TABLES, self._schema):
                 transaction.run(f'ANALYZE "{name}"')
 
 
 @contextmanager
-def taking(engine: PostgresEngine) -> Iterator[PostgresTaker]:
-    """Make a store in a schema, or take one that is empty or was not filled to its end.
+def open_taker(engine: PostgresEngine) -> Iterator[PostgresTaker]:
+    """Create a store in a schema, or open one that is empty or was not filled completely.
 
     Raises:
-        StoreForeign, StoreNewer, Refused: the schema holds something else, or a newer store, or the role may not.
+        StoreForeign, StoreNewer, Refused: the schema is another program's or of a newer store, or the role may not.
     """
     if engine.read_only:
         raise ReadOnly(f"{engine.location} was opened for reading only", "Open it without --read-only to fill it")
@@ -143,36 +138,36 @@ def taking(engine: PostgresEngine) -> Iterator[PostgresTaker]:
         yield taker
 
 
-def counting(transaction: Transaction, schema: str) -> list[Row]:
-    """Return the tables whose rows the database numbers, each with the column and the sequence of the numbers."""
+def numbered_columns(transaction: Transaction, schema: str) -> list[Row]:
+    """Return the numbered tables, each with the column and the sequence of the numbers."""
     return transaction.all(migrations.NUMBERED, {"schema": schema})
 
 
 def highest_of(transaction: Transaction, schema: str) -> list[tuple[Row, int]]:
-    """Return what :func:`counting` does, each with the highest number that a row has."""
-    found = counting(transaction, schema)
-    asked = ", ".join(f'(SELECT coalesce(max("{column}"), 0) FROM {table})' for table, column, _ in found)
-    return list(zip(found, transaction.all(f"SELECT {asked}")[0], strict=True)) if found else []
+    """Return the numbered tables as :func:`numbered_columns` does, each with its highest number."""
+    numbered = numbered_columns(transaction, schema)
+    queries = ", ".join(f'(SELECT coalesce(max("{column}"), 0) FROM {table})' for table, column, _ in numbered)
+    return list(zip(numbered, transaction.all(f"SELECT {queries}")[0], strict=True)) if numbered else []
 
 
-def numbers(transaction: Transaction, schema: str) -> dict[str, int]:
-    """Return for each table that counts the highest number that it has given."""
-    found = counting(transaction, schema)
-    if not found:
+def highest_ids(transaction: Transaction, schema: str) -> dict[str, int]:
+    """Return the highest id given so far, by table."""
+    numbered = numbered_columns(transaction, schema)
+    if not numbered:
         return {}
-    asked = ", ".join(f"(SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {name})" for *_, name in found)
-    given = transaction.all(f"SELECT {asked}")[0]
-    return {table: number for (table, *_), number in zip(found, given, strict=True)}
+    queries = ", ".join(f"(SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {name})" for *_, name in numbered)
+    values = transaction.all(f"SELECT {queries}")[0]
+    return {table: number for (table, *_), number in zip(numbered, values, strict=True)}
 
 
 def _is_being_filled(connection: StoreConnection, database: Database) -> bool:
     schema = database.address.schema
-    found = connection.execute(
+    column = connection.execute(
         "SELECT 1 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid "
         "WHERE c.relnamespace = to_regnamespace(%s) AND c.relname = 'migrations' AND a.attname = 'version'",
         (schema,),
     ).fetchone()
-    if found is None:
+    if column is None:
         return False
     with connection.transaction():
         connection.run_all(database.settings())

@@ -1,4 +1,4 @@
-"""A transaction on a PostgreSQL connection: statements without a result wait, and go out together with the next one."""
+"""Transactions on PostgreSQL: statements without a result are sent together with the next one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from satchel.store.postgres.connection import Result, Statement, StoreConnection
 from satchel.store.postgres.statements import with_lists
 from satchel.store.transaction import Parameters, Row, RuleBroken, insertion
 
-# the answers of more would fill the socket while the statements still go out
+# the answers to more would fill the socket while statements are still being sent
 _MOST_WAITING = 500
 
 _CANCEL_SECONDS = 5.0
@@ -30,8 +30,8 @@ class Counter:
     """The change counter of the project whose row is locked.
 
     Attributes:
-        project_id: whose.
-        seq: the number that was taken last.
+        project_id: of the project.
+        seq: the last number taken.
     """
 
     __slots__ = ("project_id", "seq")
@@ -42,7 +42,7 @@ class Counter:
 
 
 class AwaitedRows:
-    """What a statement has found, once it was sent."""
+    """The result of a statement once it was sent."""
 
     __slots__ = ("_transaction", "rows")
 
@@ -56,40 +56,34 @@ class AwaitedRows:
         return self.rows is not None
 
     def all(self) -> list[Row]:
-        """Return its rows."""
         if self.rows is None:
             self._transaction.send()
         assert self.rows is not None
         return self.rows
 
     def one(self) -> Row | None:
-        """Return its first row, or None."""
         rows = self.all()
         return rows[0] if rows else None
 
 
 class PostgresTransaction:
-    """The statements of one transaction, with ``:name`` parameters. Rows are tuples.
+    """A transaction on PostgreSQL; see :class:`satchel.store.transaction.Transaction`.
 
     Args:
-        connection: it runs nothing else.
-        begin: statements that go out together with the first one.
-        memo: see below.
-        sequences: the tables whose rows have a number, each with the sequence that it comes from.
+        connection: used by nothing else.
+        begin: statements that are sent together with the first one.
+        sequences: the numbered tables, each with its sequence.
         counter: that of the project whose row is locked, if one is.
 
     Attributes:
-        memo: what earlier write transactions on this project looked up and nobody has changed since.
-        left_out: always 0: PostgreSQL keeps no text that is none.
-        is_out_of_time: asked before each statement and now and then while one runs: whether to end the transaction with
-            Interrupted; None never does.
-        is_ended: whether a statement was ended since the time was over; then the transaction can be rolled back to a
-            savepoint, and do nothing else.
+        left_out: always 0: PostgreSQL refuses invalid text.
+        is_ended: whether a statement was ended because the time was over; then the transaction can only be rolled back
+            to a savepoint.
         interrupted: whether the next statement ends with Interrupted.
-        forgot: whether the memo of every engine is to be emptied with the commit.
-        has_begun: whether anything was asked.
-        is_doubtful: whether the connection may still get a cancellation that was sent, and must be closed.
-        is_shared: whether others work in the same transaction, so that nothing of it is cancelled in the middle.
+        forgot: whether the commit empties the memo of every engine.
+        has_begun: whether any statement was run.
+        is_doubtful: whether a sent cancellation may still reach the connection, which must be closed.
+        is_shared: whether others work in the same transaction, so that nothing in it may be cancelled.
     """
 
     database: ClassVar[str] = "postgresql"
@@ -139,37 +133,35 @@ class PostgresTransaction:
         self._numbers: dict[str, deque[int]] = {}
 
     def cancel(self) -> None:
-        """End the statement that runs, unless others work in the same transaction."""
+        """End the running statement, unless others work in the same transaction."""
         if not self.is_shared:
             try:
                 self.connection.cancel_safe(timeout=_CANCEL_SECONDS)
             except psycopg.Error:
-                # it may still reach the server, and must meet no statement of another transaction
+                # it may still reach the server, and must not end a statement of another transaction
                 self.is_doubtful = True
 
     def forget(self) -> None:
-        """Drop what was looked up, here and in every other engine, after a change to any of it."""
+        """Drop the memo, here and in every other engine."""
         self.memo.clear()
         self.forgot = True
 
     def run(self, sql: str, parameters: Parameters | None = None) -> None:
-        """Run one statement without a result; it is sent together with the next ones."""
         self._check()
         self.later(*with_lists(sql, parameters))
 
     def later(self, sql: str, parameters: Parameters | None = None) -> None:
-        """Send a statement together with the next one, whatever was asked of the transaction meanwhile."""
+        """Send a statement together with the next one, even if the transaction was interrupted."""
         self.has_begun = True
         self._waiting.append((sql, parameters, None))
         if len(self._waiting) >= _MOST_WAITING:
             self.send()
 
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
-        """Run one statement and return how many rows it changed."""
         return self._ask(*with_lists(sql, parameters)).changed
 
     def add(self, table: str, row: Parameters) -> int:
-        """Insert one row, given by its columns, and return the number it got, 0 where it has none."""
+        """Insert one row and return its number, 0 if it has none."""
         if table not in self._sequences:
             self.run(insertion(table, tuple(row)), row)
             return 0
@@ -185,7 +177,7 @@ class PostgresTransaction:
         return int(number)
 
     def expect(self, **rows: int) -> None:
-        """Ask, together with the next statement, for the numbers that rows of tables will get."""
+        """Request, together with the next statement, the numbers for new rows of tables."""
         arrays = (
             f"ARRAY(SELECT nextval('{self._sequences[table]}') FROM generate_series(1, :{table}))" for table in rows
         )
@@ -193,9 +185,9 @@ class PostgresTransaction:
         self._expected = self.ask(f"SELECT {', '.join(arrays)}", rows)
 
     def next_seq(self, project_id: int, changes: int = 1, *, documents: int = 0) -> int:
-        """Take the next numbers of a project's change counter; see :class:`satchel.store.transaction.Transaction`.
+        """Take the next numbers of a project's change counter and return the first.
 
-        That of the project whose row is locked is known without asking.
+        The counter of the project whose row is locked needs no query.
         """
         if documents and self._expected is None and not self._numbers.get("documents"):
             self.expect(documents=documents)
@@ -207,49 +199,38 @@ class PostgresTransaction:
             assert row is not None
             return int(row[0]) - changes + 1
         counter.seq += changes
-        # the number itself: what is rolled back to a savepoint was counted here all the same
+        # the number itself: changes rolled back to a savepoint were counted here all the same
         self.run(f"UPDATE projects SET seq = :seq, {counted}", {**values, "seq": counter.seq})
         return counter.seq - changes + 1
 
     def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
-        """Insert rows that are given by the same columns each."""
         if rows:
             self.many(insertion(table, tuple(rows[0])), rows)
 
     def reserve(self, table: str, count: int) -> Sequence[int]:
-        """Return the numbers, in order, that as many new rows of a table are inserted with next."""
         sql = "SELECT nextval(pg_get_serial_sequence(:table, 'id')) FROM generate_series(1, :count)"
         return [row[0] for row in self.all(sql, {"table": table, "count": count})]
 
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
-        """Run one statement once for every row of parameters."""
         self._check()
         for row in rows:
             self.later(*with_lists(sql, row))
 
     def one(self, sql: str, parameters: Parameters | None = None) -> Row | None:
-        """Run one statement and return its first row, or None."""
         rows = self._ask(*with_lists(sql, parameters)).rows
         return rows[0] if rows else None
 
     def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
-        """Run one statement and return its rows."""
         return self._ask(*with_lists(sql, parameters)).rows
 
     def ask(self, sql: str, parameters: Parameters | None = None) -> AwaitedRows:
-        """Run one statement, sent together with the next ones, whose rows are read later."""
         self._check()
-        asked = AwaitedRows(self)
-        self._waiting.append((*with_lists(sql, parameters), asked))
-        return asked
+        rows = AwaitedRows(self)
+        self._waiting.append((*with_lists(sql, parameters), rows))
+        return rows
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """Roll back what the block did, and nothing else, where it fails.
-
-        Raises:
-            RuleBroken: what was written is against a rule of its table.
-        """
         self.later("SAVEPOINT satchel_part")
         try:
             yield
@@ -265,29 +246,22 @@ class PostgresTransaction:
             raise
 
     def roll_back_to(self, savepoint: str) -> None:
-        """Undo what was done since a savepoint, and drop what was looked up: some of it may never have been."""
+        """Roll back to a savepoint and drop the memo, part of which may have been rolled back."""
         self.memo.clear()
         self._expected = None
         begin = (f"SAVEPOINT {savepoint}", None, None)
         if begin in self._waiting:
-            # nothing of it was sent; what waits before it stays
+            # none of it was sent; earlier statements stay
             last = len(self._waiting) - 1 - self._waiting[::-1].index(begin)
             del self._waiting[last:]
             return
         self._waiting.clear()
-        self.is_ended = True  # rolling back is not ended
+        self.is_ended = True  # a rollback must not be ended
         self.send((f"ROLLBACK TO SAVEPOINT {savepoint}", None), (f"RELEASE SAVEPOINT {savepoint}", None))
         self.is_ended = False
 
     def send(self, *last: Statement) -> str | None:
-        """Send what waits, and wait until all of it was done.
-
-        Args:
-            last: statements without a result that go out behind it.
-
-        Returns:
-            What the server says of the last one, such as ``COMMIT``; None where nothing was sent.
-        """
+        """Send the waiting statements, then `last`, and wait; return the server's last status, such as ``COMMIT``."""
         self._waiting += [(*one, None) for one in last]
         return self._send().status if self._waiting else None
 
@@ -297,24 +271,23 @@ class PostgresTransaction:
         return self._send()
 
     def _send(self) -> Result:
-        """Send what waits in one round trip, and return what the last statement did."""
+        """Send the waiting statements in one round trip, and return the result of the last."""
         self.has_begun = True
         waiting, self._waiting = self._waiting, []
         try:
             results = self.connection.run_all(
                 *((sql, parameters) for sql, parameters, _ in waiting),
-                meanwhile=None if self.is_out_of_time is None else self._end_in_time,
+                on_wait=None if self.is_out_of_time is None else self._end_in_time,
             )
         except psycopg.errors.QueryCanceled:
             self._check()
             raise
-        for (_, _, asked), result in zip(waiting, results, strict=True):
-            if asked is not None:
-                asked.rows = result.rows
+        for (_, _, awaited), result in zip(waiting, results, strict=True):
+            if awaited is not None:
+                awaited.rows = result.rows
         return results[-1]
 
     def _end_in_time(self) -> None:
-        """End the statement that runs where the time is over."""
         if self.is_out_of_time is not None and not self.is_ended and self.is_out_of_time():
             self.is_ended = True
             self.cancel()

@@ -1,4 +1,4 @@
-"""The upkeep of a store in a PostgreSQL schema; what is about the server as a whole is its operator's."""
+"""Maintenance of a store in a PostgreSQL schema; the server as a whole is maintained by its operator."""
 
 from __future__ import annotations
 
@@ -15,35 +15,33 @@ from typing import TYPE_CHECKING, Final
 import apsw
 import psycopg
 
-from satchel.base.errors import Conflict, InvalidInput, NotFound, ReadOnly, Refused, SatchelError
+from satchel.base.errors import Conflict, NotFound, ReadOnly, Refused
 from satchel.base.folders import state_folder
 from satchel.store import backups, migrations, unfinished
 from satchel.store.backups import Backup, Progress
-from satchel.store.engine import Finding
 from satchel.store.failures import explained
 from satchel.store.moving.copying import Indexing, move
 from satchel.store.opening import Access
 from satchel.store.postgres import taking
-from satchel.store.postgres.schema_index import INDEX_TABLES
+from satchel.store.postgres.schema import INDEX_TABLES
 from satchel.store.sqlite import SqliteEngine
-from satchel.store.upkeep import Restored, Shrunk
+from satchel.store.upkeep import Finding, Restored, Shrunk, Upkeep
 
 if TYPE_CHECKING:
     from satchel.base.clock import Clock
-    from satchel.store.accepting import Accepted
     from satchel.store.postgres.connection import StoreConnection
     from satchel.store.postgres.engine import PostgresEngine
     from satchel.store.postgres.taking import PostgresTaker
     from satchel.store.transaction import Row, Transaction
 
 _LIFT: Final = 1_000_000_000
-"""By how much a restore raises change counters: nobody knows how far those went that followed the lost store."""
+"""By how much a restore raises change counters: nobody knows how far readers of the lost store had got."""
 
 _PAUSE: Final = 0.02
 
 _OUT_OF_REACH: Final = (
-    "PostgreSQL keeps what was deleted in its write-ahead log for a time, and standbys, archives and dumps keep what "
-    "they have: those are the operator's"
+    "PostgreSQL keeps deleted content in its write-ahead log for a time, and standbys, archives and dumps keep theirs: "
+    "ask the operator"
 )
 
 _IN_SCHEMA = "relnamespace = to_regnamespace(:schema)"
@@ -53,7 +51,7 @@ _SETTINGS = """
         current_setting('data_checksums'), current_setting('autovacuum'), pg_is_in_recovery()
 """
 _OPEN = "SELECT virtualtransaction FROM pg_locks WHERE locktype = 'virtualxid' AND pid <> pg_backend_pid()"
-"""The open transactions of every role: what they may see cannot go. Every role may ask for them."""
+"""The open transactions of every role: rows that they may see cannot be removed. Every role may list them."""
 
 _OTHERS_TABLES = f"""
     SELECT count(*) FROM pg_class WHERE {_IN_SCHEMA} AND relkind = 'r' AND NOT pg_has_role(relowner, 'USAGE')
@@ -81,29 +79,23 @@ _TRIGGERS = f"""
 _MADE = re.compile(r"CREATE TABLE (\w+)")
 
 
-class PostgresUpkeep:
-    """The upkeep of one schema.
-
-    Args:
-        engine: the store's.
-    """
+class PostgresUpkeep(Upkeep):
+    """Maintenance of one schema."""
 
     soundness = ("database", "indexes are valid, numbers are ahead of every row; PostgreSQL's pg_amcheck reads pages")
 
     def __init__(self, engine: PostgresEngine) -> None:
+        super().__init__(engine.location)
         self._engine = engine
-        self._location = engine.location
         self._schema = {"schema": engine.database.address.schema}
         digest = blake2b(self._location.encode(), digest_size=6).hexdigest()
         self._folder = state_folder() / "backups" / f"{engine.database.address.schema}-{digest}"
 
     @property
     def version(self) -> str:
-        """PostgreSQL and the version of the server."""
         return f"PostgreSQL {self._rows('SHOW server_version')[0][0]}"
 
-    def way_back(self) -> str:
-        """Say how to go on from a schema that cannot be used as it is."""
+    def recovery_hint(self) -> str:
         newest = self.newest_backup()
         if newest is not None:
             return (
@@ -113,14 +105,14 @@ class PostgresUpkeep:
         return "there is no usable backup of Satchel's: go back to a dump or the archive of the server"
 
     def size(self) -> int:
-        """Return the bytes of the tables and their indexes."""
+        """Return the size of the tables and their indexes in bytes."""
         return int(self._rows(_SIZE)[0][0]) if self._engine.exists() else 0
 
     def reclaim(self) -> Shrunk:
-        """Rewrite every table without what was deleted; others wait for a table while that is done.
+        """Rewrite every table without deleted rows; others wait for the table that is being rewritten.
 
-        What a transaction that is open anywhere in the cluster may see stays, so those are waited for first. Measured,
-        a plain VACUUM leaves bytes of deleted rows in the files; it is what is done where a lock is not to be had.
+        Rows that an open transaction anywhere in the cluster may see stay, so those transactions are waited for first.
+        A plain VACUUM leaves bytes of deleted rows in the files; it is used if a lock is not available.
 
         Raises:
             Refused: the tables are another role's.
@@ -149,11 +141,7 @@ class PostgresUpkeep:
         return Shrunk(before, self.size(), is_whole and are_done, _OUT_OF_REACH)
 
     def make_room(self, is_usable: Callable[[], bool]) -> Path | None:
-        """Let the next write make a new store, where the schema is empty.
-
-        Raises:
-            Conflict: it is not.
-        """
+        """Allow the next write to create a store, if the schema is empty."""
         if not self._engine.exists():
             return None
         if is_usable():
@@ -163,12 +151,7 @@ class PostgresUpkeep:
         )
 
     def back_up(self, target: Path | None, now: int, index: Indexing, progress: Progress | None = None) -> Backup:
-        """Write a store file from one snapshot; it is checked before it gets its name.
-
-        Raises:
-            NotFound: there is no store yet.
-            InvalidInput: the target exists, or its folder does not.
-        """
+        """Write a store file from one snapshot; it is checked before it gets its name."""
         if not self._engine.exists():
             raise NotFound(f"there is no store at {self._location}", "Write something first")
         with explained(target or self._folder):
@@ -184,30 +167,8 @@ class PostgresUpkeep:
                 made.pragma("journal_mode", "delete")
             return Backup(target, target.stat().st_size, now)
 
-    def back_up_daily(self) -> Backup | None:
-        """Return None: the server's operator backs it up."""
-        return None
-
-    def backups(self) -> list[Backup]:
-        """Return the backups that lie in this user's state folder, the oldest first."""
-        return sorted(backups.backups_in(self._folder), key=lambda backup: (backup.created_at, backup.file.name))
-
-    def newest_backup(self) -> Backup | None:
-        """Return the newest backup that passes its check, or None."""
-        for backup in reversed(self.backups()):
-            try:
-                backups.verify(backup.file)
-            except SatchelError:
-                continue
-            return backup
-        return None
-
-    def verify(self, backup: Path) -> None:
-        """Refuse a backup that cannot be used."""
-        backups.verify(backup)
-
     def restore(self, source: Path, index: Indexing, progress: Progress | None = None) -> Restored:
-        """Put a backup into the schema, which must be empty; a restore that was stopped goes on.
+        """Restore a backup into the schema, which must be empty; an interrupted restore is continued.
 
         Raises:
             NotFound, StoreForeign, StoreDamaged, StoreNewer: the backup cannot be used; nothing was changed.
@@ -228,13 +189,13 @@ class PostgresUpkeep:
                 except Conflict as error:
                     raise Conflict(
                         error.problem,
-                        "A backup goes into an empty schema only: name another one, as in ?schema=NAME, and let what "
-                        "uses the store name that one then",
+                        "A backup goes into an empty schema only: name another one, as in ?schema=NAME, and change the "
+                        "settings of its users to that",
                     ) from error
         return Restored(source, None, previous_was_damaged=False)
 
-    def copied(self, clock: Clock) -> AbstractContextManager[SqliteEngine]:
-        """Hand out a copy in a file, without a search index, that goes again when the block is left."""
+    def temporary_copy(self, clock: Clock) -> AbstractContextManager[SqliteEngine]:
+        """Yield a copy in a file, without a search index, and delete it when the block ends."""
         return self._copy(clock, lambda *_: 0, _say_nothing)
 
     @contextmanager
@@ -246,48 +207,20 @@ class PostgresUpkeep:
                     move(self._engine, engine, index, progress)
                 yield engine
 
-    def taking(self) -> AbstractContextManager[PostgresTaker]:
-        """Open the schema to be filled with the rows of another store."""
-        return taking.taking(self._engine)
+    def open_taker(self) -> AbstractContextManager[PostgresTaker]:
+        return taking.open_taker(self._engine)
 
-    def numbers(self, transaction: Transaction) -> dict[str, int]:
-        """Return for each table that counts the highest number that it has given."""
-        return taking.numbers(transaction, self._schema["schema"])
+    def highest_ids(self, transaction: Transaction) -> dict[str, int]:
+        return taking.highest_ids(transaction, self._schema["schema"])
 
-    def accept(self, *, owner: str | None = None, tree: bool = False) -> Accepted:  # noqa: ARG002 -- as files have it
-        """Refuse: a database is trusted when its address is given.
-
-        Raises:
-            InvalidInput: always.
-        """
-        raise InvalidInput(f"{self._location} is on no list of trusted stores", "Who names a database trusts it")
-
-    def is_acceptable(self) -> bool:
-        """Return False: there is no list to put it on."""
-        return False
-
-    def knows_place(self) -> bool:
-        """Return True: backups lie in the state folder alone."""
-        return True
-
-    def trusted(self) -> str:
-        """Say why the store is trusted."""
+    def trust_reason(self) -> str:
         return "its address was given"
 
-    def unwritable_list(self) -> Path | None:
-        """Return None: it needs no list."""
-        return None
-
     def sweep(self) -> None:
-        """Remove backups that killed processes left unfinished."""
         unfinished.sweep(self._folder / "none", [self._folder])
 
-    def erased(self, table: str, uid: bytes) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-        """Return which backups in the state folder hold a row still, and which cannot be read."""
-        return backups.that_hold([backup.file for backup in self.backups()], table, uid)
-
-    def place(self) -> Finding:
-        """Examine the server, and the way to it."""
+    def check_place(self) -> Finding:
+        """Check the server, and the connection to it."""
         if not self._engine.exists():
             return Finding("store", "warning", f"{self._location} holds no store yet; the first write makes it")
         version, role, is_remote, is_encrypted = self._rows(_LINE)[0]
@@ -295,17 +228,13 @@ class PostgresUpkeep:
             return Finding(
                 "place",
                 "warning",
-                f"{self._location}: what goes to the server and back is not encrypted: add sslmode=verify-full",
+                f"{self._location}: the connection is not encrypted: add sslmode=verify-full",
             )
         way = "encrypted" if is_encrypted else "on this machine"
         return Finding("place", "ok", f"{self._location}, PostgreSQL {version} as {role}, {way}")
 
-    def unopened(self) -> list[Finding]:
-        """Return nothing: reading changes nothing."""
-        return []
-
-    def surroundings(self) -> list[Finding]:
-        """Examine the settings of the server that what is kept rests on."""
+    def check_surroundings(self) -> list[Finding]:
+        """Check the server's settings that durability depends on."""
         fsync, commits, whole_pages, checksums, vacuum, is_standby = self._rows(_SETTINGS)[0]
         missing = []
         if whole_pages != "on":
@@ -316,32 +245,28 @@ class PostgresUpkeep:
             missing.append("data checksums are off: a failing disk is noticed late (pg_checksums --enable)")
         if vacuum != "on":
             missing.append("autovacuum is off: run `satchel clear --compact` now and then")
-        shown = f"fsync = {fsync}, synchronous_commit = {commits}{', on a standby' if is_standby else ''}"
+        settings = f"fsync = {fsync}, synchronous_commit = {commits}{', on a standby' if is_standby else ''}"
         return [
-            Finding("settings", "warning" if missing else "ok", "; ".join([shown, *missing])),
+            Finding("settings", "warning" if missing else "ok", "; ".join([settings, *missing])),
             Finding("deleted", "ok", _OUT_OF_REACH),
         ]
 
     def problems(self) -> list[str]:
-        """Return which indexes are not valid, and which tables would give a number again."""
+        """Return the indexes that are not valid, and the tables that would give a number again."""
         with self._engine.read() as transaction:
-            found = [
+            problems = [
                 f"index {name} is not valid: REINDEX builds it"
                 for name, is_valid in transaction.all(_INDEXES, self._schema)
                 if not is_valid
             ]
-            given = self.numbers(transaction)
+            last_ids = self.highest_ids(transaction)
             for (table, *_), highest in taking.highest_of(transaction, self._schema["schema"]):
-                if highest > given[table]:
-                    found.append(f"the sequence of {table} is at {given[table]}, and a row has {highest}")
-        return found
-
-    def is_about_index(self, problem: str) -> bool:  # noqa: ARG002 -- nothing that is found here is
-        """Return False: the index is tables like others, and what it lacks another check finds."""
-        return False
+                if highest > last_ids[table]:
+                    problems.append(f"the sequence of {table} is at {last_ids[table]}, and a row has {highest}")
+        return problems
 
     def schema_problems(self) -> list[str]:
-        """Name what no migration made, and what is missing of what they make."""
+        """Return unknown objects, and missing tables, indexes and keys."""
         tables, indexes, keys = _expected()
         with self._engine.read() as transaction:
             relations = {name for name, _ in transaction.all(_RELATIONS, self._schema)}
@@ -358,9 +283,8 @@ class PostgresUpkeep:
             *(f"a foreign key of {name} is missing" for name in sorted(keys) if pointing.get(name, 0) < keys[name]),
         ]
 
-    def text_problems(self, named: Callable[[str, str], str]) -> list[str]:  # noqa: ARG002 -- none is found
-        """Return nothing: the server takes no text that is not UTF-8."""
-        return []
+    def _backup_folders(self) -> tuple[Path, ...]:
+        return (self._folder,)
 
     def _rows(self, sql: str) -> list[Row]:
         with self._engine.read() as transaction:
@@ -369,7 +293,7 @@ class PostgresUpkeep:
 
 @cache
 def _expected() -> tuple[frozenset[str], frozenset[str], dict[str, int]]:
-    """Return the tables and views, the indexes, and how many foreign keys each table has, as migrations make them."""
+    """Return the tables and views, the indexes, and the number of foreign keys of each table after all migrations."""
     with closing(migrations.empty_store()) as connection:
         objects = connection.execute(
             "SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*' "
@@ -387,17 +311,17 @@ def _expected() -> tuple[frozenset[str], frozenset[str], dict[str, int]]:
 
 
 def _older_are_done(connection: StoreConnection, wait_ms: int) -> bool:
-    """Wait until the transactions that are open now have ended; return whether all have."""
+    """Wait for the transactions that are open now; return whether all have ended."""
     deadline = time.monotonic() + wait_ms / 1_000
-    left = set(connection.execute(_OPEN).fetchall())
-    while left and time.monotonic() < deadline:
+    remaining = set(connection.execute(_OPEN).fetchall())
+    while remaining and time.monotonic() < deadline:
         time.sleep(_PAUSE)
-        left &= set(connection.execute(_OPEN).fetchall())
-    return not left
+        remaining &= set(connection.execute(_OPEN).fetchall())
+    return not remaining
 
 
 def _vacuum(connection: StoreConnection, table: str, is_whole: bool) -> bool:
-    """Let go of what was deleted from a table; return whether it was rewritten, as asked for."""
+    """Vacuum a table; return whether it was rewritten, as requested."""
     if is_whole:
         try:
             connection.execute(f"VACUUM (FULL, ANALYZE) {table}")

@@ -1,4 +1,4 @@
-"""Writing in turns: whose turn it is holds the project's row, and who comes last commits for all."""
+"""Writing in turns: the thread whose turn it is holds the project's row, and the last one commits for all."""
 
 from __future__ import annotations
 
@@ -30,12 +30,7 @@ _SAVEPOINT = "satchel_write"
 
 
 class Writer:
-    """Writes to one project of a store, or to the store as a whole.
-
-    Args:
-        database: the store's.
-        project: by name; None is the store as a whole.
-    """
+    """Writes to one project of a store, given by name, or to the store as a whole."""
 
     def __init__(self, database: Database, project: str | None) -> None:
         self._database = database
@@ -43,14 +38,7 @@ class Writer:
         self._turns = database.turns(project)
 
     def begin(self, until: float) -> tuple[Batch[Shared], PostgresTransaction]:
-        """Wait for a turn and for the lock.
-
-        Args:
-            until: how long, by the monotonic clock.
-
-        Returns:
-            The transaction of the database, and the caller's own part of it.
-        """
+        """Wait for a turn and for the lock; return the shared transaction, and the caller's own part of it."""
         batch = self._take_turn(until)
         shared = batch.work
         transaction = PostgresTransaction(
@@ -62,10 +50,9 @@ class Writer:
         return batch, transaction
 
     def finish(self, batch: Batch[Shared], transaction: PostgresTransaction) -> bool:
-        """Send all of the caller's part, so far as others depend on that; errors belong to the caller alone.
+        """Send the caller's part if others depend on it; return whether everything was sent.
 
-        Returns:
-            Whether nothing is left to send.
+        Errors belong to the caller alone.
         """
         if batch.members:
             transaction.send((f"RELEASE SAVEPOINT {_SAVEPOINT}", None))
@@ -76,17 +63,17 @@ class Writer:
         return True
 
     def keep(self, batch: Batch[Shared], transaction: PostgresTransaction, *, is_sent: bool) -> None:
-        """Return once what the caller wrote is kept.
+        """Return once the caller's writes are committed.
 
         Raises:
-            SatchelError, psycopg.Error: it is not.
+            SatchelError, psycopg.Error: they are not.
         """
         batch.work.forgot = batch.work.forgot or transaction.forgot
         batch.members += 1
         if is_sent and not self._is_alone and self._turns.pass_on(batch):
             together = batch.outcome()
             if together is not None:
-                # each thread raises an error of its own: a traceback belongs to one
+                # each thread raises a separate error: a traceback belongs to one
                 raise type(together)(together.problem, together.remedy) from together
         else:
             failed = self._commit(batch, transaction)
@@ -95,11 +82,11 @@ class Writer:
 
     @property
     def _is_alone(self) -> bool:
-        """Whether the calling thread shares its transactions with nobody: as asked for, or since it takes long."""
-        return self._database.alone.is_asked or self._database.running.is_unhurried(get_ident())
+        """Whether the calling thread shares no transaction: as requested, or because it takes long."""
+        return self._database.alone.is_requested or self._database.running.has_no_deadline(get_ident())
 
     def _take_turn(self, until: float) -> Batch[Shared]:
-        """Return a transaction that holds the project's lock: that of who wrote just before, or a new one."""
+        """Return a transaction that holds the project's lock: the previous writer's, or a new one."""
         try:
             batch = self._turns.take(until - time.monotonic(), self._leave)
         except TimeoutError:
@@ -123,13 +110,13 @@ class Writer:
         return Batch(shared)
 
     def _leave(self, batch: Batch[Shared] | None) -> None:
-        """End a turn in which nothing is written, and see to it that what others wrote is committed."""
+        """End a turn without writes, and make sure that the others' writes are committed."""
         if not self._turns.pass_on(batch):
             assert batch is not None
             self._commit(batch, None)
 
     def _begin(self, until: float) -> Shared:
-        """Begin a transaction that holds the lock. What a lost connection keeps from beginning is tried once more."""
+        """Begin a transaction that holds the lock; retry once after a lost connection."""
         for is_last in (False, True):
             connection = self._database.borrow(max(0.1, until - time.monotonic()))
             try:
@@ -145,7 +132,7 @@ class Writer:
         raise AssertionError
 
     def _locked(self, connection: StoreConnection, until: float) -> Shared:
-        """Begin a transaction on a connection, in one round trip where the project has a row."""
+        """Begin a transaction on a connection, in one round trip if the project has a row."""
         shared = Shared(connection, self._project)
         key = {"key": self._database.lock_key}
         wait_ms = max(1, round((until - time.monotonic()) * 1_000))
@@ -159,7 +146,7 @@ class Writer:
             ((project_id, seq, shared.memo_version, shared.number, needed),) = rows
             shared.counter = Counter(project_id, seq)
         else:
-            # a project without a row is made: nothing but the store itself can be locked before
+            # a new project has no row to lock: only the store itself can be locked
             shared.project = None
             if self._project is not None:
                 connection.rollback()
@@ -171,7 +158,7 @@ class Writer:
         return shared
 
     def take_back(self, batch: Batch[Shared], transaction: PostgresTransaction) -> None:
-        """Roll back what one of a transaction wrote, and see to it that what the others wrote is committed."""
+        """Roll back the caller's writes, and make sure that the others' writes are committed."""
         self._turns.memo.clear()
         if batch.members:
             try:
@@ -193,14 +180,9 @@ class Writer:
     def _commit(
         self, batch: Batch[Shared], transaction: PostgresTransaction | None, *, keeps_turn: bool = False
     ) -> BaseException | None:
-        """Commit, tell the others how it went, and end the turn.
+        """Commit, tell the others the outcome, and end the turn; return the error to raise, None if all was kept.
 
-        Args:
-            transaction: that of the calling thread, with what it has not sent yet; None where it wrote nothing.
-            keeps_turn: whether the calling thread goes on to write.
-
-        Returns:
-            What to raise in the calling thread, or None: everything was kept.
+        `transaction` has the caller's unsent statements, None if it wrote nothing; `keeps_turn` does not end the turn.
         """
         shared = batch.work
         sender = transaction or PostgresTransaction(shared.connection)
@@ -219,7 +201,7 @@ class Writer:
             shared.connection.close()
             failed = failures.unknown_outcome(self._database.location)
             try:
-                failed = self._asked(batch, "it was interrupted")
+                failed = self._find_outcome(batch, "it was interrupted")
             finally:
                 self._end(batch, failed)
             raise
@@ -231,18 +213,18 @@ class Writer:
         return failed
 
     def _failed_commit(self, batch: Batch[Shared], error: psycopg.Error) -> BaseException | None:
-        """Return what is to be said of a commit that did not answer well; None where it was kept all the same."""
+        """Return the error for a failed commit; None if it was kept all the same."""
         connection = batch.work.connection
         if not (connection.closed or connection.broken):
             return self._not_kept(error) if batch.members > 1 else self._database.explained(error)
-        return self._asked(batch, error)
+        return self._find_outcome(batch, error)
 
-    def _asked(self, batch: Batch[Shared], error: psycopg.Error | str) -> SatchelError | None:
-        """Ask how a commit ended, and return what is to be said of it; None where it was kept."""
-        kept = self._database.how_it_ended(batch.work)
-        if kept is None:
+    def _find_outcome(self, batch: Batch[Shared], error: psycopg.Error | str) -> SatchelError | None:
+        """Find out how a commit ended; return its error, None if it was kept."""
+        is_kept = self._database.was_kept(batch.work)
+        if is_kept is None:
             return failures.unknown_outcome(self._database.location)
-        return None if kept else self._not_kept(error)
+        return None if is_kept else self._not_kept(error)
 
     def _not_kept(self, error: psycopg.Error | str) -> NotKept:
         cause = error if isinstance(error, str) else self._database.explained(error)

@@ -1,4 +1,4 @@
-"""The migrations in PostgreSQL's words make the tables that they make on SQLite."""
+"""The translated migrations create the same tables on PostgreSQL as on SQLite."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import postgres_cluster
 from satchel.store import migrations
-from satchel.store.dialect import POSTGRESQL, rendered
+from satchel.store.postgres.schema import translate
 from satchel.store.schema import MIGRATIONS
 
 Connection = psycopg.Connection[tuple[object, ...]]
@@ -25,7 +25,7 @@ def built() -> Iterator[Connection]:
         connection.execute("CREATE SCHEMA built")
         connection.execute("SET LOCAL search_path = built")
         for statement in _STATEMENTS:
-            sql = rendered(statement, POSTGRESQL)
+            sql = translate(statement)
             if sql is not None:
                 connection.execute(sql)
         yield connection
@@ -68,7 +68,7 @@ def test_the_views_answer(built: Connection) -> None:
 
 
 def test_nothing_but_the_search_index_is_left_out() -> None:
-    without = [" ".join(statement.split()[:4]) for statement in _STATEMENTS if rendered(statement, POSTGRESQL) is None]
+    without = [" ".join(statement.split()[:4]) for statement in _STATEMENTS if translate(statement) is None]
     assert without == [
         "CREATE VIRTUAL TABLE documents_fts",
         "INSERT INTO documents_fts (documents_fts,",
