@@ -1,4 +1,4 @@
-"""How constraints are listed."""
+"""Queries for constraints."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from satchel.keep.listing import Filter, Listing, Order, View
 from satchel.store.transaction import Row
 
 SHOWN = (*STATUSES, "all")
-"""Which constraints to list."""
+"""The statuses to filter by."""
 
 
 class ConstraintFilters(ListFilters, total=False):
-    """What constraints are listed by.
+    """Filters for constraints.
 
     Keys:
         category: only this one.
         priority: only this one or a higher one.
         layer: only this one.
-        tags: with any of these tags, or with all of them as ``match`` says.
+        tags: with any of these tags, or with all of them, according to ``match``.
         match: any or all.
         status: active, inactive or all.
-        author: only what this agent added.
+        author: only constraints of this agent.
     """
 
     category: str | None
