@@ -1,4 +1,4 @@
-"""How much is kept, and what it costs."""
+"""Statistics of a project and its store."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ class Statistics:
 
     @property
     def total_entries(self) -> int:
-        """Entries of all types."""
+        """Return the number of entries of all types."""
         return sum(count for _, count in self.entries)
 
     @property
     def total_decisions(self) -> int:
-        """Decisions of every status."""
+        """Return the number of decisions of every status."""
         return sum(count for _, count in self.decisions)
 
 
@@ -107,28 +107,22 @@ _CONVERSATIONS = f"""
 
 
 def count_up(transaction: Transaction, engine: Engine | None, project: Project | None, now: int) -> Statistics:
-    """Count what a project holds.
-
-    Args:
-        engine: the store; None tells nothing of the store itself.
-        project: None for one that nothing was written for.
-        now: the time in milliseconds UTC; what has expired by then does not count.
-    """
+    """Count a project's unexpired items. ``engine`` None leaves out the store's own figures."""
     values = {"project": project.id if project else None, "now": now}
 
     def count(sql: str) -> int:
         row = transaction.one(sql, values)
         return int(row[0]) if row else 0
 
-    found = transaction.all(_BY_KIND, values)
-    of_kind = {kind: sum(row[-1] for row in found if row[0] == kind.number) for kind in KINDS}
+    kind_counts = transaction.all(_BY_KIND, values)
+    of_kind = {kind: sum(row[-1] for row in kind_counts if row[0] == kind.number) for kind in KINDS}
 
     def by_status(kind: Kind) -> tuple[tuple[str, int], ...]:
-        return _numbered(KINDS[kind].statuses, [(status, n) for one, _, status, n in found if one == kind.number])
+        return _numbered(KINDS[kind].statuses, [(status, n) for one, _, status, n in kind_counts if one == kind.number])
 
-    of_type = [(number, n) for one, number, _, n in found if one == Kind.ENTRY.number]
+    of_type = [(number, n) for one, number, _, n in kind_counts if one == Kind.ENTRY.number]
     entries = _numbered(KINDS[Kind.ENTRY].types, of_type)
-    conversations, turns, sent, saved = transaction.all(_CONVERSATIONS, values)[0]
+    conversations, turns, tokens_sent, saved = transaction.all(_CONVERSATIONS, values)[0]
     everything = 0 if engine is None else count("SELECT count(*) FROM documents")
     size = None if engine is None else engine.upkeep.size()
     return Statistics(
@@ -164,7 +158,7 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project |
             f"FROM conversation_turns t JOIN conversations c ON c.id = t.conversation_id WHERE {_LIVE}"
         ),
         content_bytes=count("SELECT COALESCE(sum(size), 0) FROM blobs WHERE project_id = :project"),
-        sent_tokens=sent,
+        sent_tokens=tokens_sent,
         saved_tokens=saved,
         vector_stores=count("SELECT count(*) FROM vector_stores WHERE project_id = :project"),
         tags=count(f"SELECT count(*) FROM tags WHERE project_id = :project AND folded NOT IN ({_BUILT_IN_TAGS})"),
@@ -177,5 +171,4 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project |
 
 
 def _numbered(names: Sequence[str], counts: Sequence[tuple[int, int]]) -> tuple[tuple[str, int], ...]:
-    """Return names with how many of each there are, given pairs of a name's number, from 1, and how many."""
     return tuple((name, sum(n for number, n in counts if number == place)) for place, name in enumerate(names, 1))
