@@ -1,4 +1,4 @@
-"""Whose attempts count: the loop that a call is about, as it follows from what the call names. It is never stored."""
+"""Scope of attempts: the loop of a call, derived from its arguments and never stored."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from satchel.base.records import dataclass
 from satchel.store.transaction import set_of
 
 OF_LOOPS = "type IN (2, 5, 6)"
-"""Errors, verdicts and scratchpads: the condition of the indexes context_loops and context_session, in these words."""
+"""Errors, verdicts and scratchpads: exactly the condition of the indexes context_loops and context_session."""
 
 OF_ATTEMPTS = f"{{0}}{OF_LOOPS} AND {{0}}type = 6 AND {{0}}superseded_by IS NULL"
-"""Scratchpads that count: the condition, with what stands before columns, such as ``c.``."""
+"""Condition for scratchpads that count, with a prefix for columns, such as ``c.``."""
 
 ATTEMPTS = 3
-"""So many iterations in a row without progress, each with another approach, are a loop that is stuck."""
+"""Number of consecutive iterations without progress that make a loop stuck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class LoopScope:
 
     @property
     def is_shared(self) -> bool:
-        """Whether all that names its loop and its task belongs to it."""
+        """Return whether everything with its loop and task belongs to it."""
         return self.loop_id is not None and self.task_id is not None
 
     @property
     def values(self) -> dict[str, object]:
-        """The parameters of :meth:`holds`."""
+        """Return the parameters of :meth:`holds`."""
         return {
             "project": self.project_id,
             "run": self.run,
@@ -59,22 +59,19 @@ class LoopScope:
         }
 
     def holds(self, table: str, alias: str | None = None) -> str:
-        """Return the condition, in SQL, that a row belongs to the loop.
-
-        Args:
-            table: ``context`` or ``error_reports``.
-            alias: what the statement calls it; None for its name.
+        """Return the SQL condition that a row of ``context`` or ``error_reports`` belongs to the loop; ``alias`` None
+        uses the table's name.
         """
         name = alias or table
         ways = [f"{{0}}project_id = :project AND {{0}}run_id = :run AND {way}" for way in self._ways(table)]
         if len(ways) == 1:
             return ways[0].format(f"{name}.")
-        # joined by OR they read every entry of the run: 11 ms of a briefing with 40,000, and 1 as they stand
+        # joined by OR they would read every entry of the run
         either = " UNION ALL ".join(f"SELECT id FROM {table} WHERE {way.format('')}" for way in ways)
         return f"{name}.id IN ({either})"
 
     def _ways(self, table: str) -> list[str]:
-        """Return the conditions of which one holds, each with an index of its own; ``{0}`` stands before columns."""
+        # alternatives, each with its own index; ``{0}`` prefixes columns
         own = "{0}agent_id IS NOT DISTINCT FROM :author"
         if self.is_shared:
             ways = [

@@ -59,7 +59,7 @@ LISTING = Listing(
         Filter("status", filters.choice_check("status", SHOWN), _of_status, "active"),
         filters.least_priority("c.priority"),
         filters.layer("c.layer_id"),
-        filters.named("category", "categories", "c.category_id"),
+        filters.by_name("category", "categories", "c.category_id"),
         filters.author("c.created_by"),
         filters.MATCH,
         filters.several("tags", "c.id", "constraint_tags constraint_id tag_id", may_need_all=True),

@@ -57,7 +57,7 @@ def _check_bound(field: str) -> filters.Check:
 
 
 def _up_to(view: View, maximum: float) -> None:
-    minimum = view.asked.chosen.get("minimum", maximum)
+    minimum = view.request.chosen.get("minimum", maximum)
     if minimum > maximum:
         raise InvalidInput(f"minimum {minimum:g} is above maximum {maximum:g}", "Exchange them")
     view.where("c.value_number <= {}", maximum)
@@ -69,7 +69,7 @@ def _make(view: View, rows: Sequence[Row]) -> tuple[Decision, ...]:
 
 
 def _range(view: View) -> tuple[Sequence[int], int] | None:
-    query, status = view.asked, view.asked.chosen.get("status")
+    query, status = view.request, view.request.chosen.get("status")
     dimensions = [(1, "layer", number) for number in view.numbers.get("layer", ())]
     dimensions += [(2, "tag", number) for number in view.numbers.get("tag", ())]
     dimensions += [(3, "scope", number) for number in view.numbers.get("scope", ())]
@@ -115,7 +115,7 @@ def _range(view: View) -> tuple[Sequence[int], int] | None:
 
 
 def _with_all(view: View, tags: Sequence[int], status: int | None) -> tuple[Sequence[int], int]:
-    query = view.asked
+    query = view.request
     counts: dict[int, int] = dict(
         view.transaction.all(
             f"""

@@ -63,8 +63,8 @@ def _begin(view: View) -> None:
         view.base = "c.project_id = :project"
         del view.scope["run_id"]
         view.where_or_seen(sightings, "c.run_id = :run")
-    run, filters_given = view.values.get("run"), view.asked.chosen.keys() & {"types", "task_id", "loop_id", "file"}
-    if run is None or view.asked.after_seq is not None:
+    run, filters_given = view.values.get("run"), view.request.chosen.keys() & {"types", "task_id", "loop_id", "file"}
+    if run is None or view.request.after_seq is not None:
         return
     if not filters_given or (filters_given == {"types"} and _is_small(view)):
         # a plus keeps SQLite from using the column's index
@@ -129,7 +129,7 @@ LISTING = Listing(
         _or_seen(filters.compared("task_id", "c.task_id = {}", scope="task_id")),
         _or_seen(filters.compared("loop_id", "c.loop_id = {}", scope="loop_id")),
         filters.file("c.file"),
-        filters.author("c.agent_id", seen=_seen_by),
+        filters.author("c.agent_id", sightings=_seen_by),
         filters.liveness("c.superseded_by"),
     ),
     in_run=True,

@@ -172,7 +172,8 @@ def _check_corrections(engine: Engine) -> Check:
         return Check(
             "corrections",
             "warning",
-            f"{orphaned} of {recorded} are of items missing in their project: the file was changed by hand; nothing depends on them",
+            f"{orphaned} of {recorded} are of items missing in their project: somebody changed the file; nothing "
+            "depends on them",
         )
     return Check("corrections", "ok", f"{recorded} recorded")
 
