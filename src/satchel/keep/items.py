@@ -118,7 +118,7 @@ _LOADERS: Mapping[str, Callable[[_Snapshot, int], object]] = {
     KINDS[Kind.STRATEGY].name: lambda at, number: strategies.load(at.transaction, at.project_id, number),
     _SOLUTION: _solution,
 }
-"""What loads an item of a kind, or None where there is none; packages, whose files are read, load by themselves."""
+"""Loaders of items by kind, which return None for a missing one; packages are loaded separately, with their files."""
 
 _PACKAGE = KINDS[Kind.PACKAGE].name
 _KINDS = {thing.name: kind for kind, thing in KINDS.items()}

@@ -65,20 +65,19 @@ class Listing(Generic[Item]):
 
     Attributes:
         table: the kind's table with its alias, as in ``constraints c``; the alias is neither d nor documents.
-        columns: what ``make`` reads, the number first.
-        source: the table with what is joined to it.
-        make: turns rows of ``columns`` into records, in their order.
-        texts: what can be searched of items, by their numbers.
-        filters: those of the kind, in the order in which they are checked and applied.
-        usual: the order without a search; None is the newest first.
-        changed: the columns with the times at which an item was created or changed.
-        expires: whether items have a time from which on they are not found.
-        in_run: whether items belong to a run, which ``run_id`` chooses.
-        begin: looks up what the conditions rest on, and may add conditions and fields of the page.
-        plan: lists in a way of its own: returns the numbers of the page in order and the total, or None where the
-            usual way serves.
-        sink: makes what says which results of a search are to sink.
-        finish: adds fields to the page; gets the condition that the items of all pages meet.
+        columns: the columns for ``make``, the number first.
+        source: the table with its joins.
+        make: builds records from rows of ``columns``, in order.
+        texts: returns the searchable texts of items by number.
+        filters: the kind's filters, in the order they are checked and applied.
+        usual: the order without a search; None is newest first.
+        changed: the columns with the times of creation and changes.
+        expires: whether items expire.
+        in_run: whether items belong to runs, selected by ``run_id``.
+        begin: looks up what the conditions need, and may add conditions and fields of the page.
+        plan: a special way to list: returns the numbers of the page and the total, or None to list as usual.
+        sink: returns the function that ranks some results of a search lower.
+        finish: adds fields to the page; receives the condition of all pages.
         alias: of the kind's table.
         taken: the names of all filters.
     """
@@ -146,22 +145,22 @@ class View:
     """A list's conditions within one snapshot, collected filter by filter.
 
     Attributes:
-        project_id: None where nothing was written for the project yet.
+        project_id: None before the project's first write.
         seq: the project's change counter.
         alias: of the kind's table.
-        base: the condition that finds the list's items, which a filter may replace by a narrower one.
-        conditions: further ones over the kind's own table.
-        seen: conditions that an item meets, or that it was seen again with, as SQL for the numbers of such items.
-        unsearchable: those of them all that the search documents cannot tell.
-        scope: what they can, as arguments of :class:`satchel.find.scopes.Scope`.
+        base: the condition that finds the list's items; a filter may narrow it.
+        conditions: further conditions on the kind's own table.
+        seen: conditions that an item or one of its repetitions meets, as SQL for item numbers.
+        unsearchable: conditions that the search documents do not know.
+        scope: conditions that they know, as arguments of :class:`satchel.find.scopes.Scope`.
         values: the parameters of all conditions.
-        notes: what the reader should know.
-        numbers: of the names that filters compare, by filter.
-        begun: what the kind's ``begin`` looked up.
-        me: the number of the agent that asks, where ``begin`` has settled that.
+        notes: remarks for the reader.
+        numbers: the numbers of compared names, by filter.
+        begun: the result of the kind's ``begin``.
+        me: the number of the calling agent, if ``begin`` determined it.
         is_empty: whether nothing can match.
         fields: further fields of the page.
-        scores: of a search, by the items' numbers.
+        scores: scores of a search, by item number.
     """
 
     transaction: Transaction

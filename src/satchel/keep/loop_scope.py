@@ -17,20 +17,19 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class LoopScope:
-    """The loop of one caller within one run: which entries and reports of errors belong to it.
+    """A caller's loop within a run: which entries and error reports belong to it.
 
-    With a loop and a task given, what anybody wrote in both belongs to it. Otherwise only what the caller wrote does,
-    and what was written in the sessions that it goes on from: what shares the loop or the task and names no other of
-    either. Without both, the session is the loop: what was written in it, or without one by the caller, and names
-    neither.
+    With a loop and a task, everything in both belongs to it. Otherwise only what the caller wrote, also in the sessions
+    it continues: items that share the loop or the task and name no other. Without both, the session is the loop: items
+    written in it, or without a session by the caller, that name neither.
 
     Attributes:
         run: the run's number.
-        task_id, loop_id: what the call names, or None.
-        author: who counts as the caller: the agent's number, None for all who give no name, who are one author, and a
-            number that no agent has for a name that is not known.
+        task_id, loop_id: as named by the call, or None.
+        author: the caller's agent number; None for all anonymous agents, who count as one; an unused number for an
+            unknown name.
         session: the number of the caller's session.
-        before: the numbers of the sessions that it goes on from.
+        before: the numbers of the sessions it continues.
     """
 
     project_id: int

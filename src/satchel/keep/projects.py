@@ -29,26 +29,26 @@ NOTHING_YET = "nothing was written for this project yet"
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """Where, and as whom by default, the services of one opened Satchel work.
+    """Context of an opened Satchel's services: store, project and default identity.
 
     Attributes:
         engine: the store.
         clock: the time.
-        project_name: the project's name where one was chosen or configured.
+        project_name: the configured project name, if any.
         suggested_name: its name otherwise.
-        root: the project's root folder, which tells unnamed projects apart.
-        files_root: the folder that file names are relative to: the worktree's, else the root.
-        run_id: the run to work in where a call names none.
-        agent: the agent that acts where a call names none.
+        root: the project's root folder, which distinguishes unnamed projects.
+        files_root: the base of relative file names: the worktree's, else the root.
+        run_id: the default run.
+        agent: the default agent.
         max_content_bytes: the largest content accepted.
         max_per_loop: how many entries of a run, type and loop are kept; None keeps all.
-        worktree: the linked worktree that the work happens in, an absolute path; None is the main one.
-        caller: who calls, and in which session; None for a program without one.
+        worktree: the absolute path of the linked worktree; None is the main one.
+        caller: the caller and its session; None for a program without one.
         open_layers: whether new layers are registered on first use.
-        claim_minutes: how long a claim holds that names no time.
+        claim_minutes: the default duration of a claim.
         retention: how long messages, file changes and conversations are kept.
-        person: returns what a person who calls and names nobody is stored as.
-        is_confined: whether nothing is told of the store beyond this project, as to who holds a token for it alone.
+        person: returns the stored name of a person who calls without a name.
+        is_confined: whether nothing outside this project is revealed, as for the holder of a token for it alone.
     """
 
     engine: Engine

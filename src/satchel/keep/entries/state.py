@@ -69,7 +69,7 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """What an orchestrator needs of one run or all, each list oldest first.
+    """Data that an orchestrator needs of one run or all, each list oldest first.
 
     Attributes:
         run_id: None for all runs of the project.

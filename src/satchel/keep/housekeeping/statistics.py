@@ -17,35 +17,35 @@ from satchel.store.transaction import Transaction
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a project holds and what it costs.
+    """Statistics of a project.
 
-    Of the store itself, and so of other projects, nothing is told where the workplace is confined to the project.
+    For a workplace confined to the project, figures of the store and of other projects are left out.
 
     Attributes:
-        location: what the store is called; None is not told, nor are ``other_projects``, ``size_bytes`` and
-            ``schema_version`` then.
+        location: the store's name; None if confined, like ``other_projects``, ``size_bytes`` and
+            ``schema_version``.
         project: its name, or None before the first write.
         seq: its change counter.
-        agents: how many agents are known; persons are counted in ``persons``.
-        kinds: pairs of every kind that can be found and how many that have not expired.
-        entries: pairs of entry type and how many.
-        superseded: how many of them were superseded.
-        decisions: pairs of status and how many.
-        constraints: pairs of status and how many.
-        messages: how many that have not expired; so for ``file_changes``, ``claims`` and ``error_patterns``.
-        packages: pairs of status and how many.
-        solutions: how many of error patterns that have not expired.
-        deliveries: how often an item was delivered to an agent.
-        conversations: how many with other models had a turn and go on.
-        turns: how many those had.
-        turn_bytes: what questions, prompts and answers of those take.
-        content_bytes: what the contents take that are kept to make diffs from.
-        sent_tokens: of all prompts of those; ``saved_tokens``, what sending every file each time would have cost more.
-        vector_stores: how many at providers are recorded: in use, or to be deleted by a later call.
-        tags: how many names are known, used or not, beside those that every project has; so for ``scopes``.
-        other_projects: how many more the store holds.
-        size_bytes: that the store takes.
-        bytes_per_item: ``size_bytes`` over everything that can be found in the store, or None without anything.
+        agents: number of agents; ``persons``: of persons.
+        kinds: pairs of searchable kind and number of unexpired items.
+        entries: pairs of entry type and count.
+        superseded: number of superseded entries.
+        decisions: pairs of status and count.
+        constraints: pairs of status and count.
+        messages: number of unexpired ones; likewise ``file_changes``, ``claims`` and ``error_patterns``.
+        packages: pairs of status and count.
+        solutions: number of solutions of unexpired error patterns.
+        deliveries: number of deliveries of items to agents.
+        conversations: number of active conversations with other models.
+        turns: number of their turns.
+        turn_bytes: size of their questions, prompts and answers.
+        content_bytes: size of the contents stored for diffs.
+        sent_tokens: tokens of all their prompts; ``saved_tokens``: the extra cost of sending every file each time.
+        vector_stores: number recorded at providers: in use, or to be deleted.
+        tags: number of names besides the predefined ones, used or not; likewise ``scopes``.
+        other_projects: number of other projects in the store.
+        size_bytes: the store's size.
+        bytes_per_item: ``size_bytes`` per searchable item of the store, or None without any.
     """
 
     location: str | None
