@@ -196,9 +196,6 @@ class Sinking:
 
     Attributes:
         found: the state of the files among the best 200, by document number.
-
-    Attributes:
-        found: how the files of the entries among the best 200 stand, by the numbers of their documents.
     """
 
     def __init__(self, transaction: Transaction, root: str | None) -> None:
