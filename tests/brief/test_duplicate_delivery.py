@@ -63,7 +63,7 @@ class TestTheSameOnceMore:
         before = dev.entries.read()
         again = repeat(dev, text)
         assert (again.ref, again.content, again.agent, again.line) == ("e1", TOLD, "Ann", 3)
-        assert again.notes == ("e1 says this already and was delivered to you: nothing was written",)
+        assert again.notes == ("e1 already says this and was delivered to you: nothing was written",)
         assert dev.entries.read() == before
 
     def test_that_it_belongs_to_another_task_or_loop_is_nothing_new(self, dev: Satchel) -> None:

@@ -19,7 +19,7 @@ from satchel.keep import citations
 @pytest.fixture(autouse=True)
 def moved(satchel: Satchel, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two notes: the lines of one have moved, the file of the other is gone."""
-    monkeypatch.setattr(citations, "_known", {})
+    monkeypatch.setattr(citations, "_comparisons", {})
     (project / "a.py").write_text("one = 1\ntwo = 2\n")
     (project / "b.py").write_text("b\n")
     satchel.entries.write("discovery", "what one and two are", file="a.py:1-2")

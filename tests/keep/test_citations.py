@@ -22,7 +22,7 @@ CODE = "import os\n\ndef a():\n    return 1\n\ndef b():\n    return 2\n"
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """What other tests compared counts in none."""
-    monkeypatch.setattr(citations, "_known", {})
+    monkeypatch.setattr(citations, "_comparisons", {})
 
 
 @pytest.fixture(autouse=True)

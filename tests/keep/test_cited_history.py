@@ -24,7 +24,7 @@ def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(git_history, "_renames", {})
     monkeypatch.setattr(git_history, "_merged", {})
     monkeypatch.setattr(git_history, "_here", {})
-    monkeypatch.setattr(citations, "_known", {})
+    monkeypatch.setattr(citations, "_comparisons", {})
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from satchel import InvalidInput, Satchel
 from satchel.base.clock import DAY_MS
 from satchel.keep import following, projects
 from satchel.keep.change_log import Change
-from satchel.keep.following import START, Cursor, Page, Told
+from satchel.keep.following import START, Cursor, Page, StreamItem
 
 
 def read(satchel: Satchel, cursor: Cursor = START, limit: int = 1_000, kinds: frozenset[str] | None = None) -> Page:
@@ -35,7 +35,7 @@ def missed_too_much(satchel: Satchel, cursor: Cursor) -> bool:
         return following.missed_too_much(transaction, projects.find(transaction, satchel.workplace), cursor)
 
 
-def keys(told: tuple[Told, ...] | list[Told]) -> list[tuple[bool, str, int]]:
+def keys(told: tuple[StreamItem, ...] | list[StreamItem]) -> list[tuple[bool, str, int]]:
     """What tells each thing that a listener was told from every other."""
     return [(isinstance(one.of, Change), one.of.kind, one.of.seq) for one in told]
 
@@ -154,7 +154,7 @@ def test_who_is_cut_off_anywhere_and_goes_on_is_told_each_change_once_in_order(
     (folder / ".git").mkdir()
     # each has connections of its own, as processes have
     writers = [open_in(folder) for _ in range(3)]
-    cursor, told = START, list[Told]()
+    cursor, told = START, list[StreamItem]()
     for number, (what, one, other) in enumerate(steps):
         if what == "write":
             _WRITES[other](writers[one], number)

@@ -101,7 +101,7 @@ def _duplicate_of(
     for one in same:
         if one.kind is Kind.ENTRY and _is_nothing_new(transaction, writer, entry, one.item):
             return DuplicateDelivery(
-                f"{one.ref} says this already and was delivered to you: nothing was written", one.item
+                f"{one.ref} already says this and was delivered to you: nothing was written", one.item
             )
     told = [one for one in told if not (one.kind is Kind.ENTRY and one.item == entry.supersedes)]
     same = [one for one in same if one in told]

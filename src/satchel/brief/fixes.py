@@ -172,7 +172,7 @@ def _met(transaction: Transaction, loop: LoopScope, past: History, now: int, max
         new = error_of(noted.content, max_bytes)
         if new is not None and new.hash not in known:
             known.add(new.hash)
-            met = meeting.meet(transaction, loop.project_id, new, now)
+            met = meeting.record(transaction, loop.project_id, new, now)
             if met.is_new:
                 patterns.index(transaction, loop.project_id, met.number, is_new=True)
             loops.note(transaction, noted.place, met.number, noted.met_at)

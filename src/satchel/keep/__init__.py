@@ -1,1 +1,1 @@
-"""What is kept: one module for each thing."""
+"""Stored items: one module or package per thing."""

@@ -1,4 +1,4 @@
-"""What was written or changed in a project after a number of its change counter, over all kinds, without contents."""
+"""Items of all kinds changed in a project since a value of its change counter, without contents."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from satchel.store.transaction import NO_LIMIT, Transaction
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An item as it was changed last.
+    """An item's latest change.
 
     Attributes:
-        seq: the project's change counter at that change.
+        seq: the change counter at that change.
         kind: a name of :data:`KINDS`.
-        item: its short id, of a run its name; None for a claim, which has none.
-        agent: by whom it is, by name.
-        at: when, in milliseconds UTC, as far as its kind records more than when it was written.
+        item: its short id, or a run's name; None for a claim.
+        agent: its author.
+        at: when it changed, or was written if its kind records nothing later, in milliseconds UTC.
     """
 
     seq: int
@@ -29,7 +29,7 @@ class Change:
 
 
 class _Source(NamedTuple):
-    """Where the changes of one kind are read: the columns of agent and time, and what an item is called."""
+    """Source of the changes of one kind: its columns and the name of an item."""
 
     table: str
     agent: str
@@ -55,17 +55,15 @@ _SOURCES = {
     "run": _Source("runs", _NOBODY, "COALESCE(x.ended_at, x.created_at)", name="x.run_id"),
 }
 KINDS = tuple(_SOURCES)
-"""The kinds whose changes are listed."""
+"""The kinds with listed changes."""
 
 
 def after(
     transaction: Transaction, project_id: int, seq: int, limit: int, kinds: Collection[str] | None = None
 ) -> list[Change]:
-    """Return the items of a project that were changed after a number, in the order of their last change.
+    """Return the items changed after a number, in order.
 
-    Args:
-        limit: how many at most. Items that share a number are returned together, even where that makes more.
-        kinds: names of :data:`KINDS`, others are left out; None takes all.
+    Items that share a number are returned together, even beyond ``limit``.
     """
     values = {"project": project_id, "seq": seq, "limit": limit + 1}
     rows = _read(transaction, _union(kinds), values)
@@ -79,7 +77,7 @@ def after(
 def count_after(
     transaction: Transaction, project_id: int, seq: int, limit: int, kinds: Collection[str] | None = None
 ) -> int:
-    """Count the items of a project that were changed after a number, up to a limit."""
+    """Count the items changed after a number, up to a limit."""
     union = _union(kinds)
     if not union:
         return 0
@@ -104,7 +102,6 @@ def _read(transaction: Transaction, union: str, values: dict[str, int]) -> list[
 
 
 def _union(kinds: Collection[str] | None, *, until: bool = False) -> str:
-    """Return the statement that reads the first changes of each kind; empty where no kind is asked for."""
     parts = []
     for kind, source in _SOURCES.items():
         if kinds is not None and kind not in kinds:
@@ -116,7 +113,7 @@ def _union(kinds: Collection[str] | None, *, until: bool = False) -> str:
         where = "x.project_id = :project AND x.seq > :seq" + (" AND x.seq <= :until" if until else "")
         rows = f"SELECT {columns} FROM {source.table} x WHERE {where}"
         if source.table == Kind.MESSAGE.table:
-            # their index by seq has the receiver before it, and nothing has an index by seq alone
+            # messages are indexed by receiver and seq, not by seq alone
             rows = (
                 f"SELECT {columns} FROM agents t CROSS JOIN {source.table} x "
                 f"WHERE t.project_id = :project AND {where} AND x.to_agent_id = t.id "

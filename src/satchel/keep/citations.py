@@ -1,4 +1,4 @@
-"""Citations: what an entry's file held when the entry was written, and how the reader's tree stands by that now."""
+"""Citations: the content of an entry's file when written, compared with the reader's tree."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _STANDINGS = {CLEAN: "committed", DIRTY: "dirty", UNTRACKED: "untracked"}
 
 
 class Cited(NamedTuple):
-    """What is recorded of the file of an entry.
+    """The recorded citation of an entry.
 
     Attributes:
-        standing: how the file stood by git's index; None where that was not known.
-        blob: git's hash of the file where it stood as the index has it.
-        branch, commit: what was checked out, or None.
+        standing: the file's state in git's index, or None if unknown.
+        blob: git's hash if the file matched the index.
+        branch, commit: the checkout, or None.
     """
 
     digest: Digest
@@ -48,17 +48,16 @@ class Cited(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """How the file of an entry stands, in the tree of who reads, by what it held when the entry was written.
+    """State of an entry's file in the reader's tree, compared with the cited content.
 
     Attributes:
-        state: unchanged, moved, changed or gone; elsewhere where the reader's file cannot tell: what was cited is of
-            another clone, and was not committed there, or its commit is not in this one.
-        line: the line where what was cited begins now; None where several places are like it, or the whole file is
-            cited.
-        commit, branch: what was checked out where it was written, or None.
-        worktree: how the file stood there by git: committed, dirty or untracked; None where that is not known.
-        file: the path that the file has now; None where that is the entry's.
-        is_unmerged: True where it is from a branch that is there and was not merged into what the reader has.
+        state: unchanged, moved, changed or gone; elsewhere if the reader's file cannot tell: the content was not
+            committed in another clone, or its commit is missing here.
+        line: the cited content's current first line; None if several places match, or the whole file is cited.
+        commit, branch: the checkout where it was written, or None.
+        worktree: the file's state there: committed, dirty or untracked; None if unknown.
+        file: the file's current path; None if it is the entry's.
+        is_unmerged: True if it is from an existing branch not merged into the reader's.
     """
 
     state: str
@@ -71,33 +70,32 @@ class Citation:
 
     @property
     def is_stale(self) -> bool:
-        """Whether what was cited is not there any more."""
+        """Return whether the cited content is no longer there."""
         return self.state in {CHANGED, GONE}
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What a reader is told; nothing while all stands as it did."""
+        """Return remarks for a reader; empty if nothing changed."""
         if self.state == ELSEWHERE:
             return (f"{self._origin}, not in your tree",)
         if self.is_unmerged and self.branch:
             return (f"from branch {_quoted(self.branch)}, not merged",)
-        said = {CHANGED: "file changed since", GONE: "file gone"}.get(self.state)
+        remark = {CHANGED: "file changed since", GONE: "file gone"}.get(self.state)
         renamed = None if self.file is None else f"moved to {_quoted(self.file)}"
         if self.state == MOVED and self.line is not None:
-            said = f"moved to line {self.line}" if renamed is None else f"line {self.line}"
+            remark = f"moved to line {self.line}" if renamed is None else f"line {self.line}"
         elif self.state == MOVED and renamed is None:
-            said = "moved in the file"
-        return tuple(part for part in (renamed, said) if part is not None)
+            remark = "moved in the file"
+        return tuple(part for part in (renamed, remark) if part is not None)
 
     @property
     def _origin(self) -> str:
-        """Where what was cited stood when the entry was written."""
         branch = "" if self.branch is None else f" on branch {_quoted(self.branch)}"
         return f"uncommitted{branch}" if self.is_uncommitted else f"of commit {(self.commit or '?')[:8]}{branch}"
 
     @property
     def is_uncommitted(self) -> bool:
-        """Whether what was cited was in no commit when the entry was written."""
+        """Return whether the cited content was in no commit when written."""
         return self.worktree in {_STANDINGS[DIRTY], _STANDINGS[UNTRACKED]}
 
 
@@ -110,27 +108,16 @@ def _behind_links(root: str | None) -> str | None:
 
 
 class Citing:
-    """Cites files for entries that are written at one time.
-
-    Args:
-        root: the folder that paths are relative to; None cites nothing.
-    """
+    """Citations for entries written together, below the folder ``root``; None cites nothing."""
 
     def __init__(self, root: str | None) -> None:
         self._root = _behind_links(root)
         self._head: tuple[str | None, tuple[str | None, str | None]] | None = None
 
     def cite(self, path: str, line: int | None, last: int | None) -> Cited | None:
-        """Return what is to be recorded of a file.
+        """Return the citation of a file or of some lines.
 
-        A file whose name says that it holds secrets is not cited: of a short line a digest could be guessed.
-
-        Args:
-            path: canonical.
-            line, last: the lines that are cited; None for the whole file.
-
-        Returns:
-            None where there is no such line in a regular file of at most 1 MB.
+        Files whose name suggests secrets are not cited: a digest of a short line could be guessed.
         """
         root = self._root
         if root is None or is_secret_path(path):
@@ -154,12 +141,12 @@ class Citing:
 
 @asked_of_caller()
 def cited_in(root: str, path: str, line: int | None, last: int | None) -> Cited | None:
-    """Return what is to be recorded of a file, as :meth:`Citing.cite` does."""
+    """Return the citation of a file, as :meth:`Citing.cite` does."""
     return Citing(root).cite(path, line, last)
 
 
 def record(transaction: Transaction, entry: int, cited: Cited) -> None:
-    """Record what an entry cites, by its number."""
+    """Record an entry's citation."""
     transaction.run(
         """
         INSERT INTO citations (entry_id, digest, size, places, standing, blob, branch, commit_id)
@@ -179,14 +166,14 @@ def record(transaction: Transaction, entry: int, cited: Cited) -> None:
 
 
 class Place(NamedTuple):
-    """What an entry cites, as it is recorded, with its file."""
+    """A recorded citation with its file."""
 
     path: str
     cited: Cited
 
 
 def load(transaction: Transaction, entries: Collection[int]) -> dict[int, Place]:
-    """Return what entries cite, by their numbers; those without a citation are left out."""
+    """Return the citations of entries by number."""
     if not entries:
         return {}
     rows = transaction.all(
@@ -205,13 +192,10 @@ def load(transaction: Transaction, entries: Collection[int]) -> dict[int, Place]
 
 
 class Sinking:
-    """Says of the results of a search whose file does not hold any more what was cited of it.
-
-    Args:
-        root: as for :class:`Comparing`.
+    """Ranks search results lower if their file no longer has the cited content.
 
     Attributes:
-        found: how the files of the entries among the best 200 stand, by the numbers of their documents.
+        found: the state of the files among the best 200, by document number.
     """
 
     def __init__(self, transaction: Transaction, root: str | None) -> None:
@@ -220,8 +204,8 @@ class Sinking:
         self.found: dict[int, Citation] = {}
 
     def __call__(self, documents: Sequence[int]) -> list[int]:
-        """Return the documents that are to sink, of some that come best first."""
-        # the plus keeps the planner from the index by kind, which took 5 ms of each search of 100,000 notes
+        # returns the documents to rank lower, of the best ones first
+        # the plus keeps the planner from the index by kind, which is slow here
         rows = self._transaction.all(
             f"""
             SELECT d.id, t.entry_id FROM documents d JOIN citations t ON t.entry_id = d.item_id
@@ -229,34 +213,32 @@ class Sinking:
             """
         )
         entries = {entry: document for document, entry in rows}
-        found = Comparing(self._root).compare(load(self._transaction, entries))
-        self.found = {entries[entry]: citation for entry, citation in found.items()}
+        compared = Comparing(self._root).compare(load(self._transaction, entries))
+        self.found = {entries[entry]: citation for entry, citation in compared.items()}
         return [document for document, citation in self.found.items() if citation.is_stale]
 
 
 _MAX_FILES, _MAX_READ = 200, 16 * MAX_BYTES
-"""So many files, and bytes of them that are not known from before, are compared at one time; others go unmarked."""
+"""Maximum number of files, and of uncached bytes, compared at once; others are not marked."""
 
 _SETTLED_NS = 50_000_000
-"""A file that changed less than 50 ms ago may change again without another time: file systems count in 4 to 10 ms."""
+"""A file changed less than 50 ms ago may change again with the same time: file systems count in 4 to 10 ms."""
 
 _MAX_KNOWN = 4_096
-_known: dict[tuple[object, ...], Comparison] = {}
+_comparisons: dict[tuple[object, ...], Comparison] = {}
 
 
 @asked_of_caller(unknown=())
 def compared_in(root: str, places: Sequence[tuple[int, Place]]) -> tuple[tuple[int, Citation], ...]:
-    """Return how the files of entries stand, as :meth:`Comparing.compare` does."""
+    """Return the state of entries' files, as :meth:`Comparing.compare` does."""
     return tuple(Comparing(root, is_apart=True).compare(dict(places)).items())
 
 
 class Comparing:
-    """Compares what entries cite with one tree, within bounds.
+    """Comparison of citations with one tree, within bounds.
 
-    Args:
-        root: the folder that paths are relative to; None compares nothing.
-        is_over: asked before a file is read: whether the rest goes unmarked.
-        is_apart: whether entries may be from other clones than the one that holds the folder, as over a server.
+    ``is_over`` is called before each file and ends the comparison; ``is_apart`` marks entries that may come from other
+    clones, as over a server.
     """
 
     def __init__(
@@ -269,20 +251,20 @@ class Comparing:
         self._read = 0
 
     def compare(self, places: Mapping[int, Place]) -> dict[int, Citation]:
-        """Return how the files of entries stand, by the entries' numbers; what is not known is left out."""
+        """Return the state of entries' files by number; unknown ones are left out."""
         if self._root is not None and caller_elsewhere() is not None:
             return dict(compared_in(self._root, tuple(places.items())))
-        found: dict[int, Citation] = {}
+        states: dict[int, Citation] = {}
         for number, (path, cited) in places.items():
             stands = self._compare(path, cited.digest)
             if stands is not None:
                 worktree = None if cited.standing is None else _STANDINGS.get(cited.standing)
-                found[number] = Citation(stands.state, stands.line, cited.commit, cited.branch, worktree)
-        if self._root is None or not any(one.is_stale for one in found.values()):
-            return found
-        from satchel.keep.cited_history import explained  # only where something is to be explained
+                states[number] = Citation(stands.state, stands.line, cited.commit, cited.branch, worktree)
+        if self._root is None or not any(one.is_stale for one in states.values()):
+            return states
+        from satchel.keep.cited_history import explained  # imported here: only explanations need it
 
-        return explained(self._root, places, found, self._compare, is_apart=self._is_apart)
+        return explained(self._root, places, states, self._compare, is_apart=self._is_apart)
 
     def _compare(self, path: str, digest: Digest) -> Comparison | None:
         root = self._root
@@ -299,9 +281,9 @@ class Comparing:
         except (OSError, ValueError):
             return None
         key = (root, path, status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, digest)
-        known = _known.get(key)
-        if known is not None or self._read + status.st_size > _MAX_READ or self._is_over():
-            return known
+        cached = _comparisons.get(key)
+        if cached is not None or self._read + status.st_size > _MAX_READ or self._is_over():
+            return cached
         try:
             file = read_cited(root, path)
         except OSError:
@@ -312,7 +294,7 @@ class Comparing:
         stands = find(file.data, digest)
         changed = max(file.status.st_mtime_ns, file.status.st_ctime_ns)
         if (file.status.st_mtime_ns, file.status.st_ino) == key[2:6:3] and time.time_ns() - changed > _SETTLED_NS:
-            if len(_known) >= _MAX_KNOWN:
-                _known.clear()
-            _known[key] = stands
+            if len(_comparisons) >= _MAX_KNOWN:
+                _comparisons.clear()
+            _comparisons[key] = stands
         return stands

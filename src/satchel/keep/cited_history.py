@@ -1,4 +1,4 @@
-"""What git knows of cited files that changed or are gone: what they are called now, and from which branch they are."""
+"""Git history of cited files that changed or disappeared: new names and branches."""
 
 from __future__ import annotations
 
@@ -15,30 +15,29 @@ from satchel.keep.citations import Citation, Place
 from satchel.keep.paths import check_path
 
 Compare = Callable[[str, Digest], Comparison | None]
-"""Says how a file of the tree stands by what was cited of it."""
+"""Compares a file of the tree with its citation."""
 
 
 def explained(
-    root: str, places: Mapping[int, Place], found: Mapping[int, Citation], compare: Compare, *, is_apart: bool = False
+    root: str,
+    places: Mapping[int, Place],
+    citations: Mapping[int, Citation],
+    compare: Compare,
+    *,
+    is_apart: bool = False,
 ) -> dict[int, Citation]:
-    """Return citations, those of renamed files with the new name, and those of unmerged branches saying so.
+    """Return citations, with new names of renamed files and marks for unmerged branches.
 
-    Git is run once at most: for renames that its index does not tell, else for branches; before that, where entries may
-    be from other clones, for which of their commits this one has. Its answers are remembered, so that what was not
-    asked this time is asked the next.
-
-    Args:
-        root: the folder that paths are relative to, behind every link.
-        places, found: what entries cite and how that stands, by the entries' numbers, the most important first.
-        is_apart: whether entries may be from other clones.
+    Git runs at most once: for renames missing from its index, else for branches; before that, for commits missing in
+    this clone if entries may come from others. Answers are cached, so that the next call asks the remaining questions.
     """
-    result = dict(found)
+    result = dict(citations)
     top = top_of(root)
     branch, head = read_head(top)
     if top is None or head is None:
         return result
     tree = _Tree(root, top, head, compare)
-    for number, citation in found.items():
+    for number, citation in citations.items():
         blob = places[number].cited.blob
         if citation.state == GONE and blob is not None:
             result[number] = tree.renamed(citation, places[number], path_of(top, blob))
@@ -50,13 +49,13 @@ def explained(
     there = others if is_apart else {other for other in others if has_branch(top, other)}
     commits = {number: one.commit for number, one in stale.items() if one.commit is not None and one.commit != head}
     foreign = {number: commit for number, commit in commits.items() if stale[number].branch in there}
-    gone = {
+    deleted = {
         number: commit
         for number, commit in commits.items()
         if result[number].state == GONE and stale[number].standing != UNTRACKED
     }
-    tree.ask(gone, foreign)
-    for number, commit in gone.items():
+    tree.ask(deleted, foreign)
+    for number, commit in deleted.items():
         names = git_history.known_renames(top, head, commit) or {}
         result[number] = tree.renamed(result[number], places[number], names.get(tree.in_git(places[number].path)))
     for number, commit in foreign.items():
@@ -66,12 +65,7 @@ def explained(
 
 
 class _Tree:
-    """The tree of who reads, as git has it.
-
-    Args:
-        root: the folder that paths are relative to.
-        top, head: the worktree's top and what it has checked out.
-    """
+    """The reader's tree in git."""
 
     def __init__(self, root: str, top: str, head: str, compare: Compare) -> None:
         self._root, self._top, self._head = root, top, head
@@ -79,11 +73,11 @@ class _Tree:
         self._prefix = "" if root == top else f"{os.path.relpath(root, top)}/"
 
     def in_git(self, path: str) -> str:
-        """Return the path of a project's file as git has it."""
+        """Return the path of a project's file in git."""
         return f"{self._prefix}{path}"
 
     def renamed(self, citation: Citation, place: Place, path: str | None) -> Citation:
-        """Return how a file stands that git knows under another path; as it stood where there is nothing."""
+        """Return the state of a file under its new path, or the given one if there is none."""
         if path is None or not path.startswith(self._prefix):
             return citation
         try:
@@ -96,7 +90,7 @@ class _Tree:
         return replace(citation, state=CHANGED if stands.state == CHANGED else MOVED, line=stands.line, file=name)
 
     def elsewhere(self, stale: Mapping[int, Citation]) -> set[int]:
-        """Return which entries cite what may never have been in this clone: no commit that it has holds that."""
+        """Return the entries that cite content possibly never in this clone: no commit here has it."""
         top, head = self._top, self._head
         commits = {n: one.commit for n, one in stale.items() if one.commit is not None and one.commit != head}
         unknown = {commit for commit in commits.values() if git_history.known_here(top, head, commit) is None}
@@ -105,15 +99,10 @@ class _Tree:
         absent = {n for n, commit in commits.items() if git_history.known_here(top, head, commit) is False}
         return absent | {n for n, one in stale.items() if one.is_uncommitted}
 
-    def ask(self, gone: Mapping[int, str], foreign: Mapping[int, str]) -> None:
-        """Ask git for renames where a file is gone that is expected here, else for branches.
-
-        Args:
-            gone: the commits of entries whose file may have been renamed.
-            foreign: the commits of entries from other branches.
-        """
+    def ask(self, deleted: Mapping[int, str], foreign: Mapping[int, str]) -> None:
+        """Ask git for renames of missing files, else for branches; ``deleted`` and ``foreign`` are commits by entry."""
         top, head = self._top, self._head
-        renames = {n: commit for n, commit in gone.items() if git_history.known_renames(top, head, commit) is None}
+        renames = {n: commit for n, commit in deleted.items() if git_history.known_renames(top, head, commit) is None}
         merged = {n: commit for n, commit in foreign.items() if git_history.known_merged(top, head, commit) is None}
         if renames and (not merged or renames.keys() - foreign.keys()):
             git_history.ask_renames(top, head, dict.fromkeys(renames.values()))

@@ -1,4 +1,4 @@
-"""What every list takes: a filter for all lists is declared here, and nowhere else."""
+"""Filters of every list, declared only here."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ if TYPE_CHECKING:
 
 
 class ListFilters(TypedDict, total=False):
-    """What every list takes.
+    """Filters of every list.
 
     Keys:
         query: words in any form, at most 64 KiB; without ``order`` the best matches come first.
-        since: only what was created or changed at or after this time: ISO 8601, an age such as ``90m``, or
-            milliseconds UTC.
-        after_seq: only what changed after this number, in that order; ``page.cursor`` is the next one.
-        order: desc or asc, by (created_at, id); None is what is usual for the kind, or relevance for a search.
+        since: only items created or changed since this time: ISO 8601, an age such as ``90m``, or milliseconds UTC.
+        after_seq: only items changed after this number, in that order; ``page.cursor`` is the next one.
+        order: desc or asc, by (created_at, id); None is the kind's default, or relevance for a search.
         limit: 0 to 500; 0 gives the total alone.
         offset: how many to skip.
     """
@@ -34,15 +33,15 @@ class ListFilters(TypedDict, total=False):
 
 
 class CommonFilter(NamedTuple):
-    """A filter that every list has; the tools and commands of all lists take their parameter from it.
+    """A filter of every list, with the parameter for tools and commands.
 
     Attributes:
-        name: of the parameter.
-        type: of the parameter.
-        about: what agents read where the name does not say it.
-        help: what people read of its option.
-        metavar: what people give as its value.
-        check: turns what was given, and the time now, into what is compared, or refuses it.
+        name: the parameter's name.
+        type: the parameter's type.
+        about: description for agents, if the name does not suffice.
+        help: description of its option for people.
+        metavar: the option's value in help texts.
+        check: converts an argument, given the current time, or refuses it.
         apply: adds the conditions.
     """
 
@@ -58,7 +57,7 @@ class CommonFilter(NamedTuple):
 def _changed_since(view: View, listing: Listing[Any], since: int) -> None:
     later = " OR ".join(f"{listing.alias}.{column} >= :since" for column in listing.changed)
     view.values["since"] = since
-    # what never changes has one time, which its document has too
+    # unchanging items have a single time, which is in their documents too
     view.where(f"({later})", **({"since": since} if listing.changed == ("created_at",) else {}))
 
 
@@ -75,4 +74,4 @@ COMMON = (
         _changed_since,
     ),
 )
-"""The filters of every list beside the query, the cursor, the order and the page."""
+"""The filters of every list, besides query, cursor, order and page."""

@@ -1,4 +1,4 @@
-"""Deliveries: what was delivered in which context window, so that a briefing repeats nothing, and its tokens."""
+"""Deliveries of items per context window, so that briefings repeat nothing, and their tokens."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ MOMENTS = ("briefing", "start", "clear", "resume", "compaction", "subagent", "pr
 what a session does. The number of one in the table is its place here, from 1."""
 
 _NONE, _NOBODY = "", 0
-"""What stands in the table for no task, role, run, session and agent: nulls would be distinct in its key."""
+"""Stored for a missing task, role, run, session or agent: nulls would be distinct in the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A context window of one agent.
+    """A context window of an agent.
 
-    In a session it is one of the session's; each iteration of the agent has one of its own. Without a session it is
-    one iteration of an agent in its role at a task of a run.
+    In a session it is one of the session's, per iteration of the agent. Without a session it is one iteration of an
+    agent in its role at a task of a run.
 
     Attributes:
-        number: that of the session's window; 0 without a session.
+        number: the session's window number; 0 without a session.
         run: the run's number, without a session.
         role: folded, or None.
     """
@@ -44,7 +44,7 @@ class Window:
 
     @property
     def key(self) -> dict[str, object]:
-        """What names it in the table, by its columns; the run may be null there."""
+        """Return the columns that identify it; the run may be null."""
         return {
             "project_id": self.project_id,
             "session_id": self.session or _NOBODY,
@@ -58,11 +58,9 @@ class Window:
 
 
 def window_of(project_id: int, actor: Actor, run: int, task_id: str | None, role: str | None, iteration: int) -> Window:
-    """Return the window that an agent asks in.
+    """Return an agent's window.
 
-    Args:
-        run, task_id, role: what tells windows apart without a session.
-        iteration: the agent's attempt, from 0.
+    ``run``, ``task_id`` and ``role`` identify it without a session; ``iteration`` counts attempts from 0.
     """
     if actor.session is not None:
         return Window(project_id, actor.session, actor.window, actor.number, iteration)
@@ -77,12 +75,12 @@ _IS_WINDOW = """
 
 
 def delivered(transaction: Transaction, window: Window) -> dict[int, dict[int, int]]:
-    """Return what was delivered in a window: by the numbers of kind and item, the item's seq when it was shown."""
+    """Return the items delivered in a window: seq at delivery, by kind and item number."""
     return by_kind(ask_delivered(transaction, window))
 
 
 def ask_delivered(transaction: Transaction, window: Window) -> Rows:
-    """Ask for what was delivered in a window; :func:`by_kind` reads it."""
+    """Query the items delivered in a window, for :func:`by_kind`."""
     return transaction.ask(
         f"SELECT d.kind, d.item_id, d.seq FROM windows w JOIN deliveries d ON d.window_id = w.id WHERE {_IS_WINDOW}",
         window.key,
@@ -90,15 +88,15 @@ def ask_delivered(transaction: Transaction, window: Window) -> Rows:
 
 
 def by_kind(items: Rows) -> dict[int, dict[int, int]]:
-    """Return what was delivered as :func:`delivered` does."""
-    found: dict[int, dict[int, int]] = {}
+    """Group deliveries by kind and item number, as :func:`delivered` does."""
+    groups: dict[int, dict[int, int]] = {}
     for kind, item, seq in items.all():
-        found.setdefault(kind, {})[item] = seq
-    return found
+        groups.setdefault(kind, {})[item] = seq
+    return groups
 
 
 def first_delivery(transaction: Transaction, window: Window) -> int | None:
-    """Return when something was first delivered in a window, in milliseconds UTC; None where nothing was."""
+    """Return the time of a window's first delivery, or None."""
     row = transaction.one(
         f"SELECT min(d.created_at) FROM windows w JOIN deliveries d ON d.window_id = w.id WHERE {_IS_WINDOW}",
         window.key,
@@ -115,13 +113,9 @@ def deliver(
     moment: str,
     tokens: int,
 ) -> None:
-    """Record that a text with items was put into a window, count it, and make an event of it.
+    """Record, count and log the delivery of a text with items.
 
-    Args:
-        items: as for :func:`record`.
-        now: milliseconds UTC.
-        moment: one of :data:`MOMENTS`.
-        tokens: of the text.
+    ``moment`` is one of :data:`MOMENTS`; ``tokens`` is the text's size.
     """
     record(transaction, window, items, now, tokens)
     transaction.run(
@@ -153,7 +147,7 @@ def deliver(
 
 
 def sweep(transaction: Transaction, project_id: int, now: int) -> None:
-    """Remove what was counted in a project of days that are older than events are kept."""
+    """Delete a project's delivery counts older than its events."""
     before = now // DAY_MS - events.KEPT_DAYS
     transaction.run(
         "DELETE FROM delivery_days WHERE day < :before AND project_id = :project",
@@ -164,13 +158,7 @@ def sweep(transaction: Transaction, project_id: int, now: int) -> None:
 def record(
     transaction: Transaction, window: Window, items: Iterable[tuple[int, int, int]], now: int, tokens: int = 0
 ) -> None:
-    """Record that items were delivered; of one that is delivered again unchanged the first time stays.
-
-    Args:
-        items: the number of the kind, of the item, and the item's seq when it was shown.
-        now: milliseconds UTC.
-        tokens: of the text that they came with.
-    """
+    """Record delivered items (kind, number and seq); an unchanged repeated item keeps its first time."""
     row = transaction.one(f"SELECT w.id FROM windows w WHERE {_IS_WINDOW}", window.key)
     if row is None:
         number = transaction.add("windows", {**window.key, "seen_at": now, "tokens": tokens})
@@ -191,16 +179,11 @@ def record(
 
 
 _MOST_WINDOWS = 2_000
-"""In so many windows it is looked where an item was delivered, the newest: deliveries are found by their windows."""
+"""Maximum number of windows, newest first, searched for an item's deliveries."""
 
 
 def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int, most: int) -> list[Row]:
-    """Return to whom an item was delivered, the latest first: the agent, its session's uid, client and branch, when.
-
-    Args:
-        number: the item's.
-        most: how many at most.
-    """
+    """Return an item's deliveries, latest first: agent, the session's uid, client and branch, and time."""
     return transaction.all(
         f"""
         SELECT a.name, s.uid, s.client, s.branch, d.created_at
@@ -218,12 +201,8 @@ _OF_AGENT = "w.project_id = :project AND w.agent_id = :agent AND w.session_id = 
 
 
 def was_delivered(project_id: int, actor: Actor, kind: Kind, item: str) -> tuple[str, dict[str, object]]:
-    """Return the condition that an item was delivered to an agent in the window of its session, and its values.
-
-    Without a session it is any window of the agent.
-
-    Args:
-        item: the column with the item's number.
+    """Return the SQL condition, with parameters, that an item was delivered in the window of the agent's session;
+    without a session, in any of its windows.
     """
     values = _of_agent(project_id, actor.session, actor.number)
     in_window = "" if actor.session is None else "AND w.number = :window "
@@ -237,7 +216,7 @@ def was_delivered(project_id: int, actor: Actor, kind: Kind, item: str) -> tuple
 
 
 def windows_of(project_id: int, session: int | None, run: int, agent: int | None) -> tuple[str, dict[str, object]]:
-    """Return the condition on the windows ``w`` of an agent in its session, or in a run without one, and its values."""
+    """Return the condition on windows ``w`` of an agent in its session, or in a run without one, with parameters."""
     values = _of_agent(project_id, session, agent)
     return (_OF_AGENT, values) if session is not None else (f"{_OF_AGENT} AND w.run_id = :run", {**values, "run": run})
 

@@ -1,4 +1,4 @@
-"""Events: what happened in a project and stands nowhere else, for those who look back; kept 90 days."""
+"""Events of a project that are recorded nowhere else; kept 90 days."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KINDS = (
     "forgotten",
     "progress",
 )
-"""The kinds of events; the number of one in the table is its place here, from 1."""
+"""The kinds of events, stored by their position, from 1."""
 
 DELIVERY, REFUSAL, RELEASE, EXPIRY, RETRACTION, ACCEPTANCE, CONFIDENCE, SESSION_STARTED = range(1, 9)
 SESSION_ENDED, HOOK_FAILED, CONFIRMATION, TAKEN_BACK, PINNED, UNPINNED, RUN_ENDED, FORGOTTEN = range(9, 17)
@@ -50,19 +50,14 @@ def record(
     item: tuple[Kind, int] | None = None,
     details: Mapping[str, object] | None = None,
 ) -> None:
-    """Record that something happened.
+    """Record an event.
 
-    Args:
-        kind: one of the numbers above.
-        now: milliseconds UTC.
-        session, agent: in which session, and by whom; of who acts in a call ``by`` says both.
-        item: what it happened to: its kind and number.
-        details: a few plain values, kept as JSON.
+    ``by`` is the actor of a call, instead of ``session`` and ``agent``; ``details`` are plain values, stored as JSON.
     """
     if by is not None:
         session, agent = by.session, by.number
     if details is not None:
-        import json  # 1.4 ms of a command, whose events have none
+        import json  # imported here: few events have details
 
     transaction.add(
         "events",
@@ -80,11 +75,7 @@ def record(
 
 
 def sweep(transaction: Transaction, project_id: int, now: int, most: int) -> int:
-    """Remove events of a project that are older than :data:`KEPT_DAYS`, and return how many those were.
-
-    Args:
-        most: how many to remove at most.
-    """
+    """Delete up to ``most`` events older than :data:`KEPT_DAYS`, and return their number."""
     removed = transaction.all(
         """
         DELETE FROM events WHERE seq IN (
@@ -96,7 +87,7 @@ def sweep(transaction: Transaction, project_id: int, now: int, most: int) -> int
         {"project": project_id, "before": now - KEPT_DAYS * DAY_MS, "most": most},
     )
     if removed:
-        # so that who has read less learns that something was missed
+        # so that slow listeners notice that they missed events
         transaction.run(
             "UPDATE projects SET events_swept = :swept WHERE id = :project",
             {"project": project_id, "swept": max(seq for (seq,) in removed)},

@@ -1,4 +1,4 @@
-"""What has expired leaves the store now and then, when something is written; reading hides it before that."""
+"""Deletion of expired items during writes; reads already hide them."""
 
 from __future__ import annotations
 
@@ -13,32 +13,23 @@ from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction, set_of
 
 PAUSE_MS = 60_000
-"""A project is swept at most once in so long, by each process that writes to it."""
+"""Minimum time between sweeps of a project, per process."""
 
 BACKLOG_PAUSE_MS = 1_000
-"""The same after a sweep that left something over."""
+"""The same after an incomplete sweep."""
 
 MOST = 200
-"""How many items one sweep removes, and how many claims; measured, 200 messages take 3 ms. Of conversations fewer."""
+"""Maximum number of items, and of claims, deleted by one sweep; fewer conversations."""
 
 REFUSAL_MS = DAY_MS
-"""After so long nobody is told any more that what it was refused is free."""
+"""How long an agent is notified that a refused file is free."""
 
 _EXPIRING = (Kind.MESSAGE, Kind.FILE_CHANGE, Kind.ERROR_PATTERN)
 _due: WeakKeyDictionary[Engine, dict[int, tuple[int, int]]] = WeakKeyDictionary()
 
 
 def sweep_now_and_then(engine: Engine, transaction: Transaction, project_id: int, now: int) -> int:
-    """Sweep a project, unless this process did so a moment ago.
-
-    Args:
-        engine: the store that the transaction writes to.
-        project_id: the project that it writes to: another's rows belong to the writers there.
-        now: the time in milliseconds UTC; a clock that was put back does not delay the next sweep.
-
-    Returns:
-        How much was removed.
-    """
+    """Sweep a project, unless this process did so recently. A clock that was set back does not delay the next sweep."""
     due = _due.setdefault(engine, {})
     last, pause = due.get(project_id, (0, 0))
     if last <= now < last + pause:
@@ -49,14 +40,8 @@ def sweep_now_and_then(engine: Engine, transaction: Transaction, project_id: int
 
 
 def sweep(transaction: Transaction, project_id: int, now: int, *, most: int = MOST) -> int:
-    """Remove messages, file changes, error patterns, claims, refusals and conversations of a project that have expired.
-
-    Args:
-        now: the time in milliseconds UTC; what expires at that very moment is gone.
-        most: how many items to remove at most, and how many claims.
-
-    Returns:
-        How much was removed.
+    """Delete expired messages, file changes, error patterns, claims, refusals and conversations of a project, up to
+    ``most`` items and claims.
     """
     values = {"project": project_id, "now": now}
     kinds = ", ".join(str(kind.number) for kind in _EXPIRING)
@@ -95,14 +80,10 @@ def end_claims(
     by: str | None = None,
     with_session: bool = False,
 ) -> None:
-    """Remove claims, and record why.
+    """Delete claims and log the reason.
 
-    Args:
-        numbers: those of the claims.
-        kind: an event: :data:`satchel.keep.events.EXPIRY` or :data:`~satchel.keep.events.RELEASE`.
-        now: milliseconds UTC.
-        by: the person who ends them; None is their holder, or the time.
-        with_session: whether their session ends too: the events say until when they held, for when it goes on.
+    ``by`` is the person who ends them; None means their holder, or expiry. ``with_session`` tells whether their session
+    ends too: the events then record their expiry, for a resumed session.
     """
     if not numbers:
         return

@@ -1,4 +1,4 @@
-"""Filters that several kinds' lists have, each written once."""
+"""Filters shared by the lists of several kinds."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from satchel.keep.projects import Workplace
 from satchel.store.transaction import set_of
 
 Check = Callable[[Any, Workplace], Any]
-Seen = Callable[[View, str, Sequence[object]], str]
+Sightings = Callable[[View, str, Sequence[object]], str]
 
 
 def name_check(field: str) -> Check:
-    """Return what checks a name."""
+    """Return a check for names."""
     return lambda value, _: check_name(value, field)
 
 
 def choice_check(field: str, choices: Sequence[str]) -> Check:
-    """Return what checks one of a few names."""
+    """Return a check for one of some names."""
 
     def check(value: object, _: Workplace) -> object:
         if value not in choices:
@@ -38,10 +38,8 @@ def choice_check(field: str, choices: Sequence[str]) -> Check:
 def compared(field: str, condition: str, check: Check | None = None, *, scope: str | None = None) -> Filter:
     """Return a filter that compares one value.
 
-    Args:
-        condition: SQL with ``{}`` for the value.
-        check: None checks a name.
-        scope: the field of a search's scope that says the same.
+    ``condition`` is SQL with ``{}`` for the value; ``check`` None checks a name; ``scope`` is the equivalent field of a
+    search's scope.
     """
 
     def apply(view: View, value: object) -> None:
@@ -51,11 +49,7 @@ def compared(field: str, condition: str, check: Check | None = None, *, scope: s
 
 
 def file(column: str) -> Filter:
-    """Return the filter by a file, by a place in it, or by a folder with all that is in it.
-
-    Args:
-        column: that holds the canonical path.
-    """
+    """Return the filter by a file, by a place in it, or by a folder with its content."""
 
     def check(value: object, workplace: Workplace) -> str:
         from satchel.keep.paths import check_place
@@ -75,13 +69,10 @@ def file(column: str) -> Filter:
     return Filter("file", check, apply)
 
 
-def author(column: str, field: str = "author", said_as: str = "", seen: Seen | None = None) -> Filter:
-    """Return the filter by who wrote something: an agent, all those of a client, or the caller.
+def author(column: str, field: str = "author", said_as: str = "", sightings: Sightings | None = None) -> Filter:
+    """Return the filter by an agent, all agents of a client, or the caller.
 
-    Args:
-        column: that holds the agent's number.
-        said_as: what agents call the filter, where that is not ``field``.
-        seen: SQL for the numbers of what such agents wrote again, where a kind counts that.
+    ``said_as`` is the filter's name for agents; ``sightings`` returns SQL for items such agents wrote again.
     """
 
     def apply(view: View, name: str) -> None:
@@ -89,7 +80,7 @@ def author(column: str, field: str = "author", said_as: str = "", seen: Seen | N
 
         project = 0 if view.project_id is None else view.project_id
         numbers = find_authors(view.transaction, view.workplace, project, name, me=view.me)
-        also = seen(view, "agent_id", numbers) if seen is not None and numbers else ""
+        also = sightings(view, "agent_id", numbers) if sightings is not None and numbers else ""
         if also:
             view.where_or_seen(also, f"{column} IN {set_of(numbers)}")
         elif len(numbers) == 1:
@@ -104,7 +95,7 @@ def author(column: str, field: str = "author", said_as: str = "", seen: Seen | N
     return Filter(field, name_check(said_as or field), apply, said_as=said_as)
 
 
-def named(field: str, table: str, column: str) -> Filter:
+def by_name(field: str, table: str, column: str) -> Filter:
     """Return a filter by a registered name, such as a category."""
 
     def apply(view: View, name: str) -> None:
@@ -116,7 +107,7 @@ def named(field: str, table: str, column: str) -> Filter:
 
 
 def layer(column: str) -> Filter:
-    """Return the filter by layer; an unknown one is an error, since the project's layers are fixed."""
+    """Return the filter by layer; an unknown one is an error, since layers are fixed."""
 
     def apply(view: View, name: str) -> None:
         number = names.find_layer(view.transaction, view.project_id, name)
@@ -128,12 +119,9 @@ def layer(column: str) -> Filter:
 
 
 def types(column: str, kind: Kind, what: str, example: str, number: Callable[[object], int]) -> Filter:
-    """Return the filter by several of a kind's types.
+    """Return the filter by several types of a kind.
 
-    Args:
-        what: what the types are of, for the error.
-        example: a type.
-        number: turns a type's name into its number.
+    ``what`` and ``example`` are for errors; ``number`` maps a type's name to its number.
     """
 
     def check(value: Sequence[str], _: Workplace) -> tuple[int, ...]:
@@ -144,23 +132,19 @@ def types(column: str, kind: Kind, what: str, example: str, number: Callable[[ob
         return tuple(dict.fromkeys(map(number, value)))
 
     def apply(view: View, numbers: tuple[int, ...]) -> None:
-        # numbers from our own table, so they may stand in the text
+        # numbers from our own table are safe in SQL
         view.where(f"{column} IN ({', '.join(map(str, numbers))})", types=tuple((kind, one) for one in numbers))
 
     return Filter("types", check, apply)
 
 
 def least_priority(column: str) -> Filter:
-    """Return the filter by a priority or a higher one."""
+    """Return the filter by a minimum priority."""
     return compared("priority", f"{column} >= {{}}", lambda value, _: priority_number(value))
 
 
 def liveness(column: str) -> Filter:
-    """Return the filter by whether something was superseded.
-
-    Args:
-        column: that holds what superseded it.
-    """
+    """Return the filter by live or superseded items, given the column with the replacement."""
 
     def apply(view: View, status: str) -> None:
         if status != "all":
@@ -170,14 +154,10 @@ def liveness(column: str) -> Filter:
 
 
 def several(field: str, of_item: str, link: str, *, may_need_all: bool = False) -> Filter:
-    """Return a filter by several names that an item may have many of, such as tags.
+    """Return a filter by several names, such as tags.
 
-    Args:
-        field: the filter's name and the table of the names.
-        of_item: the column with the item's number.
-        link: the table that links both, its column with the item and its column with the name, as in
-            ``constraint_tags constraint_id tag_id``.
-        may_need_all: whether :data:`MATCH` says that an item needs all of them.
+    ``link`` has the linking table and its item and name columns, as in ``constraint_tags constraint_id tag_id``;
+    ``may_need_all`` lets :data:`MATCH` require all names.
     """
     links, item, name_of = link.split()
 
@@ -188,7 +168,7 @@ def several(field: str, of_item: str, link: str, *, may_need_all: bool = False) 
         return checked
 
     def apply(view: View, wanted: tuple[str, ...]) -> None:
-        needs_all = may_need_all and view.asked.chosen["match"] == "all"
+        needs_all = may_need_all and view.request.chosen["match"] == "all"
         was_empty = view.is_empty
         numbers = {number for name in wanted if (number := view.number(field, field[:-1], name)) is not None}
         view.is_empty = was_empty or not numbers or (needs_all and len(numbers) < len(wanted))
@@ -201,4 +181,4 @@ def several(field: str, of_item: str, link: str, *, may_need_all: bool = False) 
 
 
 MATCH = Filter("match", choice_check("match", MATCHES), None, "any", hides=False)
-"""Whether an item needs any or all of the tags; the filter by tags asks for it."""
+"""Whether an item needs any or all of the tags; used by the filter by tags."""

@@ -1,4 +1,4 @@
-"""Finding: one search over everything kept, its results made readable, and the index kept true."""
+"""Search over all items, with readable results, and maintenance of the index."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from satchel.keep.sessions.actors import ME, UNKNOWN, find_authors
 from satchel.store.transaction import Row, Transaction, set_of
 
 JOINT = " | "
-"""What stands between the parts of an item in its snippet."""
+"""Separator of an item's parts in its snippet."""
 
 _ONE_TEXT = frozenset({Kind.ENTRY, Kind.MESSAGE})
-"""Kinds whose lines are those of one text, not parts."""
+"""Kinds whose lines are one text instead of parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class TermShare:
-    """What one term gave to a score; ``around`` is what came from neighbours instead of the item itself."""
+    """A term's contribution to a score; ``around`` is the part from neighbors instead of the item itself."""
 
     term: str
     idf: float
@@ -46,12 +46,12 @@ class TermShare:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How a score came about.
+    """Explanation of a score.
 
     Attributes:
-        shares: one for each term.
-        segment: what the best matches of the item's loop or task gave.
-        author: what naming the author gave, or naming another took.
+        shares: one per term.
+        segment: the bonus for the best matches of the item's loop or task.
+        author: the bonus for naming the author, or penalty for naming another.
     """
 
     shares: tuple[TermShare, ...]
@@ -61,15 +61,15 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One result of a search.
+    """A search result.
 
     Attributes:
         ref: its short id.
-        by_surroundings: it holds no word of the query itself; what stands around it does.
-        status: of its kind, as live or superseded for an entry.
+        by_surroundings: whether only its neighbors contain words of the query.
+        status: its kind's status, such as live or superseded.
         created_at: milliseconds UTC.
-        text: all of what the snippet is a part of.
-        citation: of an entry how its file stands by what was cited of it, where that is known.
+        text: the whole text that the snippet is from.
+        citation: of an entry, the state of its file, if known.
     """
 
     kind: str
@@ -94,10 +94,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class FoundPage:
-    """Part of the results, ranked and counted in one snapshot.
+    """A page of results, ranked and counted in one snapshot.
 
     Attributes:
-        notes: what the reader should know, such as that common words were left out.
+        notes: remarks for the reader, such as common words left out.
     """
 
     results: tuple[Found, ...]
@@ -108,17 +108,17 @@ class FoundPage:
 
     @property
     def next_offset(self) -> int | None:
-        """The offset of the next page, or None at the end."""
+        """Return the offset of the next page, or None at the end."""
         return next_offset(self.offset, len(self.results), self.total)
 
     @property
     def is_ranked(self) -> bool:
-        """Whether the best come first; else nothing was searched for, and the newest do."""
+        """Return whether results are ranked; without a query, the newest come first."""
         return any(result.score for result in self.results)
 
 
 class Finding(Service):
-    """One search over everything the project keeps."""
+    """Search over everything in the project."""
 
     def search(
         self,
@@ -139,7 +139,7 @@ class Finding(Service):
         offset: int = 0,
         explain: bool = False,
     ) -> FoundPage:
-        """Search everything the project keeps; without anything to search for, list it, the newest first.
+        """Search all items of the project; without a query, list them, newest first.
 
         Args:
             text: words in any form; any text is valid. What looks a thing up (a few words, an identifier, a path, a
@@ -170,8 +170,8 @@ class Finding(Service):
             raise unknown_name("status", status, LIVENESS)
         check_page(limit, offset)
         work = self._workplace
-        chosen = _check_kinds(kinds)
-        wanted = _check_types(chosen, types)
+        selected = _check_kinds(kinds)
+        wanted = _check_types(selected, types)
         author = None if author is None else check_name(author, "author")
         file = None if file is None else check_place(file, work.files_root)[0]
         task_id = None if task_id is None else check_name(task_id, "task_id")
@@ -203,14 +203,14 @@ class Finding(Service):
                     where.append(_written_with(transaction, project.id, column, one_of, values)[0])
             if run is not None:
                 in_run, is_seen = _written_with(transaction, project.id, "run_id", (run,), values)
-                # the index knows the run in which an entry was written first, and is faster
+                # the index has the run where an entry was first written, and is faster
                 where += [in_run] * is_seen
                 run = None if is_seen else run
             exact = None if folder else file
             scope = Scope(
                 project.id,
                 run,
-                chosen,
+                selected,
                 wanted,
                 file=exact,
                 since=moment,
@@ -229,7 +229,7 @@ class Finding(Service):
                 hits = _others(transaction, ranking.hits, itself)
                 page, total = hits[offset : offset + limit], len(hits)
             results = _results(transaction, ranking, page, sinking.found, explain=explain)
-            found = FoundPage(results, total, offset, limit, ranking.notes)
+            results_page = FoundPage(results, total, offset, limit, ranking.notes)
             filters = {
                 "run_id": run_id if chosen_run is not None else None,
                 "kinds": kinds,
@@ -242,26 +242,26 @@ class Finding(Service):
                 "status": status if status == "superseded" else None,
             }
             narrowing = {name: value for name, value in filters.items() if value is not None}
-            if found.total:
-                return found
+            if results_page.total:
+                return results_page
             if not narrowing:
-                return replace(found, notes=(*found.notes, *_ended_note(transaction, query, scope)))
+                return replace(results_page, notes=(*results_page.notes, *_ended_note(transaction, query, scope)))
             everywhere = Scope(project.id, now=work.clock())
             hidden = _count(transaction, query, everywhere)
             is_unknown = author is not None and not writers and fold(author) != ME
             notes = [names.unknown_agent(transaction, project.id, author or "")] if is_unknown else []
             notes += meant_note(transaction, project.id, file) if file is not None else ()
             notes += [hidden_note(narrowing, hidden)] if hidden else []
-            return replace(found, notes=(*found.notes, *notes))
+            return replace(results_page, notes=(*results_page.notes, *notes))
 
     def rebuild(self, progress: rebuilding.Progress) -> int:
-        """Rebuild the search index from what is kept, while others write.
+        """Rebuild the search index while others write.
 
         Args:
-            progress: told how many items are done, of about how many.
+            progress: called with the number of items done and about how many there are.
 
         Returns:
-            How many items were indexed.
+            The number of indexed items.
         """
         return indexing.index_all(self._workplace.engine, progress)
 
@@ -269,20 +269,13 @@ class Finding(Service):
 def _written_with(
     transaction: Transaction, project_id: int, column: str, one_of: Sequence[object], values: dict[str, object]
 ) -> tuple[str, bool]:
-    """Return the condition on documents that were written with one of some values, written again included.
-
-    Args:
-        column: agent_id, run_id, task_id or loop_id.
-        values: takes the parameters.
-
-    Returns:
-        The condition, and whether any entry was written again so.
-    """
     bound = {f"{column}{place}": value for place, value in enumerate(one_of)}
     own = f"d.{column} IN ({', '.join(f':{name}' for name in bound)})"
-    seen, given = seen_with(transaction, project_id, column, one_of)
-    values |= bound | given | {"project": project_id}
-    return f"({own} OR (d.kind = {Kind.ENTRY.number} AND d.item_id IN ({seen})))" if seen else own, bool(seen)
+    sightings, parameters = seen_with(transaction, project_id, column, one_of)
+    values |= bound | parameters | {"project": project_id}
+    return f"({own} OR (d.kind = {Kind.ENTRY.number} AND d.item_id IN ({sightings})))" if sightings else own, bool(
+        sightings
+    )
 
 
 def _count(transaction: Transaction, query: Query | None, scope: Scope) -> int:
@@ -292,7 +285,6 @@ def _count(transaction: Transaction, query: Query | None, scope: Scope) -> int:
 
 
 def _ended_note(transaction: Transaction, query: Query | None, scope: Scope) -> list[str]:
-    """Say how many match that were replaced or retracted, where nothing else does."""
     if scope.status != "live":
         return []
     ended = _count(transaction, query, replace(scope, status="superseded"))
@@ -310,26 +302,24 @@ def _check_kinds(kinds: Sequence[str] | None) -> tuple[Kind, ...]:
 
 
 def _check_types(kinds: Sequence[Kind], types: Sequence[str] | None) -> tuple[tuple[Kind, int], ...]:
-    """Return the types asked for, in each of the kinds that has a type of that name."""
     if types is None:
         return ()
     if isinstance(types, str) or not types:
         raise InvalidInput("types is no list of types", 'Give at least one, as in ["discovery"], or leave it out')
-    known = {
+    numbers = {
         (kind, name): (kind, number)
         for kind, thing in KINDS.items()
         if not kinds or kind in kinds
         for number, name in enumerate(thing.types, 1)
     }
-    valid = dict.fromkeys(name for _, name in known)
+    valid = dict.fromkeys(name for _, name in numbers)
     for name in types:
         if name not in valid:
             raise unknown_name("type", name, valid)
-    return tuple(found for (_, name), found in known.items() if name in types)
+    return tuple(found for (_, name), found in numbers.items() if name in types)
 
 
 def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -> tuple[tuple[Kind, int], Query]:
-    """Return an item and the query that its text is."""
     from satchel.find.about import query_like
 
     kind, item = read_ref(ref)
@@ -349,7 +339,6 @@ def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -
 def _others(
     transaction: Transaction, hits: tuple[search.Hit, ...], itself: tuple[Kind, int] | None
 ) -> tuple[search.Hit, ...]:
-    """Return the hits without the item that more like it is looked for."""
     if itself is None:
         return hits
     own = transaction.one(
@@ -367,7 +356,6 @@ def _results(
     *,
     explain: bool,
 ) -> tuple[Found, ...]:
-    """Return a page of hits, readable."""
     if not page:
         return ()
     rows = transaction.all(
@@ -386,7 +374,7 @@ def _results(
     snipper = Snipper(transaction, ranking.terms, ranking.idf)
     return tuple(
         replace(
-            _found(by_document[hit.document], hit, texts[hit.document], snipper, ranking, explain=explain),
+            _result(by_document[hit.document], hit, texts[hit.document], snipper, ranking, explain=explain),
             citation=cited.get(hit.document),
         )
         for hit in page
@@ -405,7 +393,7 @@ def _texts(transaction: Transaction, rows: Sequence[Row]) -> Mapping[int, str]:
     return texts
 
 
-def _found(row: Row, hit: search.Hit, text: str, snipper: Snipper, ranking: Ranking, *, explain: bool) -> Found:
+def _result(row: Row, hit: search.Hit, text: str, snipper: Snipper, ranking: Ranking, *, explain: bool) -> Found:
     _, number, item, kind_type, agent, run, task, loop, file, line, last_line, status, created = row
     kind = KIND_OF[number]
     thing = KINDS[kind]
@@ -413,7 +401,7 @@ def _found(row: Row, hit: search.Hit, text: str, snipper: Snipper, ranking: Rank
         kind=thing.name,
         ref=f"{kind.letter}{item}",
         type=None if kind_type is None else thing.types[kind_type - 1],
-        # what is not one text has its parts on lines of their own
+        # other kinds have one part per line
         snippet=snipper.cut(text if kind in _ONE_TEXT else text.replace("\n", JOINT)),
         score=round(hit.score, 4),
         by_surroundings=hit.by_surroundings,

@@ -1,4 +1,4 @@
-"""Following a project: what was changed and what happened after a cursor, in pages that leave nothing out."""
+"""Following a project: changes and events after a cursor, in complete pages."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ from satchel.keep.projects import Project
 from satchel.store.transaction import Transaction
 
 KINDS = (*change_log.KINDS, *events.KINDS)
-"""What can be followed: the kinds of items that change, and those of events."""
+"""The kinds of changes and events that can be followed."""
 
 MOST_MISSED = 5_000
-"""Who has missed more is told to read anew."""
+"""Maximum number of missed items before a client must reload."""
 
-_REMEDY = "Read anew, and follow without a cursor; each message and page names the cursor that goes on after it"
+_REMEDY = "Reload, then follow without a cursor; each message and page has the cursor to continue from"
 _MAX_DIGITS = 18
 
 
 class Cursor(NamedTuple):
-    """How far somebody has followed a project: its change counter, and the number of an event."""
+    """Position in a project: its change counter and an event's number."""
 
     changes: int
     events: int
 
     def __str__(self) -> str:
-        """Return it as listeners keep it."""
         return f"{self.changes}.{self.events}"
 
 
@@ -37,12 +36,12 @@ START = Cursor(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """One thing that a listener is told.
+class StreamItem:
+    """A change or event with its cursor.
 
     Attributes:
-        of: what was changed or happened.
-        cursor: where to go on after it.
+        of: the change or event.
+        cursor: the cursor after it.
     """
 
     of: Change | Happening
@@ -51,25 +50,21 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What follows a cursor.
+    """Changes and events after a cursor.
 
     Attributes:
-        told: in the order of their cursors.
-        cursor: where to go on.
-        is_last: whether nothing else has followed yet.
+        told: in cursor order.
+        cursor: the next cursor.
+        is_last: whether there is nothing after it yet.
     """
 
-    told: tuple[Told, ...]
+    told: tuple[StreamItem, ...]
     cursor: Cursor
     is_last: bool
 
 
 def read_cursor(text: str) -> Cursor:
-    """Read a cursor.
-
-    Raises:
-        InvalidInput: it is none.
-    """
+    """Parse a cursor."""
     parts = text.split(".")
     if len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) <= _MAX_DIGITS for part in parts):
         raise InvalidInput(f"{text[:80]!r} is no cursor", _REMEDY)
@@ -77,11 +72,7 @@ def read_cursor(text: str) -> Cursor:
 
 
 def read_kinds(text: str) -> frozenset[str]:
-    """Read names of :data:`KINDS` with commas between them.
-
-    Raises:
-        InvalidInput: there is none, or one is unknown.
-    """
+    """Parse a comma-separated list of names of :data:`KINDS`."""
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in KINDS:
@@ -90,7 +81,7 @@ def read_kinds(text: str) -> frozenset[str]:
 
 
 def now(transaction: Transaction, project: Project | None) -> Cursor:
-    """Return the cursor after which nothing has followed yet."""
+    """Return the current cursor."""
     if project is None:
         return START
     swept = event_log.swept_until(transaction, project.id)
@@ -98,11 +89,7 @@ def now(transaction: Transaction, project: Project | None) -> Cursor:
 
 
 def check(transaction: Transaction, project: Project | None, cursor: Cursor) -> None:
-    """Refuse a cursor that the project has not reached.
-
-    Raises:
-        InvalidInput: it lies in the future, as one of another store or project does, or of before a restore.
-    """
+    """Refuse a cursor that the project has not reached."""
     reached = now(transaction, project)
     if cursor.changes > reached.changes or cursor.events > reached.events:
         raise InvalidInput(f"the project has not reached the cursor {cursor}; it stands at {reached}", _REMEDY)
@@ -111,7 +98,7 @@ def check(transaction: Transaction, project: Project | None, cursor: Cursor) -> 
 def missed_too_much(
     transaction: Transaction, project: Project | None, cursor: Cursor, kinds: Collection[str] | None = None
 ) -> bool:
-    """Whether what follows a cursor cannot be told: events after it may be swept, or it is more than 5,000."""
+    """Return whether a cursor is too old: later events may be deleted, or there are more than 5,000 items."""
     if project is None:
         return False
     if cursor.events < event_log.swept_until(transaction, project.id):
@@ -124,34 +111,31 @@ def missed_too_much(
 def read(
     transaction: Transaction, project: Project | None, cursor: Cursor, limit: int, kinds: Collection[str] | None = None
 ) -> Page:
-    """Return what follows a cursor: items with the last of their changes, then events.
+    """Return the items after a cursor: changes, then events.
 
-    Args:
-        project: as it stands in this transaction; None where nothing was written for it yet.
-        limit: how much at most; only items that share a number of the change counter make it more.
-        kinds: names of :data:`KINDS`, others are left out; None takes all.
+    Items that share a change number may exceed ``limit``; ``kinds`` None takes all.
     """
     if project is None:
         return Page((), cursor, is_last=True)
     changed = change_log.after(transaction, project.id, cursor.changes, limit, kinds)
-    told = list(_changes_told(changed, cursor))
-    reached = told[-1].cursor if told else cursor
-    if len(told) >= limit and change_log.count_after(transaction, project.id, reached.changes, 1, kinds):
-        return Page(tuple(told), reached, is_last=False)
+    items = list(_stream_changes(changed, cursor))
+    reached = items[-1].cursor if items else cursor
+    if len(items) >= limit and change_log.count_after(transaction, project.id, reached.changes, 1, kinds):
+        return Page(tuple(items), reached, is_last=False)
     reached = Cursor(max(reached.changes, project.seq), reached.events)
-    room = max(limit - len(told), 0)
+    room = max(limit - len(items), 0)
     happened = event_log.after(transaction, project.id, cursor.events, room + 1, kinds)
     for one in happened[:room]:
         reached = Cursor(reached.changes, one.seq)
-        told.append(Told(one, reached))
-    return Page(tuple(told), reached, is_last=len(happened) <= room)
+        items.append(StreamItem(one, reached))
+    return Page(tuple(items), reached, is_last=len(happened) <= room)
 
 
-def _changes_told(changed: Sequence[Change], cursor: Cursor) -> list[Told]:
-    """Give each its cursor; of those that share a number only the last goes past it, so that none is passed over."""
-    told = []
+def _stream_changes(changed: Sequence[Change], cursor: Cursor) -> list[StreamItem]:
+    # of changes that share a number only the last advances the cursor, so that none is skipped
+    items = []
     for place, one in enumerate(changed):
         if place + 1 == len(changed) or changed[place + 1].seq != one.seq:
             cursor = Cursor(one.seq, cursor.events)
-        told.append(Told(one, cursor))
-    return told
+        items.append(StreamItem(one, cursor))
+    return items

@@ -1,4 +1,4 @@
-"""Whether the search index, its documents and what is kept agree."""
+"""Consistency of the search index, its documents and the items."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ _AT_ONCE = 500
 
 
 def index_problems(transaction: Transaction) -> list[str]:
-    """Return where index, documents and tables disagree, by their numbers and by their texts.
+    """Return the differences between index, documents and tables, by number and text.
 
-    Above 100,000 items the texts of a sample are compared.
+    Above 100,000 items, only a sample of texts is compared.
     """
-    found = [*index_of(transaction).problems(), *documents.count_problems(transaction)]
+    problems = [*index_of(transaction).problems(), *documents.count_problems(transaction)]
     for kind, thing in KINDS.items():
         for text, sql in (
-            ("not in the documents", f"SELECT count(*) FROM ({_kept(kind)}) AS k WHERE id NOT IN ({_ITEMS})"),
+            ("not in the documents", f"SELECT count(*) FROM ({_indexed_kinds(kind)}) AS k WHERE id NOT IN ({_ITEMS})"),
             (
                 "in the documents but gone",
-                f"SELECT count(*) FROM ({_ITEMS}) AS d WHERE item_id NOT IN ({_kept(kind)})",
+                f"SELECT count(*) FROM ({_ITEMS}) AS d WHERE item_id NOT IN ({_indexed_kinds(kind)})",
             ),
         ):
             row = transaction.one(sql, {"kind": kind.number})
             if row and row[0]:
-                found.append(f"{row[0]} items of kind {thing.name} are {text}")
+                problems.append(f"{row[0]} items of kind {thing.name} are {text}")
     row = transaction.one("SELECT count(*) FROM documents")
-    found += _text_problems(transaction) if row and row[0] <= _COMPARED_WHOLE else _sample_problems(transaction)
-    return found
+    problems += _text_problems(transaction) if row and row[0] <= _COMPARED_WHOLE else _sample_problems(transaction)
+    return problems
 
 
 def _text_problems(transaction: Transaction) -> list[str]:
-    """Compare the text of every item, word by word, with what the index holds of it."""
+    # compares every item's text with the index, word by word
     index = index_of(transaction)
     indexed = index.fingerprints()
     wrong: list[str] = []
@@ -58,7 +58,7 @@ def _text_problems(transaction: Transaction) -> list[str]:
 
 def _sample_problems(transaction: Transaction) -> list[str]:
     index = index_of(transaction)
-    found: list[str] = []
+    problems: list[str] = []
     for kind, thing in KINDS.items():
         sample = transaction.all(
             "SELECT id, item_id, project_id FROM documents "
@@ -72,11 +72,11 @@ def _sample_problems(transaction: Transaction) -> list[str]:
             if item in texts and not index.holds(document, project, texts[item])
         ]
         if wrong:
-            found.append(f"{len(wrong)} of {len(sample)} sampled texts are not what the index holds")
-    return found
+            problems.append(f"{len(wrong)} of {len(sample)} sampled texts are not what the index holds")
+    return problems
 
 
-def _kept(kind: Kind) -> str:
+def _indexed_kinds(kind: Kind) -> str:
     return f"SELECT id FROM {kind.table}"
 
 

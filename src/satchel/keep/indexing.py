@@ -1,4 +1,4 @@
-"""Filling the search index of a store with everything that it keeps."""
+"""Full indexing of a store."""
 
 from __future__ import annotations
 
@@ -12,13 +12,5 @@ if TYPE_CHECKING:
 
 
 def index_all(store: Writable, progress: rebuilding.Progress) -> int:
-    """Index every item again, in small steps.
-
-    Args:
-        store: an engine, or a store that is being filled.
-        progress: told how many items are done, of about how many.
-
-    Returns:
-        How many items were indexed.
-    """
+    """Index every item again, in small steps; ``progress`` gets the number done and about how many there are."""
     return rebuilding.rebuild(store, [(kind, thing.load) for kind, thing in KINDS.items()], progress)

@@ -1,4 +1,4 @@
-"""Items of any kind, whole, by their short ids."""
+"""Reading of whole items of any kind by short id."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from satchel.keep.strategies import updates as strategies
 from satchel.store.transaction import Transaction
 
 MAX_ITEMS = 20
-"""How many items one call opens at most."""
+"""Maximum number of items opened by one call."""
 
 _MAX_OFFSET = 2**53
 _SOLUTION = "solution"
@@ -40,14 +40,14 @@ _SOLUTION = "solution"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One item.
+    """An item.
 
     Attributes:
         ref: its short id.
-        kind: what it is, as search names kinds, or solution.
-        record: its record; of a package what it holds.
-        notes: what became of it: who replaced, retracted or confirmed it.
-        kept_states: what it said before an import or sync, or in what was taken then, and says no more.
+        kind: its kind as in search, or solution.
+        record: its record; of a package its content.
+        notes: who replaced, retracted or confirmed it.
+        kept_states: other states of it that lost in an import or sync.
     """
 
     ref: str
@@ -59,12 +59,12 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class OpenedItems:
-    """Items that were asked for by their ids, in the order asked.
+    """Requested items, in order.
 
     Attributes:
-        reader: whose messages are shown; None is nobody's.
-        offset: how many characters of their text the reader has had.
-        notes: which ids are unknown.
+        reader: the agent whose messages are included; None is nobody.
+        offset: number of characters of their text already read.
+        notes: unknown ids.
     """
 
     items: tuple[Item, ...]
@@ -74,7 +74,7 @@ class OpenedItems:
 
 
 class _Wanted(NamedTuple):
-    """What an id names: its short id as it is written, its kind, and its number."""
+    """A requested id: short id, kind and number."""
 
     ref: str
     kind: str
@@ -83,7 +83,7 @@ class _Wanted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
-    """Where items are looked up, for whom and when."""
+    """Context of a lookup: transaction, project, reader and time."""
 
     transaction: Transaction
     project_id: int
@@ -91,17 +91,19 @@ class _Snapshot:
 
 
 def _decision(at: _Snapshot, number: int) -> object:
-    found = decision_states.load_number(at.transaction, at.project_id, number)
-    return None if found is None else decisions.decision(found)
+    current = decision_states.load_number(at.transaction, at.project_id, number)
+    return None if current is None else decisions.decision(current)
 
 
 def _solution(at: _Snapshot, number: int) -> Solution | None:
     try:
-        found = patterns.load_solution(at.transaction, at.project_id, number)
+        solution = patterns.load_solution(at.transaction, at.project_id, number)
     except NotFound:
         return None
-    # with its error what fixed it has expired
-    return None if patterns.load(at.transaction, at.project_id, found.pattern_id, at.reader.now) is None else found
+    # a solution expires with its error
+    return (
+        None if patterns.load(at.transaction, at.project_id, solution.pattern_id, at.reader.now) is None else solution
+    )
 
 
 _LOADERS: Mapping[str, Callable[[_Snapshot, int], object]] = {
@@ -116,7 +118,7 @@ _LOADERS: Mapping[str, Callable[[_Snapshot, int], object]] = {
     KINDS[Kind.STRATEGY].name: lambda at, number: strategies.load(at.transaction, at.project_id, number),
     _SOLUTION: _solution,
 }
-"""What loads an item of a kind, or None where there is none; packages, whose files are read, load by themselves."""
+"""Loaders of items by kind, which return None for a missing one; packages are loaded separately, with their files."""
 
 _PACKAGE = KINDS[Kind.PACKAGE].name
 _KINDS = {thing.name: kind for kind, thing in KINDS.items()}
@@ -124,18 +126,18 @@ _CORRECTED = {Kind.ENTRY, Kind.CONSTRAINT, Kind.STRATEGY}
 
 
 class Items(Service):
-    """What the project keeps, item by item."""
+    """Reading of the project's items."""
 
     def read(self, refs: Sequence[str], *, offset: int = 0, agent: str | None = None) -> OpenedItems:
-        """Return items whole; messages to the agent that reads count as read from then on.
+        """Return whole items; messages to the reading agent are marked as read.
 
         Args:
-            refs: 1 to 20 short ids of any kind; each is shown once, in the order given.
-            offset: how many characters of their text the reader has had.
-            agent: who reads; None takes the default, which may be nobody.
+            refs: 1 to 20 short ids of any kind; each is returned once, in the order given.
+            offset: number of characters of their text already read.
+            agent: the reader; None takes the default, which may be nobody.
 
         Returns:
-            The items; a note names the ids that are none, or of none that the project has.
+            The items; a note names invalid and unknown ids.
 
         Raises:
             InvalidInput: no ids are given, or too many.
@@ -147,27 +149,26 @@ class Items(Service):
         check_whole("offset", offset, _MAX_OFFSET)
         reader = reader_name(work, agent)
         wanted = {ref: _read(ref) for ref in dict.fromkeys(str(ref).strip().lower() for ref in refs)}
-        found, reader = self._load([*dict.fromkeys(one for one in wanted.values() if one is not None)], reader)
-        unknown = [repr(ref[:80]) for ref, one in wanted.items() if one not in found]
-        told = f"the project has no {', '.join(unknown)}"
-        if not found:
-            raise NotFound(told, "Results of a search and lists show the ids, such as e14")
+        items, reader = self._load([*dict.fromkeys(one for one in wanted.values() if one is not None)], reader)
+        unknown = [repr(ref[:80]) for ref, one in wanted.items() if one not in items]
+        note = f"the project has no {', '.join(unknown)}"
+        if not items:
+            raise NotFound(note, "Results of a search and lists show the ids, such as e14")
         if reader is not None and not work.engine.read_only:
-            self._mark_read([one.ref for one in found.values() if _is_unread(one.record, reader)], reader)
-        return OpenedItems(tuple(found.values()), reader, offset, (told,) if unknown else ())
+            self._mark_read([one.ref for one in items.values() if _is_unread(one.record, reader)], reader)
+        return OpenedItems(tuple(items.values()), reader, offset, (note,) if unknown else ())
 
     def _mark_read(self, messages: Sequence[str], reader: str) -> None:
-        """Record that messages were read; where that fails, their reader has them all the same."""
+        # a failure here does not withhold the messages
         if messages:
             with suppress(SatchelError):
                 Messages(self._workplace).mark_read(messages, agent=reader)
 
     def _load(self, wanted: Sequence[_Wanted], name: str | None) -> tuple[dict[_Wanted | None, Item], str | None]:
-        """Return what there is of the items, in their order, and the reader's name as it was first written."""
         work = self._workplace
         records: dict[_Wanted, object] = {}
         told: dict[_Wanted, tuple[str, ...]] = {}
-        kept: dict[_Wanted, tuple[KeptState, ...]] = {}
+        states: dict[_Wanted, tuple[KeptState, ...]] = {}
         with projects.reading(work) as (transaction, project):
             if project is not None:
                 reader = Reader(project.id, NOBODY, work.clock())
@@ -181,16 +182,18 @@ class Items(Service):
                     kind = _KINDS.get(one.kind)
                     if kind is not None:
                         corrected = kind in _CORRECTED and records[one] is not None
-                        said = told_of(transaction, kind, one.number) if corrected else ()
-                        told[one] = (*said, *pins.told_of(transaction, project.id, kind, one.number))
-                        kept[one] = kept_of(transaction, project.id, kind.table, one.number)
-        # files are read after the snapshot was let go: a slow disk holds up nobody
+                        corrections_of = told_of(transaction, kind, one.number) if corrected else ()
+                        told[one] = (*corrections_of, *pins.told_of(transaction, project.id, kind, one.number))
+                        states[one] = kept_of(transaction, project.id, kind.table, one.number)
+        # files are read outside the transaction, so that a slow disk delays nobody
         packages = [one for one in wanted if one.kind == _PACKAGE]
         for content in Packages(work).read_many([one.number for one in packages]) if packages else ():
             one = next(one for one in packages if one.ref == content.ref)
             records[one] = None if content.package is None else content
-        found = [one for one in wanted if records.get(one) is not None]
-        return {one: Item(one.ref, one.kind, records[one], told.get(one, ()), kept.get(one, ())) for one in found}, name
+        existing = [one for one in wanted if records.get(one) is not None]
+        return {
+            one: Item(one.ref, one.kind, records[one], told.get(one, ()), states.get(one, ())) for one in existing
+        }, name
 
 
 def _is_unread(record: object, reader: str) -> bool:
@@ -200,7 +203,6 @@ def _is_unread(record: object, reader: str) -> bool:
 
 
 def _read(ref: str) -> _Wanted | None:
-    """Return what an id names, or None where it is none."""
     try:
         if ref.startswith(SOLUTION_LETTER):
             number = solution_number(ref)

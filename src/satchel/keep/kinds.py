@@ -1,6 +1,6 @@
-"""Every kind of thing that can be found: what is peculiar to it, for searching, rebuilding and forgetting.
+"""Registry of searchable kinds: what search, rebuild and deletion need.
 
-A new kind registers here, and in :class:`satchel.find.kind.Kind` with its number.
+A new kind is registered here, and numbered in :class:`satchel.find.kind.Kind`.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from satchel.keep.strategies import updates as strategy_writing
 from satchel.store.transaction import Transaction, set_of
 
 Texts = Callable[[Transaction, Sequence[int]], dict[int, str]]
-"""Returns texts of items, by their numbers."""
+"""Returns texts of items by number."""
 
 
 @dataclass(frozen=True, slots=True)
 class KindSpec:
-    """What is peculiar to one kind.
+    """Functions and names of one kind.
 
     Attributes:
-        name: what people call it.
+        name: its name for people.
         types: the names of its types, numbered from 1.
-        statuses: the names of its states, numbered from 1; only the first is live.
-        texts: what can be searched of items, by their numbers.
+        statuses: the names of its statuses, numbered from 1; only the first is live.
+        texts: the searchable texts of items, by number.
         load: the items after a number, for the index.
-        delete: removes items of a project by their numbers, with all that hangs on them, documents included.
-        shown: what a search shows of items, where that is not what can be searched.
+        delete: deletes items by number, with dependents and documents.
+        shown: the texts that a search shows, if not the searchable ones.
     """
 
     name: str
@@ -54,7 +54,7 @@ class KindSpec:
 
 
 class _Writing(Protocol):
-    """The module that writes a kind whose documents are read as a :class:`Source` says."""
+    """A module that writes a kind read as a :class:`Source`."""
 
     DOCUMENTS: Source
 
@@ -95,15 +95,11 @@ KINDS: dict[Kind, KindSpec] = {
     Kind.STRATEGY: _spec("strategy", (), _REPLACEABLE, strategy_writing),
 }
 KIND_OF = {kind.number: kind for kind in Kind}
-"""The kind with a number."""
+"""Kinds by number."""
 
 
 def read_ref(ref: str) -> tuple[Kind, int]:
-    """Read the short id of an item of any kind; without its letter it could be one of several.
-
-    Raises:
-        InvalidInput: it is none.
-    """
+    """Parse the short id of an item of any kind; it needs its letter."""
     letters = {kind.letter: kind for kind in KINDS}
     kind, digits = letters.get(ref.strip()[:1]), ref.strip()[1:]
     if kind is None or not (digits.isascii() and digits.isdigit() and len(digits) < 19):
@@ -114,7 +110,7 @@ def read_ref(ref: str) -> tuple[Kind, int]:
 
 
 def texts_of(transaction: Transaction, documents: Sequence[int]) -> dict[int, str]:
-    """Return what can be searched of documents, by their numbers; those that are gone are left out."""
+    """Return the searchable texts of documents by number."""
     rows = transaction.all(f"SELECT id, kind, item_id FROM documents WHERE id IN {set_of(documents)}")
     texts: dict[int, str] = {}
     for kind, thing in KINDS.items():

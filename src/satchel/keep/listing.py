@@ -1,4 +1,4 @@
-"""How a kind declares its list: a table of filters, columns and orders; :mod:`satchel.keep.lists` does the rest."""
+"""Declaration of a kind's list: filters, columns and orders, for :mod:`satchel.keep.lists`."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from satchel.store.transaction import Row, Transaction, of_these
 Item = TypeVar("Item")
 
 _MAX_KNOWN = 2_000
-"""Among so many names the nearest to an unknown one is looked for."""
+"""Maximum number of names searched for the nearest to an unknown one."""
 
 
 class RunFilters(ListFilters, total=False):
-    """What the list of a kind takes whose items belong to runs.
+    """Filters of lists of kinds with runs.
 
     Keys:
-        run_id: only this run; None takes the default, and without one all runs of the project, as ``*`` does always.
+        run_id: only this run; None takes the default, and without one, or with ``*``, all runs of the project.
     """
 
     run_id: str | None
@@ -31,16 +31,16 @@ class RunFilters(ListFilters, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One filter of a kind's list.
+    """A filter of a kind's list.
 
     Attributes:
-        name: of the parameter.
-        check: turns what was given into what is compared, or refuses it.
-        apply: adds the conditions; gets what ``check`` returned. None where other filters ask for it.
-        default: what is chosen where nothing is given; None is no filter.
-        hides: whether an empty list says what it leaves out.
-        said_as: what agents call it, where that is not its name.
-        known: SQL that lists the values there are, so that a list without items can say that one is unknown.
+        name: the parameter's name.
+        check: converts an argument or refuses it.
+        apply: adds conditions for the result of ``check``; None if other filters use it.
+        default: the value without an argument; None is no filter.
+        hides: whether an empty list reports how many items it hides.
+        said_as: its name for agents, if different.
+        known: SQL for the existing values, so that an empty list can report an unknown one.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Filter:
 
 
 class Order(NamedTuple):
-    """A way to order a list: its name, and the SQL."""
+    """An order of a list: name and SQL."""
 
     name: str
     sql: str
@@ -61,24 +61,23 @@ class Order(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[Item]):
-    """How one kind is listed.
+    """Declaration of a kind's list.
 
     Attributes:
         table: the kind's table with its alias, as in ``constraints c``; the alias is neither d nor documents.
-        columns: what ``make`` reads, the number first.
-        source: the table with what is joined to it.
-        make: turns rows of ``columns`` into records, in their order.
-        texts: what can be searched of items, by their numbers.
-        filters: those of the kind, in the order in which they are checked and applied.
-        usual: the order without a search; None is the newest first.
-        changed: the columns with the times at which an item was created or changed.
-        expires: whether items have a time from which on they are not found.
-        in_run: whether items belong to a run, which ``run_id`` chooses.
-        begin: looks up what the conditions rest on, and may add conditions and fields of the page.
-        plan: lists in a way of its own: returns the numbers of the page in order and the total, or None where the
-            usual way serves.
-        sink: makes what says which results of a search are to sink.
-        finish: adds fields to the page; gets the condition that the items of all pages meet.
+        columns: the columns for ``make``, the number first.
+        source: the table with its joins.
+        make: builds records from rows of ``columns``, in order.
+        texts: returns the searchable texts of items by number.
+        filters: the kind's filters, in the order they are checked and applied.
+        usual: the order without a search; None is newest first.
+        changed: the columns with the times of creation and changes.
+        expires: whether items expire.
+        in_run: whether items belong to runs, selected by ``run_id``.
+        begin: looks up what the conditions need, and may add conditions and fields of the page.
+        plan: a special way to list: returns the numbers of the page and the total, or None to list as usual.
+        sink: returns the function that ranks some results of a search lower.
+        finish: adds fields to the page; receives the condition of all pages.
         alias: of the kind's table.
         taken: the names of all filters.
     """
@@ -102,13 +101,13 @@ class Listing(Generic[Item]):
     taken: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        # once for each kind: a list of twenty takes 0.3 ms in all
+        # cached for each kind
         common = RunFilters if self.in_run else ListFilters
         object.__setattr__(self, "alias", self.table.rpartition(" ")[2])
         object.__setattr__(self, "taken", frozenset(common.__annotations__) | {one.name for one in self.filters})
 
-    def order(self, asked: Asked) -> Order:
-        """Return the order that is asked for; its SQL is empty for relevance."""
+    def order(self, asked: ListRequest) -> Order:
+        """Return the requested order; its SQL is empty for relevance."""
         alias = self.alias
         if asked.after_seq is not None:
             return Order("seq", f"{alias}.seq")
@@ -121,12 +120,12 @@ class Listing(Generic[Item]):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a list is asked for, checked.
+class ListRequest:
+    """A checked request for a list.
 
     Attributes:
-        common: the filters of every list that were given, with what they compare.
-        chosen: the kind's filters that were given or have a default, with what they compare.
+        common: common filters with their values.
+        chosen: the kind's filters with their values, given or default.
         now: milliseconds UTC.
     """
 
@@ -143,30 +142,30 @@ class Asked:
 
 @dataclass(slots=True)
 class View:
-    """One reading of a list in one snapshot: its conditions, collected filter by filter.
+    """A list's conditions within one snapshot, collected filter by filter.
 
     Attributes:
-        project_id: None where nothing was written for the project yet.
+        project_id: None before the project's first write.
         seq: the project's change counter.
         alias: of the kind's table.
-        base: the condition that finds the list's items, which a filter may replace by a narrower one.
-        conditions: further ones over the kind's own table.
-        seen: conditions that an item meets, or that it was seen again with, as SQL for the numbers of such items.
-        unsearchable: those of them all that the search documents cannot tell.
-        scope: what they can, as arguments of :class:`satchel.find.scopes.Scope`.
+        base: the condition that finds the list's items; a filter may narrow it.
+        conditions: further conditions on the kind's own table.
+        seen: conditions that an item or one of its repetitions meets, as SQL for item numbers.
+        unsearchable: conditions that the search documents do not know.
+        scope: conditions that they know, as arguments of :class:`satchel.find.scopes.Scope`.
         values: the parameters of all conditions.
-        notes: what the reader should know.
-        numbers: of the names that filters compare, by filter.
-        begun: what the kind's ``begin`` looked up.
-        me: the number of the agent that asks, where ``begin`` has settled that.
+        notes: remarks for the reader.
+        numbers: the numbers of compared names, by filter.
+        begun: the result of the kind's ``begin``.
+        me: the number of the calling agent, if ``begin`` determined it.
         is_empty: whether nothing can match.
         fields: further fields of the page.
-        scores: of a search, by the items' numbers.
+        scores: scores of a search, by item number.
     """
 
     transaction: Transaction
     workplace: Workplace
-    asked: Asked
+    request: ListRequest
     project_id: int | None
     seq: int
     alias: str
@@ -185,12 +184,7 @@ class View:
     scores: Mapping[int, float] = field(default_factory=dict)
 
     def where(self, condition: str, *values: object, **scope: object) -> None:
-        """Add a condition.
-
-        Args:
-            condition: SQL with ``{}`` for each value.
-            scope: how a search's scope says the same.
-        """
+        """Add a condition, with ``{}`` for each value. ``scope`` is its equivalent in a search's scope."""
         text = self._bound(condition, values)
         self.conditions.append(text)
         self.scope |= scope
@@ -198,12 +192,7 @@ class View:
             self.unsearchable.append(text)
 
     def where_or_seen(self, numbers: str, condition: str, *values: object) -> None:
-        """Add a condition that some items pass without meeting it.
-
-        Args:
-            numbers: SQL for the numbers of these.
-            condition: SQL with ``{}`` for each value.
-        """
+        """Add a condition that items whose number ``numbers`` selects pass as well."""
         text = self._bound(condition, values)
         self.seen.append((text, numbers))
         self.unsearchable.append(self._either(text, numbers))
@@ -214,7 +203,7 @@ class View:
         return condition.format(*(f":{name}" for name in names)) if names else condition
 
     def number(self, table: str, what: str, name: str) -> int | None:
-        """Return the number of a name; where nothing has it, nothing matches, and a note names the nearest."""
+        """Return a name's number; for an unknown one nothing matches, and a note suggests the nearest."""
         number = names.find_name(self.transaction, table, self.project_id, name)
         if number is None:
             self.is_empty = True
@@ -224,14 +213,9 @@ class View:
         return number
 
     def note_unknown(self, what: str, name: str, known: str) -> None:
-        """Say that a name is unknown, if it is, and which known one is the nearest.
-
-        Args:
-            what: what it would name.
-            known: SQL that lists the known names.
-        """
+        """Note that a name is unknown, with the nearest of the names that the SQL ``known`` selects."""
         rows = self.transaction.all(
-            f"{known} LIMIT :max_known", {"project": self.project_id, "now": self.asked.now, "max_known": _MAX_KNOWN}
+            f"{known} LIMIT :max_known", {"project": self.project_id, "now": self.request.now, "max_known": _MAX_KNOWN}
         )
         known_names = [row[0] for row in rows]
         if name not in known_names:
@@ -239,7 +223,7 @@ class View:
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """The conditions, as SQL, of which each item that is listed meets one: each has an index of its own."""
+        """Return SQL conditions, each with its own index, of which a listed item meets one."""
         plain = [text for text, _ in self.seen]
         own = " AND ".join((self.base, *self.conditions, *plain))
         if not plain:
@@ -253,6 +237,6 @@ class View:
 
 
 def hidden_note(filters: Mapping[str, object], total: int) -> str:
-    """Return the sentence that says which filters leave nothing, and how many there are without them."""
-    told = ", ".join(f"{name}={shortened(str(value), 60)}" for name, value in filters.items())
-    return f"no match for {told} ({total} without {'that filter' if len(filters) == 1 else 'those filters'})"
+    """Return a note on the filters that leave nothing, and the total without them."""
+    listed = ", ".join(f"{name}={shortened(str(value), 60)}" for name, value in filters.items())
+    return f"no match for {listed} ({total} without {'that filter' if len(filters) == 1 else 'those filters'})"

@@ -1,4 +1,4 @@
-"""Whose attempts count: the loop that a call is about, as it follows from what the call names. It is never stored."""
+"""Scope of attempts: the loop of a call, derived from its arguments and never stored."""
 
 from __future__ import annotations
 
@@ -6,31 +6,30 @@ from satchel.base.records import dataclass
 from satchel.store.transaction import set_of
 
 OF_LOOPS = "type IN (2, 5, 6)"
-"""Errors, verdicts and scratchpads: the condition of the indexes context_loops and context_session, in these words."""
+"""Errors, verdicts and scratchpads: exactly the condition of the indexes context_loops and context_session."""
 
 OF_ATTEMPTS = f"{{0}}{OF_LOOPS} AND {{0}}type = 6 AND {{0}}superseded_by IS NULL"
-"""Scratchpads that count: the condition, with what stands before columns, such as ``c.``."""
+"""Condition for scratchpads that count, with a prefix for columns, such as ``c.``."""
 
 ATTEMPTS = 3
-"""So many iterations in a row without progress, each with another approach, are a loop that is stuck."""
+"""Number of consecutive iterations without progress that make a loop stuck."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoopScope:
-    """The loop of one caller within one run: which entries and reports of errors belong to it.
+    """A caller's loop within a run: which entries and error reports belong to it.
 
-    With a loop and a task given, what anybody wrote in both belongs to it. Otherwise only what the caller wrote does,
-    and what was written in the sessions that it goes on from: what shares the loop or the task and names no other of
-    either. Without both, the session is the loop: what was written in it, or without one by the caller, and names
-    neither.
+    With a loop and a task, everything in both belongs to it. Otherwise only what the caller wrote, also in the sessions
+    it continues: items that share the loop or the task and name no other. Without both, the session is the loop: items
+    written in it, or without a session by the caller, that name neither.
 
     Attributes:
         run: the run's number.
-        task_id, loop_id: what the call names, or None.
-        author: who counts as the caller: the agent's number, None for all who give no name, who are one author, and a
-            number that no agent has for a name that is not known.
+        task_id, loop_id: as named by the call, or None.
+        author: the caller's agent number; None for all anonymous agents, who count as one; an unused number for an
+            unknown name.
         session: the number of the caller's session.
-        before: the numbers of the sessions that it goes on from.
+        before: the numbers of the sessions it continues.
     """
 
     project_id: int
@@ -43,12 +42,12 @@ class LoopScope:
 
     @property
     def is_shared(self) -> bool:
-        """Whether all that names its loop and its task belongs to it."""
+        """Return whether everything with its loop and task belongs to it."""
         return self.loop_id is not None and self.task_id is not None
 
     @property
     def values(self) -> dict[str, object]:
-        """The parameters of :meth:`holds`."""
+        """Return the parameters of :meth:`holds`."""
         return {
             "project": self.project_id,
             "run": self.run,
@@ -59,22 +58,19 @@ class LoopScope:
         }
 
     def holds(self, table: str, alias: str | None = None) -> str:
-        """Return the condition, in SQL, that a row belongs to the loop.
-
-        Args:
-            table: ``context`` or ``error_reports``.
-            alias: what the statement calls it; None for its name.
+        """Return the SQL condition that a row of ``context`` or ``error_reports`` belongs to the loop; ``alias`` None
+        uses the table's name.
         """
         name = alias or table
         ways = [f"{{0}}project_id = :project AND {{0}}run_id = :run AND {way}" for way in self._ways(table)]
         if len(ways) == 1:
             return ways[0].format(f"{name}.")
-        # joined by OR they read every entry of the run: 11 ms of a briefing with 40,000, and 1 as they stand
+        # joined by OR they would read every entry of the run
         either = " UNION ALL ".join(f"SELECT id FROM {table} WHERE {way.format('')}" for way in ways)
         return f"{name}.id IN ({either})"
 
     def _ways(self, table: str) -> list[str]:
-        """Return the conditions of which one holds, each with an index of its own; ``{0}`` stands before columns."""
+        # alternatives, each with its own index; ``{0}`` prefixes columns
         own = "{0}agent_id IS NOT DISTINCT FROM :author"
         if self.is_shared:
             ways = [

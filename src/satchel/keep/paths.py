@@ -18,7 +18,7 @@ from satchel.keep.names import check_file
 from satchel.store.transaction import Transaction
 
 _MAX_MEANT = 3
-"""So many files that a path may mean are named."""
+"""Maximum number of suggested files."""
 
 EVERYTHING = "**"
 _IN_FOLDER = "/**"
@@ -26,19 +26,8 @@ PLACE = re.compile(r"(?P<file>.*?[^/:]):(?P<line>[1-9]\d{0,8})(?:-(?P<last>[1-9]
 
 
 def check_path(value: object, root: str | None, field: str = "path") -> str:
-    """Return the canonical path of a file or folder inside the project.
-
-    Args:
-        value: a file (``src/app.py``), or a folder as ``src/auth/`` or ``src/auth/**``; ``.`` or ``**`` is everything.
-            Relative to the root, or an absolute path below it.
-        root: the folder that relative names start from, or None.
-        field: the argument's name, for the error.
-
-    Returns:
-        ``src/app.py``, ``src/auth/**`` or ``**``.
-
-    Raises:
-        InvalidInput: it leaves the project, is no path, holds a secret, or is a pattern of another form.
+    """Return the canonical path of a file (``src/app.py``) or folder (``src/auth/``, ``src/auth/**``) inside the
+    project; ``.`` or ``**`` is the whole project.
     """
     text = check_name(value, field)
     if text in {".", EVERYTHING} or text.endswith(("/", _IN_FOLDER)):
@@ -52,30 +41,27 @@ def check_path(value: object, root: str | None, field: str = "path") -> str:
 
 
 def is_folder(path: str) -> bool:
-    """Whether a canonical path stands for everything in a folder."""
+    """Return whether a canonical path stands for a folder's content."""
     return path == EVERYTHING or path.endswith(_IN_FOLDER)
 
 
 def covers(path: str, other: str) -> bool:
-    """Whether all that one path stands for belongs to the other: a folder covers what is in it, and its own name."""
+    """Return whether a path includes another one: a folder covers its content and its own name."""
     if path in {other, EVERYTHING}:
         return True
     return path.endswith(_IN_FOLDER) and (other == path.removesuffix(_IN_FOLDER) or other.startswith(path[:-2]))
 
 
 def overlap(path: str, other: str) -> bool:
-    """Whether two paths have a file in common."""
+    """Return whether two paths have a file in common."""
     return covers(path, other) or covers(other, path)
 
 
 def overlapping(paths: Iterable[str], column: str) -> tuple[list[str], dict[str, object]]:
-    """Return the conditions under which a stored path overlaps one of some paths, and their values.
+    """Return the conditions, with parameters, that a stored path overlaps one of some paths.
 
-    Each of them is one search of an index that begins with the column; any of them is enough.
-
-    Args:
-        paths: canonical, at least one.
-        column: what holds the stored path; it has to compare by bytes.
+    Each is one search of an index that starts with the column; a path matches if it meets any. The column must compare
+    by bytes.
     """
     exact: dict[str, None] = {}
     folders: list[str] = []
@@ -96,27 +82,17 @@ def overlapping(paths: Iterable[str], column: str) -> tuple[list[str], dict[str,
 
 
 def inside(folder: str, column: str, prefix: str = "folder") -> tuple[str, dict[str, object]]:
-    """Return the condition that a stored path is in a folder, and its values.
-
-    Args:
-        folder: canonical, as in ``src/auth/**``.
-        column: what holds the stored path; it has to compare by bytes.
-        prefix: what the names of the values begin with.
-    """
+    """Return the condition, with parameters, that a stored path is in a folder. The column must compare by bytes."""
     start = folder.removesuffix(EVERYTHING)
     if not start:
         return f"{column} > ''", {}
-    # the character after the slash ends the range, so that nothing beside the folder is in it
+    # the character after the slash ends the range, so that only the folder's content is in it
     values: dict[str, object] = {f"{prefix}_from": start, f"{prefix}_to": f"{start[:-1]}0"}
     return f"{column} >= :{prefix}_from AND {column} < :{prefix}_to", values
 
 
 def meant_note(transaction: Transaction, project_id: int, path: str) -> tuple[str, ...]:
-    """Return the sentence that says which files a path may mean that nothing is kept about: those that end in it.
-
-    Args:
-        path: canonical; of a folder nothing is said.
-    """
+    """Return a note on the files that an unknown path may mean: those that end with it."""
     if is_folder(path):
         return ()
     rows = transaction.all(
@@ -128,42 +104,27 @@ def meant_note(transaction: Transaction, project_id: int, path: str) -> tuple[st
         """,
         {"project": project_id, "path": path, "most": _MAX_MEANT},
     )
-    found = [row[0] for row in rows]
-    return () if not found or path in found else (f"did you mean {' or '.join(found)}?",)
+    candidates = [row[0] for row in rows]
+    return () if not candidates or path in candidates else (f"did you mean {' or '.join(candidates)}?",)
 
 
 def check_place(value: object, root: str | None, field: str = "file") -> tuple[str, int | None]:
-    """Return the canonical path of a file or folder, and the first line named behind it, as :func:`check_lines` does.
-
-    Raises:
-        InvalidInput: as :func:`check_path` does.
-    """
+    """Return the canonical path of a file or folder, and the first line named after it, as :func:`check_lines` does."""
     return check_lines(value, root, field)[:2]
 
 
 @asked_of_caller(unknown=lambda value, _root, _field="file": (value, None, None))
 def check_lines(value: object, root: str | None, field: str = "file") -> tuple[str, int | None, int | None]:
-    """Return the canonical path of a file or folder, and the lines named behind it: ``app.py:12``, ``app.py:12-20``.
+    """Return the canonical path of a file or folder, and the lines named after it: ``app.py:12``, ``app.py:12-20``.
 
-    A column behind the line is left out. A file whose own name ends so is meant itself.
-
-    Args:
-        value: as for :func:`check_path`, with or without a line.
-        root: the folder that relative names start from, or None.
-        field: the argument's name, for the error.
-
-    Returns:
-        The path, the first line, and the last of several; None for what is not named.
-
-    Raises:
-        InvalidInput: as :func:`check_path` does, or the last line stands before the first.
+    A column after the line is ignored. A file with such a name takes precedence.
     """
-    found = PLACE.fullmatch(value) if isinstance(value, str) else None
-    if found is None or (root is not None and os.path.lexists(Path(root, found[0]))):
+    match = PLACE.fullmatch(value) if isinstance(value, str) else None
+    if match is None or (root is not None and os.path.lexists(Path(root, match[0]))):
         return check_path(value, root, field), None, None
-    line, last = int(found["line"]), int(found["last"] or found["line"])
+    line, last = int(match["line"]), int(match["last"] or match["line"])
     if last < line:
         raise InvalidInput(
-            f"{field} {found[0]!r} ends before it begins", f"Name the lines as {found['file']}:{last}-{line}"
+            f"{field} {match[0]!r} ends before it begins", f"Name the lines as {match['file']}:{last}-{line}"
         )
-    return check_path(found["file"], root, field), line, last if last > line else None
+    return check_path(match["file"], root, field), line, last if last > line else None

@@ -1,4 +1,4 @@
-"""Projects: what everything durable belongs to. One store may hold many, each apart from the others."""
+"""Projects, which own all stored items. A store may hold several, each separate."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ if TYPE_CHECKING:
 Looked = TypeVar("Looked")
 
 NOTHING_YET = "nothing was written for this project yet"
-"""What a reader of a project without anything in it is told."""
+"""Problem reported to readers of an empty project."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """Where, and as whom by default, the services of one opened Satchel work.
+    """Context of an opened Satchel's services: store, project and default identity.
 
     Attributes:
         engine: the store.
         clock: the time.
-        project_name: the project's name where one was chosen or configured.
+        project_name: the configured project name, if any.
         suggested_name: its name otherwise.
-        root: the project's root folder, which tells unnamed projects apart.
-        files_root: the folder that file names are relative to: the worktree's, else the root.
-        run_id: the run to work in where a call names none.
-        agent: the agent that acts where a call names none.
+        root: the project's root folder, which distinguishes unnamed projects.
+        files_root: the base of relative file names: the worktree's, else the root.
+        run_id: the default run.
+        agent: the default agent.
         max_content_bytes: the largest content accepted.
         max_per_loop: how many entries of a run, type and loop are kept; None keeps all.
-        worktree: the linked worktree that the work happens in, an absolute path; None is the main one.
-        caller: who calls, and in which session; None for a program without one.
+        worktree: the absolute path of the linked worktree; None is the main one.
+        caller: the caller and its session; None for a program without one.
         open_layers: whether new layers are registered on first use.
-        claim_minutes: how long a claim holds that names no time.
+        claim_minutes: the default duration of a claim.
         retention: how long messages, file changes and conversations are kept.
-        person: returns what a person who calls and names nobody is stored as.
-        is_confined: whether nothing is told of the store beyond this project, as to who holds a token for it alone.
+        person: returns the stored name of a person who calls without a name.
+        is_confined: whether nothing outside this project is revealed, as for the holder of a token for it alone.
     """
 
     engine: Engine
@@ -71,7 +71,7 @@ class Workplace:
 
 
 class Service:
-    """What works on the project of a workplace."""
+    """Base of services for a workplace's project."""
 
     def __init__(self, workplace: Workplace) -> None:
         self._workplace = workplace
@@ -79,7 +79,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """One project of the store."""
+    """A project of the store."""
 
     id: int
     name: str
@@ -93,70 +93,62 @@ _BY_ROOT = f"{_ANY} WHERE root = :root ORDER BY id"
 
 
 def find(transaction: Transaction, workplace: Workplace) -> Project | None:
-    """Return the workplace's project, or None where nothing was written for it yet.
+    """Return the workplace's project, or None before its first write.
 
-    A project that was named is found by its name, and so is any in a database, which many machines share. Another is
-    found by its root folder; and where that folder was moved, it is the only project of the store, its recorded root is
-    gone, and the store came along or the name is the same.
-
-    Raises:
-        Conflict: the name it would get belongs to a project with another root: a store that was restored, or copied,
-            while that folder still stands. Read as empty it would look like a new beginning.
+    A named project, and any in a database, is found by its name. Others are found by root folder; if that folder was
+    moved, it is the only project of the store whose recorded root is missing, with the store moved along or the same
+    name.
     """
     if workplace.project_name is not None:
-        return named(transaction, workplace.project_name)
+        return with_name(transaction, workplace.project_name)
     if workplace.engine.folder is None:
-        return named(transaction, workplace.suggested_name)
+        return with_name(transaction, workplace.suggested_name)
     row = transaction.one(_BY_ROOT, {"root": workplace.root})
     if row:
         return Project(*row)
     every = transaction.all(f"{_ANY} LIMIT 2")
     if len(every) == 1 and (workplace.root is None or _may_have_moved(Project(*every[0]), workplace, workplace.root)):
         return Project(*every[0])
-    taken = named(transaction, workplace.suggested_name)
-    if taken is not None:
+    namesake = with_name(transaction, workplace.suggested_name)
+    if namesake is not None:
         raise Conflict(
-            f"this store holds a project {taken.name!r} of another folder ({taken.root})",
-            f"--project {taken.name} or SATCHEL_PROJECT={taken.name} uses that one here; another name there, or as "
-            "project.name in your own config.toml, begins a new one",
+            f"this store holds a project {namesake.name!r} of another folder ({namesake.root})",
+            f"--project {namesake.name} or SATCHEL_PROJECT={namesake.name} uses that one here; another name there, or "
+            "as project.name in your own config.toml, begins a new one",
         )
     return None
 
 
-def named(transaction: Transaction, name: str) -> Project | None:
-    """Return the project of a name, or None."""
+def with_name(transaction: Transaction, name: str) -> Project | None:
+    """Return the project with a name, or None."""
     row = transaction.one(_BY_NAME, {"name": name})
     return Project(*row) if row else None
 
 
 @contextmanager
 def reading(workplace: Workplace) -> Iterator[tuple[Transaction, Project | None]]:
-    """Read in one snapshot: give its transaction, and the workplace's project as :func:`find` does."""
+    """Open a read transaction; yield it and the workplace's project, as :func:`find` returns it."""
     with workplace.engine.read() as transaction:
         yield transaction, find(transaction, workplace)
 
 
 @contextmanager
 def writing(workplace: Workplace) -> Iterator[tuple[Transaction, Project, int]]:
-    """Write in one transaction: give it, the workplace's project as :func:`ensure` does, and the time."""
+    """Open a write transaction; yield it, the workplace's project as :func:`ensure` returns it, and the time."""
     with workplace.engine.write() as transaction:
         now = workplace.clock()
         yield transaction, ensure(transaction, workplace, now), now
 
 
 def looked_up(workplace: Workplace, look: Callable[[Transaction, int], tuple[Looked, ...]]) -> tuple[Looked, ...]:
-    """Look for something in the workplace's project before it is written to; nothing where there is no project yet."""
+    """Look something up in the workplace's project before a write; empty without a project."""
     with workplace.engine.look() as transaction:
         project = find(transaction, workplace)
         return () if project is None else look(transaction, project.id)
 
 
 def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
-    """Return the workplace's project, made on its first write.
-
-    Raises:
-        Conflict: the name it would get belongs to a project with another root.
-    """
+    """Return the workplace's project, creating it on its first write."""
     key = ("project", workplace.project_name, workplace.root)
     project: Project | None = transaction.memo.get(key)
     if project is not None:
@@ -185,12 +177,12 @@ def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
 
 
 def _root_here(workplace: Workplace) -> str | None:
-    """Return the root that is recorded of a project: none where callers on several machines may have it."""
+    # no root is recorded if callers on several machines may share the project
     return workplace.root if caller_elsewhere() is None and workplace.engine.folder is not None else None
 
 
 def _seed(transaction: Transaction, table: str, names: Sequence[str], project_id: int, now: int) -> None:
-    """Give a new project the names that every project begins with; they were there before its first change."""
+    # predefined names exist before the project's first change
     transaction.many(
         f"""
         INSERT INTO {table} (uid, seq, project_id, name, folded, created_at)
@@ -204,7 +196,7 @@ def _seed(transaction: Transaction, table: str, names: Sequence[str], project_id
 
 
 def _may_have_moved(project: Project, workplace: Workplace, root: str) -> bool:
-    """Whether a project of another root is this one: the store came along with the folder, or the name is the same."""
+    # the store moved with the folder, or the name is the same
     if project.root is None:
         return True
     folder = workplace.engine.folder

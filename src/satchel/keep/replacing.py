@@ -1,4 +1,4 @@
-"""What replaces items of the kinds whose tables say so, as ``superseded_by``: an entry, a package, a strategy."""
+"""Replacement of items with a ``superseded_by`` column: entries, packages and strategies."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ def mark(
     by: int | None,
     now: int | None = None,
 ) -> None:
-    """Record that items were superseded, or with None that they live again; each is a change of its own.
+    """Record that items were superseded, or with None that they live again; each is a separate change.
 
-    Args:
-        by: what superseded them.
-        now: of packages when that was, in milliseconds UTC; None leaves the time of the change before.
+    ``now`` is the time for packages; None keeps the previous time.
     """
     first = transaction.next_seq(project_id, len(numbers))
     changes = list(zip(numbers, range(first, first + len(numbers)), strict=True))
@@ -34,19 +32,19 @@ def mark(
 
 
 def retract(transaction: Transaction, project_id: int, kind: Kind, number: int) -> None:
-    """Let an item hold no more: it is superseded by itself, so that all that reads live ones leaves it out."""
+    """Retract an item: it is superseded by itself, so that readers of live items skip it."""
     mark(transaction, project_id, kind, [number], number)
 
 
 def step_aside(transaction: Transaction, kind: Kind, number: int) -> None:
-    """Take an item out of the live ones while another takes its place: a run has one live analysis."""
+    """Temporarily mark an item as superseded, since a run may have only one live analysis."""
     transaction.run(f"UPDATE {kind.table} SET superseded_by = id WHERE id = :id", {"id": number})
 
 
 def hand_on(transaction: Transaction, project_id: int, kind: Kind, number: int) -> None:
-    """Let what an item superseded that is about to be removed fall to what superseded it, or live again.
+    """Relink the items that one about to be deleted had superseded: to its replacement, or back to live.
 
-    Of one that was retracted, what it had replaced does not hold again for that: it is retracted itself.
+    Items replaced by a retracted one are retracted.
     """
     values = {"project": project_id, "id": number}
     row = transaction.one(f"SELECT superseded_by FROM {kind.table} WHERE project_id = :project AND id = :id", values)

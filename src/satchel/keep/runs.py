@@ -1,7 +1,7 @@
-"""Runs: one piece of work by one or more agents, and the rules that say which run a call is about.
+"""Runs: pieces of work by one or more agents, and the rules that choose a call's run.
 
-Every project has the run ``main``, which never ends: what is written without a choice of run goes there. What is read
-without one spans the project.
+Every project has the run ``main``, which never ends and takes writes without a choice; reads without one span the
+project.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from satchel.store.asking import Asking, answering
 from satchel.store.transaction import Row, Transaction
 
 STATUSES = ("active", "completed", "failed")
-"""The states of a run; its number in the table is its place here, from 1."""
+"""The statuses of a run, stored by their position, from 1."""
 
 _NOT_MADE = 0
-"""The number of a run ``main`` that was not used yet: no run has it."""
+"""The number of an unused ``main``; no run has it."""
 
 MAX_TITLE_CHARS = 300
 _COLUMNS = "id, run_id, title, spec_path, effort, status, created_at, ended_at"
@@ -34,7 +34,7 @@ _COLUMNS = "id, run_id, title, spec_path, effort, status, created_at, ended_at"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run. ``run_id`` is the caller's name for it, ``id`` the store's number."""
+    """A run. ``run_id`` is the caller's name for it, ``id`` the store's number."""
 
     id: int
     run_id: str
@@ -48,30 +48,30 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class RunChoice:
-    """The run that a call is about.
+    """The run of a call.
 
     Attributes:
-        said: why it is this one, where that is news.
+        reasons: why it was chosen, if that is news.
     """
 
     id: int
     run_id: str
     status: str
-    said: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
     @property
     def is_made(self) -> bool:
-        """Whether the run is kept: ``main`` is not before its first use."""
+        """Return whether the run is stored: ``main`` is not before its first use."""
         return self.id != _NOT_MADE
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a writer in it should know: that it has ended, or why it is this one."""
-        return self.said if self.status == "active" else (*self.said, f"run {self.run_id} is {self.status}")
+        """Return remarks for a writer: the run has ended, or why it was chosen."""
+        return self.reasons if self.status == "active" else (*self.reasons, f"run {self.run_id} is {self.status}")
 
 
 class Runs(Service):
-    """The runs of a project."""
+    """Runs of a project."""
 
     def start(
         self,
@@ -81,11 +81,11 @@ class Runs(Service):
         spec_path: str | None = None,
         effort: str | None = None,
     ) -> Run:
-        """Start a run, and let the session that does so work in it; without a session nothing is bound to it.
+        """Start a run and bind the current session to it, if any.
 
         Args:
             run_id: the caller's name for it; None names it by the day and a number.
-            title: what it is about, at most 300 characters.
+            title: its subject, at most 300 characters.
             spec_path: the specification it works from, a path inside the project.
             effort: such as low, medium or high; free text.
 
@@ -150,7 +150,7 @@ class Runs(Service):
                 raise Conflict(f"run {choice.run_id!r} is {choice.status} already", "Nothing was changed")
             now = work.clock()
             is_named = work.agent is not None or is_by_person(work, None)
-            # an agent that has no name yet gets none for ending a run
+            # ending a run does not name an unnamed agent
             actor = acting(transaction, work, project.id, work.agent, now) if is_named else Actor()
             details = {"run": choice.run_id, "status": status}
             events.record(transaction, project.id, events.RUN_ENDED, now, by=actor, details=details)
@@ -170,7 +170,7 @@ class Runs(Service):
         return _run(row)
 
     def list(self, status: str | None = None, *, limit: int = 20, offset: int = 0) -> Page[Run]:
-        """Return runs, the newest first.
+        """Return runs, newest first.
 
         Args:
             status: active, completed or failed; None for all.
@@ -194,11 +194,6 @@ class Runs(Service):
 
 
 def check_run_id(run_id: object) -> str:
-    """Return the name of one run.
-
-    Raises:
-        InvalidInput: it is no name, or stands for all runs.
-    """
     name = check_identifier(run_id, "run_id")
     if name == ALL_RUNS:
         raise InvalidInput(
@@ -211,39 +206,28 @@ def check_run_id(run_id: object) -> str:
 def choosing(
     transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None
 ) -> Asking[RunChoice | None]:
-    """Return the run that was chosen for reading: the one named, else the default, else that of the caller's session.
+    """Return the run chosen for reading: the named one, else the default, else that of the caller's session.
 
-    None reads the whole project.
-
-    Args:
-        run_id: the name given; :data:`ALL_RUNS` chooses none, whatever the default is.
-
-    Raises:
-        NotFound: the run that was chosen does not exist.
+    None reads the whole project, as :data:`ALL_RUNS` does.
     """
-    chosen = run_id if run_id is not None else workplace.run_id
-    if chosen is None:
+    run_name = run_id if run_id is not None else workplace.run_id
+    if run_name is None:
         bound = _bound(transaction, workplace, project_id)
         return bound if bound is not None and bound.status == STATUSES[0] else None
-    if chosen == ALL_RUNS:
+    if run_name == ALL_RUNS:
         return None
-    name = check_identifier(chosen, "run_id")
-    found = None if project_id is None else (yield from _finding(transaction, project_id, name))
-    if found is None and name != MAIN_RUN:
+    name = check_identifier(run_name, "run_id")
+    run = None if project_id is None else (yield from _finding(transaction, project_id, name))
+    if run is None and name != MAIN_RUN:
         raise _unknown_run(transaction, project_id, name)
-    return found or _MAIN_NOT_MADE
+    return run or _MAIN_NOT_MADE
 
 
 choose = answering(choosing)
 
 
 def choose_one(transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None) -> RunChoice:
-    """Return the run that a call is about which is about one run: the one named, else the default, else ``main``.
-
-    Raises:
-        NotFound: the run that was chosen does not exist.
-        InvalidInput: the name stands for all runs.
-    """
+    """Return the run of a call about a single run: the named one, else the default, else ``main``."""
     if run_id is not None:
         check_run_id(run_id)
     return choose(transaction, workplace, project_id, run_id) or find_main(transaction, project_id)
@@ -252,19 +236,19 @@ def choose_one(transaction: Transaction, workplace: Workplace, project_id: int |
 def choose_for_writing(
     transaction: Transaction, workplace: Workplace, project_id: int, run_id: str | None, now: int
 ) -> RunChoice:
-    """Return the run that a writing call is about, as :func:`choose_one` does; ``main`` is made on its first use.
+    """Return the run of a write, as :func:`choose_one` does; ``main`` is created on first use.
 
-    A session that is bound to a run which has ended is bound to none from then on, and the choice says so.
+    A session bound to an ended run is unbound, with a note.
     """
-    chosen = run_id if run_id is not None else workplace.run_id
-    bound = None if chosen is not None else _bound(transaction, workplace, project_id)
+    run_name = run_id if run_id is not None else workplace.run_id
+    bound = None if run_name is not None else _bound(transaction, workplace, project_id)
     if bound is not None and bound.status == STATUSES[0]:
         return bound
     if bound is not None and workplace.caller is not None:
         workplace.caller.bind(transaction, workplace, project_id, None, now)
-        said = f"run {bound.run_id} is {bound.status}: from here on this session works in {MAIN_RUN}"
-        return replace(make_main(transaction, project_id, now), said=(said,))
-    key = ("run", project_id, chosen)
+        note = f"run {bound.run_id} is {bound.status}: from here on this session works in {MAIN_RUN}"
+        return replace(make_main(transaction, project_id, now), reasons=(note,))
+    key = ("run", project_id, run_name)
     choice: RunChoice | None = transaction.memo.get(key)
     if choice is not None:
         return choice
@@ -276,7 +260,7 @@ def choose_for_writing(
 
 
 def _bound(transaction: Transaction, workplace: Workplace, project_id: int | None) -> RunChoice | None:
-    """Return the run that the caller's session is bound to, which may have ended, or None."""
+    # the session's run may have ended
     if workplace.caller is None or project_id is None:
         return None
     session = workplace.caller.find(transaction, project_id)
@@ -287,32 +271,27 @@ def _bound(transaction: Transaction, workplace: Workplace, project_id: int | Non
 
 
 def find_main(transaction: Transaction, project_id: int | None) -> RunChoice:
-    """Return the run ``main`` of a project, which may not be made yet."""
-    found = None if project_id is None else _find(transaction, project_id, MAIN_RUN)
-    return found or _MAIN_NOT_MADE
+    """Return the run ``main`` of a project, which may not exist yet."""
+    row = None if project_id is None else _find(transaction, project_id, MAIN_RUN)
+    return row or _MAIN_NOT_MADE
 
 
 def make_main(transaction: Transaction, project_id: int, now: int) -> RunChoice:
-    """Make the run ``main`` of a project where it is not there yet."""
+    """Create the run ``main`` of a project if missing."""
     transaction.forget()
-    found = find_main(transaction, project_id)
-    if found.is_made:
-        return found
+    choice = find_main(transaction, project_id)
+    if choice.is_made:
+        return choice
     return RunChoice(_insert(transaction, project_id, MAIN_RUN, now, {}), MAIN_RUN, STATUSES[0])
 
 
 def make_past(transaction: Transaction, project_id: int, name: str, at: int) -> int:
-    """Keep a run that something names and nothing else is known of, as one that is over, and return its number."""
+    """Store a run known only by name as ended, and return its number."""
     transaction.forget()
     return _insert(transaction, project_id, name, at, {"status": STATUSES.index("completed") + 1, "ended_at": at})
 
 
 def _insert(transaction: Transaction, project_id: int, name: str, now: int, further: dict[str, object]) -> int:
-    """Store an active run, and return its number.
-
-    Args:
-        further: other columns.
-    """
     return transaction.add(
         "runs",
         {
@@ -329,11 +308,7 @@ def _insert(transaction: Transaction, project_id: int, name: str, now: int, furt
 def page_of(
     transaction: Transaction, project: projects.Project | None, status: int | None, limit: int, offset: int
 ) -> Page[Run]:
-    """Return runs, the newest first.
-
-    Args:
-        status: only those in the state of that number; None for all.
-    """
+    """Return runs, newest first; ``status`` None returns all."""
     if project is None:
         return Page((), 0, offset, limit)
     where = "project_id = :project AND (CAST(:status AS INTEGER) IS NULL OR status = :status)"
@@ -348,7 +323,7 @@ def page_of(
 
 
 def latest_ended(transaction: Transaction, project_id: int) -> Run | None:
-    """Return the run of a project that ended last, or None where none has."""
+    """Return the project's run that ended last, or None."""
     row = transaction.one(
         f"SELECT {_COLUMNS} FROM runs WHERE project_id = :project AND status <> 1 "
         "ORDER BY ended_at DESC NULLS LAST, id DESC LIMIT 1",
@@ -358,7 +333,7 @@ def latest_ended(transaction: Transaction, project_id: int) -> Run | None:
 
 
 def load(transaction: Transaction, number: int) -> Run:
-    """Return the run with the store's number for it."""
+    """Return the run with a number."""
     row = transaction.one(f"SELECT {_COLUMNS} FROM runs WHERE id = :id", {"id": number})
     assert row is not None
     return _run(row)
@@ -388,18 +363,17 @@ def _unknown_run(transaction: Transaction, project_id: int | None, name: str) ->
     close = nearest(name, names)
     if close:
         return NotFound(f"there is no run {name!r}", f"Did you mean {close!r}?")
-    known = f"The newest are {', '.join(names[:5])}" if names else "No run was started yet"
-    return NotFound(f"there is no run {name!r}", f"{known}; `satchel run start {name}` starts it")
+    hint = f"The newest are {', '.join(names[:5])}" if names else "No run was started yet"
+    return NotFound(f"there is no run {name!r}", f"{hint}; `satchel run start {name}` starts it")
 
 
 def _free_run_id(transaction: Transaction, project_id: int, now: int) -> str:
-    """Name a run by its day and a number, as in ``2026-11-21-2``."""
     day = time.strftime("%Y-%m-%d", time.gmtime(now // 1_000))
-    taken = transaction.all(
+    used = transaction.all(
         "SELECT run_id FROM runs WHERE project_id = :project AND run_id >= :first AND run_id < :last",
         {"project": project_id, "first": f"{day}-", "last": f"{day}."},
     )
-    names = {row[0] for row in taken}
+    names = {row[0] for row in used}
     number = len(names) + 1
     while f"{day}-{number}" in names:
         number += 1

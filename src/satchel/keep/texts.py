@@ -1,4 +1,4 @@
-"""Content on its way into the store: cleaned, redacted and measured, with notes for its author."""
+"""Preparation of content for storage: cleaned, redacted and measured, with notes for its author."""
 
 from __future__ import annotations
 
@@ -22,18 +22,14 @@ _MAX_BITS = 4_096  # Python refuses to write numbers of more than 4,300 digits
 
 @dataclass(frozen=True, slots=True)
 class Storable:
-    """A text that can be stored as it is, and what the writer should know of what was done to it."""
+    """A text ready to be stored, with notes on its changes."""
 
     text: str
     notes: tuple[str, ...]
 
 
 def storable(text: str) -> Storable:
-    """Clean and redact a text.
-
-    Returns:
-        The text, with one note for each kind of change.
-    """
+    """Clean and redact a text."""
     cleaned = clean_content(text)
     public = without_private(cleaned.text)
     redacted = redact(public)
@@ -44,26 +40,19 @@ def storable(text: str) -> Storable:
 
 
 def without_private(text: str) -> str:
-    """Return a text without what stands between ``<private>`` and ``</private>``, or from there to the end."""
+    """Return a text without anything between ``<private>`` and ``</private>``, or from there to the end."""
     return re.sub(_PRIVATE, "", text) if _OPENS_PRIVATE in text.lower() else text
 
 
 def named_secret(name: str, text: str) -> str | None:
-    """Return what kind of secret a text is under its name, as in ``password: ...``, or None."""
+    """Return the kind of secret that a text is, given its name, as in ``password: ...``; or None."""
     return finds_secret(f"{name}={text!r}")
 
 
 def check_content(text: object, field: str, limit: int) -> Storable:
     """Return content as it can be stored, or refuse it.
 
-    Args:
-        text: what was given.
-        field: the argument's name, for the error.
-        limit: the most bytes of UTF-8 allowed.
-
-    Raises:
-        InvalidInput: it is no text, or empty.
-        TooLarge: it exceeds the limit.
+    ``field`` names the argument in errors; ``limit`` is the maximum size in bytes of UTF-8.
     """
     if not isinstance(text, str):
         raise InvalidInput(f"{field} must be text, not {type(text).__name__}", f'Give {field} as "..."')
@@ -77,17 +66,9 @@ def check_content(text: object, field: str, limit: int) -> Storable:
 
 
 def check_short(text: object, field: str, most: int, limit: int, *, one_line: bool = False) -> Storable:
-    """Return a short text as it can be stored: a longer one is shortened, and a note says so.
+    """Return a short text as it can be stored: one over ``most`` characters is shortened, with a note.
 
-    Args:
-        text: what was given.
-        field: the argument's name, for errors and notes.
-        most: the most characters that are kept.
-        limit: the most bytes of UTF-8 allowed before it is shortened.
-        one_line: whether lines are joined by spaces.
-
-    Raises:
-        As :func:`check_content`.
+    ``limit`` is the maximum size in bytes before that; ``one_line`` joins lines by spaces.
     """
     notes: list[str] = []
     if isinstance(text, str):
@@ -95,25 +76,17 @@ def check_short(text: object, field: str, most: int, limit: int, *, one_line: bo
         if one_line and len(text.splitlines()) > 1:
             text = " ".join(text.split())
             notes.append(f"the {field} was put on one line")
-    # redacted before it is cut: half a secret is not known for one
-    kept = check_content(text, field, limit)
-    if len(kept.text) <= most:
-        return Storable(kept.text, (*kept.notes, *notes))
-    notes.append(f"the {field} was shortened from {len(kept.text)} to {most} characters")
-    return Storable(f"{kept.text[: most - 1]}…", (*kept.notes, *notes))
+    # redacted before it is cut: half a secret is not recognized
+    content = check_content(text, field, limit)
+    if len(content.text) <= most:
+        return Storable(content.text, (*content.notes, *notes))
+    notes.append(f"the {field} was shortened from {len(content.text)} to {most} characters")
+    return Storable(f"{content.text[: most - 1]}…", (*content.notes, *notes))
 
 
 def check_size(text: str, limit: int, field: str = "the content") -> None:
-    """Refuse a text that is too large.
-
-    Args:
-        limit: the most bytes of UTF-8 allowed.
-        field: what it is, for the error.
-
-    Raises:
-        TooLarge: it exceeds the limit.
-    """
-    # a character is at least one byte, so most texts need no encoding to be measured
+    """Refuse a text of more than ``limit`` bytes of UTF-8."""
+    # a character has at least one byte, so most texts need not be encoded to be measured
     if len(text) * 4 > limit:
         size = len(text) if len(text) > limit else len(text.encode("utf-8", "surrogatepass"))
         if size > limit:
@@ -124,13 +97,8 @@ def check_size(text: str, limit: int, field: str = "the content") -> None:
 
 
 def parse_json(text: str) -> object:
-    """Read JSON, and refuse the NaN and infinities that Python would take for numbers.
-
-    Raises:
-        json.JSONDecodeError: it is not JSON.
-        ValueError, RecursionError: it is, but not to be kept.
-    """
-    import json  # 2 ms of a command, which a note in words does not need
+    """Parse JSON, refusing the NaN and infinities that Python accepts."""
+    import json  # imported here: plain notes do not need it
 
     return json.loads(text, parse_constant=_refuse_constant)
 
@@ -140,15 +108,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def check_json(value: object, field: str, depth: int = _MAX_DEPTH) -> None:
-    """Refuse what JSON cannot hold.
-
-    Args:
-        field: what it is, for the error.
-        depth: how many levels there may be.
-
-    Raises:
-        InvalidInput: it is nested too deeply, holds too large a number or none, or something else than JSON can hold.
-    """
+    """Refuse values that JSON cannot hold, or of more than ``depth`` levels."""
     if depth == 0:
         raise InvalidInput(f"{field} is nested too deeply", f"At most {_MAX_DEPTH} levels")
     if isinstance(value, float) and not math.isfinite(value):
@@ -166,11 +126,7 @@ def check_json(value: object, field: str, depth: int = _MAX_DEPTH) -> None:
 
 
 def map_texts(value: object, change: Callable[[str], str]) -> object:
-    """Return a JSON value with every string in it, names included, passed through ``change``.
-
-    Raises:
-        InvalidInput: two names of one object become the same.
-    """
+    """Return a JSON value with ``change`` applied to every string in it, names included."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
@@ -187,7 +143,7 @@ def map_texts(value: object, change: Callable[[str], str]) -> object:
 
 
 def to_json(value: object) -> str:
-    """Render a checked value as compact JSON."""
+    """Return a checked value as compact JSON."""
     import json
 
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -208,10 +164,7 @@ def json_texts(value: object) -> Iterator[str]:
 def storable_json(value: object) -> tuple[object, tuple[str, ...]]:
     """Clean and redact a checked JSON value string by string: redacting JSON text can break it.
 
-    A text in an object is judged together with its name, as in ``{"password": ...}``.
-
-    Returns:
-        The value, with one note for each kind of change.
+    An object's text is judged with its name, as in ``{"password": ...}``.
     """
     notes: list[str] = []
 
@@ -229,10 +182,10 @@ def _without_named_secrets(value: object, notes: list[str]) -> object:
         return [_without_named_secrets(item, notes) for item in value]
     if not isinstance(value, dict):
         return value
-    kept: dict[str, object] = {}
+    fields: dict[str, object] = {}
     for name, item in value.items():
         secret = named_secret(name, item) if isinstance(item, str) else None
         if secret is not None:
             notes.append(f"a secret was redacted ({secret})")
-        kept[name] = _without_named_secrets(item, notes) if secret is None else f"[redacted:{secret}]"
-    return kept
+        fields[name] = _without_named_secrets(item, notes) if secret is None else f"[redacted:{secret}]"
+    return fields

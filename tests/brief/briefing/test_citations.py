@@ -14,7 +14,7 @@ from satchel.keep import citations
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """What other tests compared counts in none."""
-    monkeypatch.setattr(citations, "_known", {})
+    monkeypatch.setattr(citations, "_comparisons", {})
 
 
 @pytest.fixture

@@ -19,14 +19,14 @@ class TestAKnownFix:
             satchel.patterns.report(*ERROR, loop_id=agent)
             entry = pad(satchel, 1, "Call it by NAME" if agent == "Bob" else "call it by name", loop=agent, done=True)
         assert (only(satchel).confidence, only(satchel).confirmed, only(satchel).agent) == (6, 1, "Ann")
-        assert entry.notes == ("x1 TypeError: y1 says so already: it is confirmed",)
+        assert entry.notes == ("x1 TypeError: y1 already records this fix: it is now confirmed",)
 
     def test_the_same_agent_does_not(self, dev: Satchel) -> None:
         pad(dev, 1, "call it by name", done=True)
         dev.patterns.report(*ERROR, loop_id="M")
         entry = pad(dev, 1, "call it by name", loop="M", done=True)
         assert only(dev).confirmed == 0
-        assert entry.notes == ("x1 TypeError: y1 says so already; only another agent's word confirms it",)
+        assert entry.notes == ("x1 TypeError: y1 already records this fix; only another agent can confirm it",)
 
     def test_agents_that_succeed_at_once_lose_no_confirmation(
         self, open_in: Callable[..., Satchel], project: Path, dev: Satchel

@@ -75,11 +75,13 @@ def test_an_export_comes_back_by_its_header(cli: Cli, folder: Path) -> None:
     ("text", "status", "said"),
     [
         ('{"kind": "satchel", "schema": 2}', 11, "update Satchel"),
-        ('{"kind": "satchel"}', 10, "does not say of which schema"),
-        ("[1]", 10, "is no export"),
+        ('{"kind": "satchel"}', 10, "has no schema version"),
+        ("[1]", 10, "is not an export"),
     ],
 )
-def test_what_is_no_export_of_this_time_is_refused(cli: Cli, folder: Path, text: str, status: int, said: str) -> None:
+def test_a_file_that_is_not_a_readable_export_is_refused(
+    cli: Cli, folder: Path, text: str, status: int, said: str
+) -> None:
     (folder / "x.jsonl").write_text(text)
     found, _, err = cli("import", "x.jsonl")
     assert (found, said in err) == (status, True)
@@ -92,4 +94,4 @@ def test_a_cut_file_is_taken_as_far_as_it_goes_and_the_status_says_so(cli: Cli, 
     status, out, _ = cli("import", "cut.jsonl", "--project", "other")
     assert status == 15
     assert "  decisions: 1: 1 new" in out.splitlines()
-    assert "left out: line line 5: the file is cut in this line" in out.splitlines()
+    assert "left out: line line 5: the file is truncated in this line" in out.splitlines()

@@ -37,8 +37,8 @@ def test_people_are_told_what_was_taken(cli: Cli, file: Path) -> None:
         "  constraints: 2: 2 new",
         "  messages: 1: 1 new",
         "  file changes: 1: 1 new",
-        "note: earlier states of which sqlew kept value, version, author and time alone, so they have no layer, tags "
-        "or scopes here and count as active: 2",
+        "note: earlier states stored with value, version, author and time only, imported as active without layer, "
+        "tags and scopes: 2",
     ]
 
 
@@ -107,8 +107,8 @@ def test_what_was_left_alone_left_out_changed_and_not_taken_is_listed(cli: Cli, 
     lines = out.splitlines()
     assert status == 15
     assert "  decisions: 2: 1 new, 1 changed on both sides" in lines
-    assert "note: layers that this project did not have: planning" in lines
-    assert "conflict: d1 store: changed on both sides: ours is later and holds" in lines
+    assert "note: new layers: planning" in lines
+    assert "conflict: d1 store: changed on both sides: the local state is later and wins" in lines
     assert "left out: t_decisions key_id 2: its status is 9, not one of 1 to 3" in lines
     assert "changed: t_decisions key_id 3: its status is in_review, which is active here" in lines
     assert lines[-1] == "not taken, because nothing here corresponds to it: t_decision_policies (1)"
@@ -153,9 +153,9 @@ def test_people_are_told_what_was_taken_of_bazinga(cli: Cli, folder: Path, now: 
         "  error patterns: 1: 1 new",
         "  strategies: 1: 1 new",
         "  deliveries: 1: 1 new",
-        "note: bazinga leaves quoted names out of errors: one without them is recognised again, the others are found "
+        "note: bazinga drops quoted names: errors without any are recognized again, the others are found "
         "by search alone",
-        "changed: strategies strategy_id t1: the topic is kept as 'react-native-offline'",
+        "changed: strategies strategy_id t1: the topic is stored as 'react-native-offline'",
         "changed: context_packages id 1: bazinga/artifacts/s1/1.md is not there: readers get the summary alone until "
         "it can be read",
         "not taken, because nothing here corresponds to it: orchestration_logs of interactions and events (1)",

@@ -97,7 +97,7 @@ def test_clear_empties_one_field_and_leaves_the_others(cli: Cli, field: str, cle
         (("decide", "key", "--tag", "a", "--clear", "tags"), "tags cannot be given and cleared at once"),
         (("decide", "key", "--text"), "--text is about VALUE"),
         (("decide", "new"), "value"),
-        (("decide", "key", "1e999"), "is no number that can be kept"),
+        (("decide", "key", "1e999"), "is not a number that can be stored"),
         (("decide", "key", "1", "--layer", "dta"), "Did you mean 'data'? Valid: presentation, business, data"),
         (("decide", "key", "1", "--status", "activ"), "'activ' is not one of 'active', 'deprecated', 'draft'"),
         (("decide", "key", "1", "--expect", "x"), "'x' is not a valid integer"),

@@ -29,7 +29,7 @@ def test_what_was_not_shared_is_said_with_the_others(cli: Cli) -> None:
     cli("error", "report", "ValueError", "bad thing")
     status, out, _ = cli("share", "d1", "x1")
     assert status == 15
-    assert "not shared: x1: nobody has solved this error yet" in out
+    assert "not shared: x1: this error has no solution yet" in out
 
 
 def test_check_fails_where_a_file_is_not_what_sync_would_write(cli: Cli, folder: Path) -> None:
@@ -44,7 +44,7 @@ def test_check_fails_where_a_file_is_not_what_sync_would_write(cli: Cli, folder:
     file.write_text(text.replace("status: active", "status:   active"))
     status, out, _ = cli("share", "--check")
     assert status == 4
-    assert out.splitlines()[0] == f"{file.relative_to(folder)}:5: is not written as satchel sync writes it"
+    assert out.splitlines()[0] == f"{file.relative_to(folder)}:5: is not formatted as satchel sync writes it"
     file.write_text(text.replace("status: active", "state: active"))
     status, out, _ = cli("share", "--check", "--json")
     assert (status, json.loads(out)["problems"][0]["line"]) == (4, 5)

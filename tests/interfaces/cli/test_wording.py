@@ -47,7 +47,7 @@ def _store(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("decide", "max_age", "6", "--expect", "7"), "set it with --expect 1 if your change still holds"),
+        (("decide", "max_age", "6", "--expect", "7"), "set it with --expect 1 if your change still applies"),
         (
             ("retract", "d1"),
             "d1 is a decision; decisions are changed, not retracted. End it with `satchel decide max_age",

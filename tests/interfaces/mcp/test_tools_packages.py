@@ -273,7 +273,7 @@ def test_an_answer_that_names_a_claimed_file_says_so(empty: Asker) -> None:
         ("save_strategy", {"topic": "t", "insight": " "}, "insight is empty"),
         ("save_strategy", {"topic": "-", "insight": "i"}, "topic"),
         ("get_packages", {"packages": ["p1"], "query": "x", "limit": 3}, "packages was given beside query, limit"),
-        ("get_packages", {"packages": []}, "refs is no list of ids"),
+        ("get_packages", {"packages": []}, "refs is not a list of ids"),
         ("get_packages", {"packages": ["d1"]}, "no id of a package"),
         ("get_packages", {"packages": ["p1"], "max_bytes": 0}, "max_bytes 0 is out of range"),
         ("get_packages", {"max_bytes": 5}, "max_bytes was given without packages"),

@@ -85,7 +85,7 @@ def test_an_analysis_does_not_hold_again_beside_a_newer_one(satchel: Satchel) ->
     old = satchel.entries.write("codebase_analysis", {"summary": "one"}).ref
     satchel.corrections.retract(old, agent="ann")
     new = satchel.entries.write("codebase_analysis", {"summary": "two"}).ref
-    with pytest.raises(Conflict, match=f"{new} is the analysis of its run now. Retract {new} first"):
+    with pytest.raises(Conflict, match=f"{new} is now the analysis of its run. Retract {new} first"):
         satchel.corrections.undo(agent="ann")
     assert [one.ref for one in satchel.entries.read(status="live")] == [new]
 

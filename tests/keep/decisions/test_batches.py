@@ -78,7 +78,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[SatchelError], str]] = {
     "key with a newline": ({"key": "a\nb"}, InvalidInput, "holds a control character"),
     "placeholder as key": ({"key": "{{key}}"}, InvalidInput, "unresolved placeholder"),
     "secret as key": ({"key": SECRET}, InvalidInput, "key looks like a secret"),
-    "value NaN": ({"value": float("nan")}, InvalidInput, "value nan is no number"),
+    "value NaN": ({"value": float("nan")}, InvalidInput, "value nan is not a number"),
     "blank value": ({"value": " "}, InvalidInput, "value is empty"),
     "long value": ({"value": "x" * 1_025}, TooLarge, "value has"),
     "long rationale": ({"rationale": "x" * 1_025}, TooLarge, "rationale has"),

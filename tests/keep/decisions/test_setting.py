@@ -206,7 +206,7 @@ def test_an_update_does_not_revive_what_is_deprecated(decisions: Decisions) -> N
 def test_a_draft_over_an_active_key_is_refused_and_nothing_changes(decisions: Decisions, dump: Dump) -> None:
     decisions.set("cache", "redis")
     before = dump()
-    with pytest.raises(Conflict, match=r"cache is active: a draft over it would hide what holds. Draft it under"):
+    with pytest.raises(Conflict, match=r"cache is active: a draft would hide the active value. Draft it under"):
         decisions.set("cache", "memcached", status="draft", tags=["new-tag"], agent="Newcomer")
     assert dump() == before
 

@@ -100,7 +100,7 @@ def test_a_forgotten_note_leaves_no_bands(satchel: Satchel, monkeypatch: pytest.
 def test_the_look_is_over_before_the_writers_turn(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
     satchel.entries.write("discovery", NOTE)
     writing: list[bool] = []
-    look = near_notes.look
+    look = near_notes.find_matches
 
     def watched(transaction: Any, *rest: Any) -> Any:
         if transaction.database == "sqlite":
@@ -109,6 +109,6 @@ def test_the_look_is_over_before_the_writers_turn(satchel: Satchel, monkeypatch:
             writing.append(transaction.all("SHOW transaction_read_only") != [("on",)])
         return look(transaction, *rest)
 
-    monkeypatch.setattr(near_notes, "look", watched)
+    monkeypatch.setattr(near_notes, "find_matches", watched)
     satchel.entries.write("discovery", AGAIN)
     assert writing == [False]

@@ -41,7 +41,7 @@ def test_its_writer_is_told_which_says_it_already(satchel: Satchel) -> None:
     first = satchel.entries.write("discovery", NOTE, agent="ann")
     again = satchel.entries.write("discovery", NOTE, agent="ben")
     assert (first.notes, again.ref) == ((), first.ref)
-    assert again.notes == ("e1 says this already: seen 2 times by ann, ben",)
+    assert again.notes == ("e1 already says this: seen 2 times by ann, ben",)
 
 
 def test_a_sighting_is_no_change_of_the_note(satchel: Satchel) -> None:
@@ -133,7 +133,10 @@ def test_what_holds_no_more_is_kept_anew_and_that_is_said(satchel: Satchel) -> N
     satchel.entries.write("discovery", NOTE)
     satchel.corrections.retract("e1")
     again = satchel.entries.write("discovery", NOTE)
-    assert (again.ref, again.notes) == ("e2", ("e1, which says the same, holds no more: this is kept anew",))
+    assert (again.ref, again.notes) == (
+        "e2",
+        ("e1 said the same but is no longer valid, so this was saved as a new note",),
+    )
     assert satchel.entries.write("discovery", NOTE).ref == "e2"
 
 
@@ -147,7 +150,7 @@ def test_what_was_delivered_to_its_writer_is_not_counted(satchel: Satchel) -> No
     satchel.entries.write("discovery", NOTE, agent="ann")
     satchel.briefings.brief(agent="ben", run_id="main")
     again = satchel.entries.write("discovery", NOTE, agent="ben")
-    assert (again.seen, again.notes) == (None, ("e1 says this already, and was delivered to you: nothing was written",))
+    assert (again.seen, again.notes) == (None, ("e1 already says this, and was delivered to you: nothing was written",))
 
 
 def test_forgetting_it_forgets_who_saw_it(seen: Satchel) -> None:

@@ -286,7 +286,7 @@ def test_a_scratchpad_in_another_form_is_kept_with_what_later_attempts_are_told_
     entry = satchel.entries.write("scratchpad", content, task_id="T1", agent="ann")
     assert (json.loads(entry.content), entry.notes) == (
         kept,
-        ("later attempts are told from done=, attempted=, next_step=",),
+        ("later attempts only see done=, attempted=, next_step=",),
     )
     assert str(next(iter(kept.values()))) in satchel.brief(agent="ann", task_id="T1").text
 

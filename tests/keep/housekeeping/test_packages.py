@@ -48,9 +48,7 @@ def test_a_delivery_of_what_is_gone_is_counted_and_leaves_with_compacting(
     for ref in refs.values():
         deliver(satchel, ref)
     vanish(satchel, refs[kind])
-    assert check(satchel).detail.startswith(
-        f"{len(Kind)} recorded, 1 of items that are gone; `satchel clear --compact`"
-    )
+    assert check(satchel).detail.startswith(f"{len(Kind)} recorded, 1 of deleted items; `satchel clear --compact`")
     satchel.housekeeping.compact()
     assert check(satchel) == Check("deliveries", "ok", f"{len(Kind) - 1} recorded")
 

@@ -90,7 +90,7 @@ def test_a_message_without_a_text_says_so_and_keeps_its_payload(
     take(sample(tmp_path / "s.db", "1.0", now))
     (message,) = satchel.messages.inbox(agent="builder").items
     assert (message.message, message.payload) == (
-        "(no text was kept of this message)",
+        "(sqlew stored no text of this message)",
         {"file": "src/auth.py"},
     )
 
@@ -147,7 +147,7 @@ def test_a_layer_the_project_lacks_is_added_and_said(satchel: Satchel, take: Tak
     database.add("decisions", key_id=1, value="redis", layer_id=planning, ts=now)
     result = take(database)
     assert satchel.decisions.get("session_store").decision.layer == "planning"
-    assert result.notes == ("layers that this project did not have: planning",)
+    assert result.notes == ("new layers: planning",)
     with pytest.raises(InvalidInput, match="unknown layer"):
         satchel.decisions.set("other", 1, layer="plannning")
 

@@ -118,7 +118,7 @@ def test_of_what_was_changed_here_and_there_the_later_state_holds_and_the_other_
     assert [state.value for state in found.history.items] == ["valkey", "redis"]
     (conflict,) = result.conflicts
     assert (conflict.ref, conflict.item) == ("d1", "session_store")
-    assert conflict.reason == "changed on both sides: ours is later and holds"
+    assert conflict.reason == "changed on both sides: the local state is later and wins"
     assert of(result, "decision").conflicts == 1
     (message,) = satchel.messages.inbox(agent="planner").items
     assert "d1 session_store: changed on both sides" in message.message

@@ -63,7 +63,7 @@ def test_a_run_of_the_same_name_that_was_started_here_takes_the_packages_and_is_
     database.session()
     database.package()
     result = bring(database)
-    assert any("started here" in one.reason for one in result.troubles)
+    assert any("exists here" in one.reason for one in result.troubles)
     run = satchel.runs.get("s1")
     assert run is not None
     assert (run.title, run.status, satchel.packages.find(run_id="s1").total) == ("mine", "active", 1)

@@ -41,7 +41,7 @@ def test_a_package_whose_file_is_not_here_is_taken_and_said(
 def test_an_early_package_is_called_by_its_file(satchel: Satchel, bring: Take, tmp_path: Path, now: int) -> None:
     bring(sample(tmp_path / "b.db", "6", now))
     (package,) = satchel.packages.find(run_id="s1").packages
-    assert (package.summary, package.priority) == ("no summary was kept of 1.md", "medium")
+    assert (package.summary, package.priority) == ("no summary stored for 1.md", "medium")
 
 
 @pytest.mark.usefixtures("report")
@@ -150,7 +150,7 @@ def test_a_package_supersedes_none_but_another_of_its_session(
     result = bring(database)
     assert satchel.packages.find(run_id="s1").total == 1
     assert satchel.packages.find(run_id="s2").total == 1
-    assert any("which is no earlier package of its session" in one.reason for one in result.troubles)
+    assert any("which is not an earlier package of its session" in one.reason for one in result.troubles)
 
 
 def delivered(satchel: Satchel, role: str = "developer", iteration: int = 0, task: str | None = "g1") -> dict[int, int]:

@@ -38,7 +38,7 @@ def test_a_package_comes_with_everything(tmp_path: Path) -> None:
 
 def test_a_package_of_an_early_schema_has_no_priority_and_no_summary(tmp_path: Path) -> None:
     store = read_bazinga(sample(tmp_path / "b.db", "6", NOW))
-    assert [(one.priority, one.summary) for one in store.of("package")] == [("medium", "no summary was kept of 1.md")]
+    assert [(one.priority, one.summary) for one in store.of("package")] == [("medium", "no summary stored for 1.md")]
     assert "packages without a summary, which are called by their files: 1" in store.notes
 
 

@@ -18,7 +18,7 @@ from satchel.keep.importing.values import Unreadable
     [
         ("{not json", "its signature_json is no JSON"),
         ("NaN", "its signature_json is no JSON"),
-        ("[1, 2]", "its signature_json is no JSON object"),
+        ("[1, 2]", "its signature_json is not a JSON object"),
         ("[" * 100_000, "its signature_json is no JSON"),
         ("", "its signature_json is empty"),
         (b"\xff\xfe", "its signature_json is no readable text"),
@@ -91,8 +91,8 @@ def test_an_iteration_that_is_none_is_reported(newest: BazingaDatabase, iteratio
 
 
 @pytest.mark.parametrize("value", [None, "", "5d", "yesterday", 1_795_338_000, "2026-13-01", "1812-01-01", b"\xff"])
-def test_a_time_that_is_none_is_refused(value: str | int | bytes | None) -> None:
-    with pytest.raises(Unreadable, match="no time in ISO 8601"):
+def test_an_invalid_time_is_refused(value: str | int | bytes | None) -> None:
+    with pytest.raises(Unreadable, match="not a time in ISO 8601"):
         moment_of(value, "created_at")
 
 

@@ -31,7 +31,9 @@ def test_of_several_projects_one_must_be_named(newest: BazingaDatabase) -> None:
 def test_the_project_that_was_named_is_read_alone(newest: BazingaDatabase) -> None:
     store = read_bazinga(two_projects(newest), "blog")
     assert (store.project, store.counts["error_pattern"], store.counts["strategy"]) == ("blog", 1, 1)
-    assert store.notes[:1] == ("sessions and packages name no project there, so those of all projects came along",)
+    assert store.notes[:1] == (
+        "bazinga's sessions and packages name no project, so those of all projects were imported",
+    )
 
 
 def test_an_unknown_project_is_refused_with_those_there_are(newest: BazingaDatabase) -> None:
@@ -41,7 +43,7 @@ def test_an_unknown_project_is_refused_with_those_there_are(newest: BazingaDatab
 
 def test_a_database_that_names_no_project_has_none_of_any_name(newest: BazingaDatabase) -> None:
     newest.session()
-    with pytest.raises(InvalidInput, match="knows no projects"):
+    with pytest.raises(InvalidInput, match="has no projects"):
         read_bazinga(newest.close(), "shop")
 
 

@@ -60,7 +60,7 @@ def test_agents_come_where_the_format_has_them(tmp_path: Path, release: str) -> 
 def test_a_format_without_agents_says_so(tmp_path: Path, release: str) -> None:
     store = read_sqlew(sample(tmp_path / "s.db", release, NOW))
     assert {state.agent for decision in store.of("decision") for state in decision.states} == {None}
-    assert "this sqlew records no agents, so what came along has no authors" in store.notes
+    assert "this sqlew records no agents, so imported items have no authors" in store.notes
 
 
 @pytest.mark.parametrize("release", ["documented", "3.6"])
@@ -73,12 +73,12 @@ def test_messages_come_with_everything(tmp_path: Path, release: str) -> None:
 
 
 @pytest.mark.parametrize("release", ["1.0", "3.5"])
-def test_messages_of_early_formats_have_no_text_and_that_is_said(tmp_path: Path, release: str) -> None:
+def test_messages_of_early_formats_without_text_are_reported(tmp_path: Path, release: str) -> None:
     store = read_sqlew(sample(tmp_path / "s.db", release, NOW))
     assert [(message.message, message.payload) for message in store.of("message")] == [
-        ("(no text was kept of this message)", {"file": "src/auth.py"})
+        ("(sqlew stored no text of this message)", {"file": "src/auth.py"})
     ]
-    assert any("text sqlew did not keep" in note for note in store.notes)
+    assert any("without a stored text" in note for note in store.notes)
 
 
 @pytest.mark.parametrize("release", [name for name in FORMATS if name != "5"])

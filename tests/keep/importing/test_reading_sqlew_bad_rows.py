@@ -17,7 +17,7 @@ BAD_ROWS = {
     "blob": ("decisions", {"key_id": 1, "value": b"\x00\xff", "ts": NOW}, "its value is no readable text"),
     "infinity": ("decisions_numeric", {"key_id": 2, "value": float("inf"), "ts": NOW}, "its value is inf"),
     "text as number": ("decisions_numeric", {"key_id": 2, "value": "many", "ts": NOW}, "its value is 'many'"),
-    "orphaned history": ("decision_history", {"key_id": 2, "version": "1", "value": "x", "ts": NOW}, "no decision any"),
+    "orphaned history": ("decision_history", {"key_id": 2, "version": "1", "value": "x", "ts": NOW}, "no decision"),
     "priority": (
         "constraints",
         {"category_id": 1, "constraint_text": "x", "priority": 0, "ts": NOW},
@@ -97,7 +97,7 @@ def test_a_payload_that_is_no_json_is_kept_as_text_and_reported(made: Made, payl
     database.add("agent_messages", from_agent_id=1, msg_type=4, message="see", payload=payload, ts=NOW)
     store = read_sqlew(database.close())
     assert [message.payload for message in store.of("message")] == [payload]
-    assert [trouble.reason for trouble in store.troubles] == ["its payload is no JSON; it was kept as text"]
+    assert [trouble.reason for trouble in store.troubles] == ["its payload is not JSON; it was imported as text"]
 
 
 def test_a_message_to_all_that_was_read_is_noted_once(made: Made) -> None:
@@ -105,4 +105,4 @@ def test_a_message_to_all_that_was_read_is_noted_once(made: Made) -> None:
     for text in ("one", "two"):
         database.add("agent_messages", from_agent_id=1, msg_type=4, message=text, read=1, ts=NOW)
     notes = read_sqlew(database.close()).notes
-    assert notes == ("messages to all that somebody has read; sqlew does not say who, so nobody counts: 2",)
+    assert notes == ("messages to all that were read; sqlew does not record by whom, so they stay unread: 2",)

@@ -53,7 +53,7 @@ def test_an_unknown_project_is_refused_with_the_nearest(made: Made) -> None:
 
 
 def test_a_project_of_a_format_that_has_none_is_refused(made: Made) -> None:
-    with pytest.raises(InvalidInput, match="knows no projects"):
+    with pytest.raises(InvalidInput, match="has no projects"):
         read_sqlew(made("3.5").close(), "shop")
 
 
@@ -65,7 +65,7 @@ def test_an_older_set_of_tables_beside_is_passed_over_and_said(made: Made) -> No
     database.sql("INSERT INTO t_decisions VALUES (1, 'old', 1)")
     store = read_sqlew(database.close())
     assert values(store.decision) == ["new"]
-    assert "tables of an older sqlew stand beside those that were read, and were passed over" in store.notes
+    assert "the database also has tables of an older sqlew, which were skipped" in store.notes
 
 
 def test_tables_that_nothing_here_corresponds_to_are_counted(made: Made) -> None:

@@ -37,7 +37,7 @@ def test_history_that_the_next_state_repeats_is_dropped_and_counted(made: Made) 
     decision = store.decision
     assert [(state.value, state.set_at) for state in decision.states] == [("redis", at(NOW + 20))]
     assert decision.created_at == at(NOW)
-    assert "earlier states of decisions that the next repeats, and that were dropped: 2" in store.notes
+    assert "earlier states of decisions equal to the next state, dropped: 2" in store.notes
 
 
 def test_history_of_one_second_is_in_the_order_it_was_written(made: Made) -> None:

@@ -35,7 +35,7 @@ def test_observations_and_relations_become_notes(satchel: Satchel, file: Path) -
     assert [entry.content for entry in satchel.entries.read(order="asc").items] == [
         "gateway (service): allows 40 calls a second",
         "gateway (service): runs on port 8080",
-        "shop (service): nothing was observed of it",
+        "shop (service): it has no observations",
         "shop calls gateway",
     ]
     assert not result.is_incomplete
@@ -58,7 +58,7 @@ def test_a_line_that_is_none_costs_itself_alone(satchel: Satchel, file: Path) ->
 
 def test_another_file_is_refused(satchel: Satchel, tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("not a memory")
-    with pytest.raises(StoreForeign, match="no file of the memory server"):
+    with pytest.raises(StoreForeign, match="not a file of the memory server"):
         satchel.importing.take("server-memory", tmp_path / "x.txt")
     with pytest.raises(NotFound):
         satchel.importing.take("server-memory", tmp_path / "nowhere")

@@ -52,7 +52,7 @@ def test_a_file_that_is_cut_between_two_lines_is_told_by_its_missing_end(
 ) -> None:
     result = bring(satchel, tmp_path, b"".join(lines[:-2]))
     assert (added(result)["entry"], result.is_incomplete) == (1, True)
-    assert said(result) == [("its end", "the file is cut: after 4 lines its last line is missing", True)]
+    assert said(result) == [("its end", "the file is truncated: the end line is missing after 4 lines", True)]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_file_that_is_cut_between_two_lines_is_told_by_its_missing_end(
     [
         (b'{"kind": "entry", "content": "\xff\xfe"}\n', "byte 31 is not UTF-8"),
         (b"{not json}\n", "it cannot be read"),
-        (b"[1, 2]\n", "it is no object"),
+        (b"[1, 2]\n", "it is not an object"),
         (b"[" * 100_000 + b"\n", "nested too deeply"),
         (b'{"kind": "entry", "uid": "' + b"0" * 32 + b'", "content": NaN}\n', ""),
     ],
@@ -89,7 +89,7 @@ def test_a_newer_schema_is_refused_and_nothing_is_taken(satchel: Satchel, tmp_pa
 
 
 def test_what_is_no_export_is_refused(satchel: Satchel, tmp_path: Path, lines: list[bytes]) -> None:
-    with pytest.raises(StoreForeign, match="is no export"):
+    with pytest.raises(StoreForeign, match="is not an export"):
         bring(satchel, tmp_path, b"".join(lines[1:]))
     with pytest.raises(NotFound):
         satchel.moving.import_file(tmp_path / "nowhere.jsonl")

@@ -244,7 +244,7 @@ def test_no_line_says_where_a_worktree_or_a_session_of_this_machine_is(satchel: 
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ({"kind": "poem", "uid": UID}, "lines of the kind 'poem' are not known here"),
+        ({"kind": "poem", "uid": UID}, "unknown kind of lines 'poem'"),
         (note(uid="12"), "its uid is '12'"),
         (note(content=None), "it has no content"),
         (note(type="poem"), "unknown type 'poem'"),
@@ -253,7 +253,7 @@ def test_no_line_says_where_a_worktree_or_a_session_of_this_machine_is(satchel: 
         (note(type="review_verdict", content={"passed": "perhaps"}), "passed"),
         (decision(value=[1]), "value must be text or a number"),
         (decision(value=2**60), "beyond 2^53"),
-        (rule(tags="style"), "its tags is no list"),
+        (rule(tags="style"), "its tagsis not a list"),
         ({"kind": "correction", "uid": UID, "action": "retracted", "item_kind": "entry", "item": OTHER_UID}, "created"),
         ({"kind": "delivery", "uid": UID, "session": OTHER_UID, "items": []}, "its session is not here"),
     ],
@@ -319,9 +319,9 @@ def test_lines_of_a_session_arrive_in_another_project_of_the_same_store(
     assert other.entries.read().total == 1
 
 
-def test_a_field_that_is_not_known_is_said(satchel: Satchel) -> None:
+def test_an_unknown_field_is_reported(satchel: Satchel) -> None:
     (verdict,) = take(satchel, [note(mood="good")])
-    assert (verdict.outcome.value, verdict.note) == ("added", "fields that are not known here: mood")
+    assert (verdict.outcome.value, verdict.note) == ("added", "unknown fields: mood")
 
 
 def test_a_layer_that_the_project_lacks_is_added(satchel: Satchel) -> None:

@@ -69,7 +69,7 @@ def test_a_project_that_is_itself_behind_a_link_works(open_in: Callable[..., Sat
 
 @pytest.mark.parametrize("path", [".env", ".aws/credentials", ".docker/config.json", "docs/id_rsa"])
 def test_a_file_whose_name_says_secret_is_refused_when_it_is_saved(satchel: Satchel, project: Path, path: str) -> None:
-    with pytest.raises(Refused, match="holds secrets"):
+    with pytest.raises(Refused, match="file with secrets"):
         save_file(satchel, project, path=path)
 
 
@@ -77,7 +77,7 @@ def test_a_file_behind_a_link_whose_name_says_secret_is_refused(satchel: Satchel
     (project / ".aws").mkdir()
     (project / ".aws" / "config").write_text("text")
     (project / "notes.md").symlink_to(".aws/config")
-    with pytest.raises(Refused, match="holds secrets"):
+    with pytest.raises(Refused, match="file with secrets"):
         satchel.packages.save("x", path="notes.md")
 
 
@@ -86,7 +86,7 @@ def test_a_link_that_leads_to_a_secret_since_it_was_saved_is_a_reason(satchel: S
     (project / ".env").write_text("A=1")
     (project / "docs" / "a.md").unlink()
     (project / "docs" / "a.md").symlink_to("../.env")
-    assert reason(satchel, ref) == "docs/a.md says by its name, or that of its folder, that it holds secrets"
+    assert reason(satchel, ref) == "docs/a.md has a name, or a folder's name, of a file with secrets"
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])
@@ -189,9 +189,9 @@ def test_a_file_that_cannot_be_opened_is_a_reason(
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"\xff\xfe\x00", "docs/a.md is no text in UTF-8"),
-        ("caf\u00e9".encode("latin-1"), "docs/a.md is no text in UTF-8"),
-        (b"a\0b", "docs/a.md is no text: it holds zero bytes"),
+        (b"\xff\xfe\x00", "docs/a.md is not UTF-8 text"),
+        ("caf\u00e9".encode("latin-1"), "docs/a.md is not UTF-8 text"),
+        (b"a\0b", "docs/a.md is not text: it contains zero bytes"),
     ],
 )
 def test_what_is_no_text_is_a_reason(satchel: Satchel, project: Path, data: bytes, said: str) -> None:
@@ -274,7 +274,7 @@ def test_one_that_cannot_be_read_keeps_none_of_the_others_from_it(satchel: Satch
         (gone, None, "docs/gone.md is not there"),
         (file, "a file", None),
         ("p99", None, "there is no package p99 in this project"),
-        (binary, None, "docs/binary is no text in UTF-8"),
+        (binary, None, "docs/binary is not UTF-8 text"),
         (stored, "a text", None),
     ]
     assert [one.package is None for one in found] == [False, False, True, False, False]
@@ -304,7 +304,7 @@ def test_what_is_no_id_or_size_is_refused(satchel: Satchel, given: tuple[Any, ..
 
 @pytest.mark.parametrize("refs", [[], "p1", None, ["p1"] * 101])
 def test_what_is_no_list_of_ids_is_refused(satchel: Satchel, refs: Any) -> None:
-    with pytest.raises(InvalidInput, match="refs is no list of ids"):
+    with pytest.raises(InvalidInput, match="refs is not a list of ids"):
         satchel.packages.read_many(refs)
 
 

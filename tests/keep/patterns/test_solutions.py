@@ -133,7 +133,7 @@ class TestTheSameFixAgain:
         for agent in ("Ann", "Bob"):
             give(met, "fix", agent)
         told = met.patterns.outcome("y1", helped=True, agent="Bob")
-        assert told.notes == ("Bob has said before that y1 helped: that counts once",)
+        assert told.notes == ("Bob already reported that y1 helped: that counts once",)
         met.patterns.outcome("y1", helped=True, agent="Cid")
         assert (give(met, "fix", "Bob").confirmed, give(met, "fix", "Cid").confirmed) == (2, 2)
 
@@ -164,11 +164,13 @@ class TestTheSameFixAgain:
 def test_what_became_of_the_same_fix_is_said(met: Satchel) -> None:
     met.patterns.solve("x1", "fix", agent="Ann")
     assert met.patterns.solve("x1", "fix", agent="Ann").notes == (
-        "y1 says so already; only another agent's word confirms it",
+        "y1 already records this fix; only another agent can confirm it",
     )
-    assert met.patterns.report(*ERROR, solution="fix", agent="Bob").notes == ("y1 says so already: it is confirmed",)
+    assert met.patterns.report(*ERROR, solution="fix", agent="Bob").notes == (
+        "y1 already records this fix: it is now confirmed",
+    )
     assert met.patterns.solve("x1", "fix", agent="Bob").notes == (
-        "y1 says so already, and the same agent has confirmed it before",
+        "y1 already records this fix, and this agent has confirmed it before",
     )
 
 
@@ -257,7 +259,7 @@ class TestOutcome:
         assert [(one.confirmed, one.failed, one.confidence) for one in told] == [(1, 0, 6), (1, 0, 6), *[(1, 1, 4)] * 3]
         who = "an agent without a name" if agent is None else agent
         assert [bool(one.notes) for one in told] == [False, True, False, True, True]
-        assert told[-1].notes == (f"{who} has said before that y1 did not help: that counts once",)
+        assert told[-1].notes == (f"{who} already reported that y1 did not help: that counts once",)
         assert met.patterns.outcome("y1", helped=True, agent="Cid").confirmed == 2
 
     def test_its_author_does_not_confirm_it_but_can_refute_it(self, met: Satchel) -> None:
@@ -285,7 +287,7 @@ class TestOutcome:
             judged(met, met.patterns.solve("x1", text), outcomes)
         with pytest.raises(InvalidInput, match=said) as refused:
             met.patterns.outcome("x1", helped=True)
-        assert refused.value.remedy == "Say which one: y2 (two), y1 (one)"
+        assert refused.value.remedy == "Name one: y2 (two), y1 (one)"
 
     def test_of_an_error_without_a_solution_or_none_it_is_refused(self, met: Satchel) -> None:
         with pytest.raises(NotFound, match="x1 has no solution yet"):

@@ -47,7 +47,7 @@ def test_what_is_no_regular_file_of_a_plain_name_is_skipped_and_named(tmp_path: 
     assert problems["pipe.md"] == "is a pipe, not a regular file"
     assert problems["s.md"] == "is a socket, not a regular file"
     for name in ("-option.md", "note.txt", "a\\nb.md", "\\udcff.md"):
-        assert problems[name].startswith("is not named as")
+        assert problems[name].startswith("is not a valid name")
     assert len(problems) == 8
 
 
@@ -95,7 +95,7 @@ def test_a_link_in_place_of_a_file_is_not_written_through(tmp_path: Path, shared
     target = tmp_path / "target"
     target.write_text("mine")
     (shared / "a.md").symlink_to(target)
-    with pytest.raises(Refused, match="no regular file"):
+    with pytest.raises(Refused, match="not a regular file"):
         Folder(str(tmp_path)).write("a.md", b"theirs")
     assert target.read_text() == "mine"
 

@@ -185,11 +185,11 @@ def test_where_ours_says_something_else_than_the_default_branch_is_told(team: Te
     team.sync("ben")
     assert told() == [("ahead", "in its file, but ")]
     team.git(team.top("ben"), "checkout", "--quiet", "--", ".")
-    assert told() == [("ahead", "ours says somethi")]
+    assert told() == [("ahead", "the local item di")]
     team.clones["ben"].decisions.set("cache", "none")
     ben.share(["d2"])
     team.git(team.top("ben"), "clean", "--quiet", "--force", "-d")
-    assert ("no file", "no file of it her") in told()
+    assert ("no file", "no file here or o") in told()
 
 
 @pytest.mark.parametrize("what", ["--detach HEAD~1", "-b old HEAD~1"])
@@ -297,7 +297,7 @@ def test_two_items_of_one_key_become_one_and_the_later_text_holds(team: Team) ->
     _set_and_share(team, "ben", value="MySQL")
     team.commit("ben")
     _get(team, "ben")
-    assert [(one or "")[:17] for one in _waiting(team, "ben")] == ["another item here"]
+    assert [(one or "")[:16] for one in _waiting(team, "ben")] == ["another item has"]
     team.settle()
     assert {_value(team, name) for name in team.clones} == {"MySQL"}
     assert [sum("unshared" not in text for text in team.files(name).values()) for name in team.clones] == [1, 1]
@@ -317,11 +317,11 @@ def test_conflict_markers_are_explained_and_resolved(team: Team, way: str, value
     team.git(team.top("ben"), "fetch", "--quiet")
     team.git(team.top("ben"), "merge", "origin/main", check=False)
     (problem,) = team.clones["ben"].shared.sync().problems
-    assert (problem.file, "two branches" in problem.problem) == (f"{SHARED}/{file}", True)
+    assert (problem.file, "merge conflict" in problem.problem) == (f"{SHARED}/{file}", True)
     assert team.clones["ben"].shared.sync(resolve=way).resolved == (f"{SHARED}/{file}",)
     text = team.files("ben")[file]
     assert f"\n\n{value}\n" in text
-    assert ("Also said by human" in text) == (way == "both")
+    assert ("Also written by human" in text) == (way == "both")
     assert "MySQL" in text or way == "ours"
 
 
@@ -331,7 +331,7 @@ def test_broken_markers_are_left_to_an_editor(team: Team) -> None:
     path = team.top("ben") / SHARED / file
     path.write_text(f"{path.read_text()}<<<<<<< HEAD\nx\n")
     before = path.read_text()
-    with pytest.raises(Conflict, match="not whole"):
+    with pytest.raises(Conflict, match="are incomplete"):
         team.clones["ben"].shared.sync(resolve="ours")
     assert path.read_text() == before
 
@@ -396,7 +396,7 @@ def test_an_agent_accepts_nothing_and_sees_no_words(team: Team) -> None:
         listed = satchel.shared.standing()
         (item,) = listed.items
         assert (item.title, item.author, item.file, item.state) == (None, None, None, "waits")
-        assert [one.problem for one in listed.problems] == ["1 file was skipped; a person is told which and why"]
+        assert [one.problem for one in listed.problems] == ["1 file was skipped; only people see which and why"]
 
 
 def test_a_briefing_counts_what_waits_and_says_none_of_its_words(team: Team) -> None:
@@ -508,9 +508,9 @@ def test_the_end_of_a_rule_is_shared(team: Team) -> None:
 @pytest.mark.parametrize(
     ("refs", "error", "problem"),
     [
-        ([], InvalidInput, "nothing is named"),
+        ([], InvalidInput, "is named"),
         (["d9"], NotFound, "no d9"),
-        (["m1"], InvalidInput, "no item that is shared"),
+        (["m1"], InvalidInput, "not an item that can be shared"),
         (["zz"], InvalidInput, "no item's id"),
     ],
 )
@@ -560,7 +560,7 @@ def test_a_session_takes_what_is_let_in_and_leaves_conflicts_to_a_person(tmp_pat
         team.clones["ben"].shared.read_news()
         assert _value(team, "ben") == "DuckDB"
         assert "1 shared text waits" in team.clones["ben"].brief(budget=1_000).text
-        assert "theirs holds, ours is kept" in team.clones["ben"].shared.sync().notes[0]
+        assert "theirs wins, the local state is kept" in team.clones["ben"].shared.sync().notes[0]
         assert _value(team, "ben") == "MySQL"
     finally:
         team.close()
@@ -667,7 +667,7 @@ def test_the_same_error_met_by_two_is_one(team: Team) -> None:
         team.commit(name)
     team.push("ann")
     _get(team, "ben")
-    assert [(one or "")[:17] for one in _waiting(team, "ben")] == ["another item here"]
+    assert [(one or "")[:16] for one in _waiting(team, "ben")] == ["another item has"]
     team.settle()
     for name in team.clones:
         (error,) = team.clones[name].patterns.find().patterns
@@ -679,7 +679,7 @@ def test_sharing_writes_over_nothing_that_was_not_seen(team: Team) -> None:
     """Neither over an edit on another branch, nor over a file that an edit has broken."""
     file = _hand_over(team)
     path = team.top("ben") / SHARED / file
-    for new, problem in (("DuckDB", "was not seen here"), ("\0", "cannot be read")):
+    for new, problem in (("DuckDB", "has unseen changes"), ("\0", "cannot be read")):
         team.checkout("ben", "main")
         team.checkout_branch("ben", "side")
         before = path.read_text().replace("SQLite", new)
@@ -715,5 +715,5 @@ def test_a_text_of_another_kind_with_an_items_uid_is_skipped(team: Team) -> None
     _send(team, "ann")
     _get(team, "ben")
     done = team.clones["ben"].shared.sync()
-    assert [one.problem for one in done.problems] == ["has the uid of d1, which is no strategy"]
+    assert [one.problem for one in done.problems] == ["has the uid of d1, which is not a strategy"]
     assert (done.waiting, done.written, _value(team, "ben")) == ((), (), "SQLite")

@@ -192,7 +192,7 @@ def test_twenty_are_shown_where_no_limit_is_given(satchel: Satchel) -> None:
         ({"offset": 1.5}, "offset 1.5 is not a whole number"),
         ({"query": " "}, "query is empty"),
         ({"topic": ""}, "topic is empty"),
-        ({"topic": "--"}, "topic '--' holds no word"),
+        ({"topic": "--"}, "topic '--' contains no word"),
         ({"lang": ""}, "lang is empty"),
         ({"framework": " "}, "framework is empty"),
         ({"author": ""}, "author is empty"),

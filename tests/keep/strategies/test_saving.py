@@ -72,7 +72,7 @@ def test_the_default_agent_saves_where_none_is_named(open_in: Callable[..., Satc
 )
 def test_a_topic_is_kept_in_lower_case_and_hyphenated_and_that_is_said(satchel: Satchel, given: str, kept: str) -> None:
     saved = satchel.strategies.save(given, "y")
-    assert (saved.topic, saved.notes) == (kept, (f"the topic is kept as {kept!r}",))
+    assert (saved.topic, saved.notes) == (kept, (f"the topic is stored as {kept!r}",))
     again = satchel.strategies.save(kept, "something else")
     assert (again.topic, again.notes) == (kept, ())
 
@@ -110,8 +110,8 @@ def test_secrets_in_an_insight_are_redacted_and_that_is_said(satchel: Satchel) -
 
 REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "empty topic": ({"topic": " "}, InvalidInput, "topic is empty"),
-    "topic without a word": ({"topic": "-?!-"}, InvalidInput, "topic '-?!-' holds no word"),
-    "topic of signs": ({"topic": "+#"}, InvalidInput, "holds no word"),
+    "topic without a word": ({"topic": "-?!-"}, InvalidInput, "topic '-?!-' contains no word"),
+    "topic of signs": ({"topic": "+#"}, InvalidInput, "contains no word"),
     "long topic": ({"topic": "t" * 201}, InvalidInput, "topic has 201 characters"),
     "topic of another type": ({"topic": None}, InvalidInput, "topic must be text"),
     "secret as a topic": ({"topic": SECRET}, InvalidInput, "topic looks like a secret"),

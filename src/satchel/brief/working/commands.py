@@ -107,7 +107,7 @@ def fail(
     new = _prepared(command, status, output, scene.work.max_content_bytes)
     if new is None:
         return [], []
-    met = meeting.meet(
+    met = meeting.record(
         transaction, scene.project_id, new, scene.now, agent=scene.actor.number, session=scene.actor.session
     )
     if met.is_new:
@@ -233,7 +233,7 @@ def succeed(scene: Scene, cwd: str, command: str) -> None:
         fixes.learn_from_command(transaction, _loop(scene), pattern, failed_at, scene.now)
     elif acted_at is not None:
         with suppress(NotFound):  # it has expired meanwhile
-            updates.hear(
+            updates.record_outcome(
                 transaction, scene.project_id, solution, scene.actor.number, scene.now, session=session, helped=True
             )
             loops.settle(transaction, _loop(scene), pattern, solution)

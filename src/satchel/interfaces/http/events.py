@@ -20,7 +20,7 @@ from satchel.interfaces.http.access import Access
 from satchel.interfaces.http.followers import Listener
 from satchel.keep import following, projects
 from satchel.keep.change_log import Change
-from satchel.keep.following import Cursor, Page, Told
+from satchel.keep.following import Cursor, Page, StreamItem
 from satchel.keep.projects import Workplace
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ class _Stream(Response):
             if page.is_last and not listener.is_behind:
                 return
 
-    def _text(self, one: Told) -> bytes:
+    def _text(self, one: StreamItem) -> bytes:
         """Return the message of what was told, and go on to its place; what the listener was told before stays so."""
         ours, its = self._position, one.cursor
         self._position = Cursor(max(ours.changes, its.changes), max(ours.events, its.events))
@@ -244,15 +244,15 @@ class _Stream(Response):
             raise _CutError
 
 
-def _is_after(one: Told, position: Cursor) -> bool:
+def _is_after(one: StreamItem, position: Cursor) -> bool:
     return one.of.seq > (position.changes if isinstance(one.of, Change) else position.events)
 
 
-def _event(one: Told) -> str:
+def _event(one: StreamItem) -> str:
     return "change" if isinstance(one.of, Change) else "happening"
 
 
-def _data(one: Told) -> dict[str, object]:
+def _data(one: StreamItem) -> dict[str, object]:
     of = one.of
     data: dict[str, object] = {"kind": of.kind, "item": of.item, "seq": of.seq, "agent": of.agent}
     if isinstance(of, Change):

@@ -14,7 +14,7 @@ from satchel.base.errors import Conflict, SatchelError
 from satchel.interfaces.http.failing import Refusal
 from satchel.interfaces.http.settings import StreamLimits as Limits
 from satchel.keep import following, projects
-from satchel.keep.following import Cursor, Told
+from satchel.keep.following import Cursor, StreamItem
 from satchel.keep.projects import Workplace
 from satchel.keep.waits import POLL_SECONDS
 from satchel.store.engine import Engine, State
@@ -48,7 +48,7 @@ class Listener:
         self.loop = asyncio.get_running_loop()
         self.watcher = watcher
         self._most = most
-        self._queue: deque[Told] = deque()
+        self._queue: deque[StreamItem] = deque()
         self._news = asyncio.Event()
 
     @property
@@ -56,7 +56,7 @@ class Listener:
         """The project's name."""
         return self.workplace.project_name or ""
 
-    def tell(self, told: Sequence[Told] | None) -> None:
+    def tell(self, told: Sequence[StreamItem] | None) -> None:
         """Let it know; None is that more has come than is handed around."""
         if told is not None:
             told = [one for one in told if self.kinds is None or one.of.kind in self.kinds]
@@ -74,7 +74,7 @@ class Listener:
         self.failed = why
         self._news.set()
 
-    async def news(self, seconds: float) -> list[Told]:
+    async def news(self, seconds: float) -> list[StreamItem]:
         """Return what waits, once there is something; nothing after a while, a failure, and where it is behind."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -246,9 +246,9 @@ class Watcher:
                 self._thread = None
             return self._thread is None
 
-    def _read(self) -> list[tuple[list[Listener], Sequence[Told] | None]]:
+    def _read(self) -> list[tuple[list[Listener], Sequence[StreamItem] | None]]:
         """Read what is new once for each project; None is more than is handed around."""
-        news: list[tuple[list[Listener], Sequence[Told] | None]] = []
+        news: list[tuple[list[Listener], Sequence[StreamItem] | None]] = []
         with self._lock, self.engine.read() as transaction:
             for one in self._projects.values():
                 project = projects.find(transaction, one.workplace)
@@ -268,7 +268,7 @@ class Watcher:
                 listener.loop.call_soon_threadsafe(listener.fail, error)
 
 
-def _hand(listeners: Sequence[Listener], told: Sequence[Told] | None) -> None:
+def _hand(listeners: Sequence[Listener], told: Sequence[StreamItem] | None) -> None:
     """Tell listeners, on their event loop."""
 
     def tell() -> None:

@@ -124,7 +124,7 @@ class Stores:
         if key not in self._roots:
             engine = self.opened(access.store, read_only=access.read_only).workplace.engine
             with engine.read() as transaction:
-                found = projects.named(transaction, access.project)
+                found = projects.with_name(transaction, access.project)
             # a project that was begun over the server has none, unless the store lies in its folder
             folder = engine.folder
             root = str(folder.parent) if folder is not None and folder.name == FOLDER_NAME else None

@@ -1,4 +1,4 @@
-"""Constraints: rules that the project must respect."""
+"""Constraints: rules of the project."""
 
 from __future__ import annotations
 

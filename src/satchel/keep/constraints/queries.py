@@ -1,4 +1,4 @@
-"""How constraints are listed."""
+"""Queries for constraints."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from satchel.keep.listing import Filter, Listing, Order, View
 from satchel.store.transaction import Row
 
 SHOWN = (*STATUSES, "all")
-"""Which constraints to list."""
+"""The statuses to filter by."""
 
 
 class ConstraintFilters(ListFilters, total=False):
-    """What constraints are listed by.
+    """Filters for constraints.
 
     Keys:
         category: only this one.
         priority: only this one or a higher one.
         layer: only this one.
-        tags: with any of these tags, or with all of them as ``match`` says.
+        tags: with any of these tags, or with all of them, according to ``match``.
         match: any or all.
         status: active, inactive or all.
-        author: only what this agent added.
+        author: only constraints of this agent.
     """
 
     category: str | None
@@ -59,7 +59,7 @@ LISTING = Listing(
         Filter("status", filters.choice_check("status", SHOWN), _of_status, "active"),
         filters.least_priority("c.priority"),
         filters.layer("c.layer_id"),
-        filters.named("category", "categories", "c.category_id"),
+        filters.by_name("category", "categories", "c.category_id"),
         filters.author("c.created_by"),
         filters.MATCH,
         filters.several("tags", "c.id", "constraint_tags constraint_id tag_id", may_need_all=True),

@@ -1,4 +1,4 @@
-"""The records of constraints, and how rows become them."""
+"""Records of constraints, and their construction from rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from satchel.find.kind import Kind
 from satchel.store.transaction import Row
 
 STATUSES = ("active", "inactive")
-"""The states of a constraint; the number of one in the documents is its place here, from 1."""
+"""The statuses of a constraint, stored by their position, from 1."""
 
 ACTIVE, INACTIVE = 1, 2
 
@@ -19,18 +19,18 @@ DEFAULT_PRIORITY = "medium"
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """One rule.
+    """A rule of the project.
 
     Attributes:
         id: the store's number; ``ref`` is its short id.
         uid: 32 hexadecimal digits, stable across export and import.
         seq: the number of its last change.
-        category: what it is about, such as security.
+        category: its subject, such as security.
         priority: low, medium, high or critical.
-        agent: who added it, or None.
-        active: whether it holds.
-        reason: why it does not hold any more.
-        deactivated_by: who said so, or None.
+        agent: its author, or None.
+        active: whether it is in force.
+        reason: why it ended.
+        deactivated_by: the agent that ended it, or None.
         deactivated_at: when, in milliseconds UTC.
         created_at: milliseconds UTC.
         score: how well it matched a search, higher is better; None without one.
@@ -56,17 +56,15 @@ class Constraint:
 
     @property
     def ref(self) -> str:
-        """The short id, as in ``c7``."""
         return Kind.CONSTRAINT.ref(self.id)
 
 
 @dataclass(frozen=True, slots=True)
 class ConstraintPage(KeptPage[Constraint]):
-    """Part of the constraints, counted and read in one snapshot."""
+    """A page of constraints, counted and read in one snapshot."""
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """The part."""
         return self.items
 
 
@@ -74,7 +72,7 @@ COLUMNS = """
     c.id, c.uid, c.seq, g.name, c.text, c.priority, l.name, a.name, c.active, c.reason, x.name, c.deactivated_at,
     c.created_at
 """
-"""The columns :func:`constraint_of` reads, from :data:`SOURCE`."""
+"""Columns of :data:`SOURCE` for :func:`constraint_of`."""
 
 SOURCE = """
     constraints c JOIN categories g ON g.id = c.category_id LEFT JOIN layers l ON l.id = c.layer_id
@@ -85,7 +83,7 @@ SOURCE = """
 def constraint_of(
     row: Row, tags: tuple[str, ...], *, score: float | None = None, notes: tuple[str, ...] = ()
 ) -> Constraint:
-    """Turn a row of :data:`COLUMNS`, which stand in the order of the fields, into a record."""
+    """Build a record from a row of :data:`COLUMNS`, which are in field order."""
     number, uid, seq, category, text, priority, layer, agent, active, *rest = row[:13]
     rest += [score, notes]
     urgency = PRIORITIES[priority - 1]

@@ -1,4 +1,4 @@
-"""The constraints of a project: add and find."""
+"""Service for the constraints of a project: add and find them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Constraints(Service):
-    """The rules that the project must respect."""
+    """Rules of the project."""
 
     def add(
         self,
@@ -35,13 +35,13 @@ class Constraints(Service):
         """Add a rule; it is durable when this returns.
 
         Args:
-            text: what must hold; at most ``context.max_content_kib``.
-            category: what it is about, such as security; recorded on first use.
+            text: the rule; at most ``context.max_content_kib``.
+            category: its subject, such as security; created on first use.
             priority: low, medium, high or critical.
             layer: one of the project's layers.
-            tags: at most 50 names, compared without regard to case; recorded on first use.
-            supersedes: the short id of the rule that it corrects and replaces, as in ``c7``.
-            agent: who adds it; None takes the default, which may be nobody.
+            tags: at most 50 names, case-insensitive; created on first use.
+            supersedes: the short id of the rule it replaces, such as ``c7``.
+            agent: the author; None takes the default, which may be nobody.
 
         Returns:
             The constraint as it was kept; ``notes`` says what was cleaned or redacted, and which constraints that
@@ -49,7 +49,8 @@ class Constraints(Service):
 
         Raises:
             InvalidInput, TooLarge: it is not acceptable; nothing was written.
-            NotFound, Conflict, Refused: what it would replace is not there, holds no more, or is a person's to replace.
+            NotFound, Conflict, Refused: what it would replace is not there, holds no more, or is a person's to
+                replace.
         """
         work = self._workplace
         new = updates.prepare(text, category, priority, layer, tags, work)
@@ -74,16 +75,16 @@ class Constraints(Service):
         return added
 
     def find(self, **filters: Unpack[ConstraintFilters]) -> ConstraintPage:
-        """List constraints, the most urgent first.
+        """List constraints, most urgent first.
 
         Returns:
-            The page with its total. A name that nothing has makes it empty, and a note says so.
+            The page with its total. An unknown name gives an empty page with a note.
 
         Raises:
             InvalidInput: a filter is empty, unknown or out of range.
             StoreDamaged: the search index lists an item that does not exist.
         """
-        # a caller that only writes leaves the lists alone
+        # imported here: writers do not need lists
         from satchel.keep import lists
         from satchel.keep.constraints.queries import LISTING
 

@@ -1,4 +1,4 @@
-"""Writing constraints, and what the search documents knows of them."""
+"""Writes of constraints and of their search documents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from satchel.store.transaction import Transaction, set_of
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A constraint that passed every check and is ready to be stored as it is."""
+    """A checked constraint, ready to be stored."""
 
     text: str
     category: str
@@ -35,12 +35,7 @@ class Prepared:
 def prepare(
     text: object, category: object, priority: object, layer: object, tags: object, workplace: Workplace
 ) -> Prepared:
-    """Check a constraint and make its text storable, before anything is written.
-
-    Raises:
-        InvalidInput: an empty text, an unknown priority, or a category, layer or tag that is no name.
-        TooLarge: the text exceeds the configured size.
-    """
+    """Check a constraint and make its text storable."""
     content = check_content(text, "text", workplace.max_content_bytes)
     return Prepared(
         text=content.text,
@@ -60,17 +55,7 @@ def insert(
     new: Prepared,
     now: int,
 ) -> int:
-    """Store a constraint with its names, its tags and its document.
-
-    Args:
-        now: when it was added, in milliseconds UTC.
-
-    Returns:
-        Its number.
-
-    Raises:
-        InvalidInput: there is no such layer.
-    """
+    """Insert a constraint with its names, tags and document."""
     layer: tuple[int | None, str | None] = (None, None)
     if new.layer is not None:
         layer = names.ensure_layer(transaction, workplace, project_id, new.layer, now)
@@ -95,16 +80,16 @@ def insert(
         "INSERT INTO constraint_tags (tag_id, constraint_id) VALUES (:tag, :constraint)",
         [{"tag": tag, "constraint": number} for tag, _ in tags],
     )
-    shown = tuple(sorted((name for _, name in tags), key=fold))
-    text = _searchable(new.text, category_name, layer[1], shown)
+    tag_names = tuple(sorted((name for _, name in tags), key=fold))
+    text = _searchable(new.text, category_name, layer[1], tag_names)
     documents.add(transaction, Document(Kind.CONSTRAINT, number, seq, project_id, None, text, now, agent_id=agent))
     return number
 
 
 def notes_on_similar(transaction: Transaction, project_id: int, text: str, old: int | None = None) -> tuple[str, ...]:
-    """Say which constraints that hold, but for ``old``, say nearly the same as a new one, the most alike first."""
-    found = near.by_search(transaction, project_id, Kind.CONSTRAINT, text, _active_texts)
-    return tuple(one.note(Kind.CONSTRAINT) for one in found if one.item != old)
+    """Return notes on active constraints similar to a new one, except ``old``, best first."""
+    alike = near.by_search(transaction, project_id, Kind.CONSTRAINT, text, _active_texts)
+    return tuple(one.note(Kind.CONSTRAINT) for one in alike if one.item != old)
 
 
 def _active_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
@@ -112,18 +97,14 @@ def _active_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int,
 
 
 def shown_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    """Return the texts of constraints by their numbers, without the category, layer and tags that a search finds."""
+    """Return the texts of constraints by number, without the searchable category, layer and tags."""
     return dict(transaction.all(f"SELECT id, text FROM constraints WHERE id IN {set_of(numbers)}"))
 
 
 def end(
     transaction: Transaction, project_id: int, number: int, reason: str | None, agent: int | None, now: int
 ) -> None:
-    """Record that a constraint does not hold any more.
-
-    Args:
-        now: since when, in milliseconds UTC.
-    """
+    """Deactivate a constraint."""
     seq = transaction.next_seq(project_id)
     transaction.run(
         """
@@ -137,7 +118,7 @@ def end(
 
 
 def revive(transaction: Transaction, project_id: int, number: int) -> None:
-    """Record that a constraint holds again."""
+    """Activate a constraint again."""
     seq = transaction.next_seq(project_id)
     transaction.run(
         """
@@ -150,11 +131,7 @@ def revive(transaction: Transaction, project_id: int, number: int) -> None:
 
 
 def load(transaction: Transaction, project_id: int, number: int, *, notes: tuple[str, ...] = ()) -> Constraint | None:
-    """Return one constraint, or None where the project has no such one.
-
-    Args:
-        notes: what the writer should know.
-    """
+    """Return a constraint, or None."""
     row = transaction.one(
         f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.project_id = :project AND c.id = :id",
         {"project": project_id, "id": number},
@@ -165,7 +142,7 @@ def load(transaction: Transaction, project_id: int, number: int, *, notes: tuple
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Remove constraints with their tags and documents."""
+    """Delete constraints with their tags and documents."""
     transaction.many(
         "DELETE FROM constraints WHERE project_id = :project AND id = :id",
         [{"project": project_id, "id": number} for number in numbers],
@@ -175,15 +152,15 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
 
 
 def tags_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, tuple[str, ...]]:
-    """Return the tags of constraints, sorted, by their numbers; those that have none are left out."""
+    """Return the sorted tags of constraints by number."""
     rows = transaction.all(
         f"""
         SELECT j.constraint_id, n.name FROM constraint_tags j JOIN tags n ON n.id = j.tag_id
         WHERE j.constraint_id IN {set_of(numbers)} ORDER BY n.folded
         """
     )
-    found: dict[int, list[str]] = grouped(rows)
-    return {number: tuple(tags) for number, tags in found.items()}
+    by_constraint: dict[int, list[str]] = grouped(rows)
+    return {number: tuple(tags) for number, tags in by_constraint.items()}
 
 
 def _searchable(text: str, category: str, layer: str | None, tags: Sequence[str] = ()) -> str:

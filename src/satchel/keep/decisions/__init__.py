@@ -1,4 +1,4 @@
-"""Decisions: the project's word, keyed and versioned, with everything it was before."""
+"""Decisions: the project's keyed and versioned choices, with their history."""
 
 from __future__ import annotations
 

@@ -11,16 +11,16 @@ from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 
 STATUSES = ("active", "deprecated", "draft")
-"""The states of a decision; its number in the table is its place here, from 1."""
+"""The statuses of a decision, stored by their position, from 1."""
 
 DEFAULT_VERSION = "1.0.0"
 
 Value = str | int | float
-"""What was decided: text, or a number."""
+"""The value of a decision: text or a number."""
 
 
 class Keep(Enum):
-    """The mark of a field that was not given, so that what is kept stays."""
+    """Marker of an omitted field, whose stored value stays."""
 
     KEEP = "keep"
 
@@ -30,18 +30,18 @@ KEEP: Final = Keep.KEEP
 
 @dataclass(frozen=True, slots=True)
 class NewDecision:
-    """A decision to be set. A field left out keeps what there is; None or an empty list clears it.
+    """A decision to set. An omitted field keeps its value; None or an empty list clears it.
 
     Attributes:
-        key: the decision's name, at most 200 characters; compared exactly.
-        value: text, or a number; needed for a new key.
-        tags: names, compared without regard to case.
-        scopes: modules or components, compared the same way.
+        key: its name, at most 200 characters; compared exactly.
+        value: text or a number; required for a new key.
+        tags: names, case-insensitive.
+        scopes: modules or components, case-insensitive.
         layer: one of the project's layers, or None.
         version: a free label; None is 1.0.0.
         status: one of :data:`STATUSES`.
-        rationale: why.
-        expected_revision: set it only if this is its revision; 0 demands that the key is new.
+        rationale: the reason.
+        expected_revision: set it only if this is its revision; 0 requires a new key.
     """
 
     key: str
@@ -57,12 +57,12 @@ class NewDecision:
 
 @dataclass(frozen=True, slots=True)
 class DecisionState:
-    """What a decision was until it was changed.
+    """A previous state of a decision.
 
     Attributes:
-        agent: who had set it so, or None.
-        set_at: when, in milliseconds UTC.
-        replaced_at: until when.
+        agent: its author, or None.
+        set_at: when it was set, in milliseconds UTC.
+        replaced_at: when it was replaced.
     """
 
     revision: int
@@ -80,11 +80,11 @@ class DecisionState:
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """Another decision that a new one looks like.
+    """An existing decision similar to a new one.
 
     Attributes:
-        by: key or value: what is alike.
-        likeness: how alike, in percent.
+        by: key or value: what is similar.
+        likeness: similarity in percent.
     """
 
     ref: str
@@ -96,21 +96,21 @@ class Similar:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One decision as it stands.
+    """A decision's current state.
 
     Attributes:
         id: the store's number; ``ref`` is its short id.
         uid: 32 hexadecimal digits, stable across export and import.
         seq: the number of its last change.
-        value: text, or a number; numbers come back as numbers.
-        revision: 1 when it was made, one more with every change.
-        agent: who set it last, or None.
-        created_at: when it was made, in milliseconds UTC.
-        updated_at: when it was changed last.
-        score: how well it matched a search, higher is better; None without one.
-        notes: what the writer should know; empty when read.
-        replaced: what this call replaced, when it was written.
-        similar: other decisions it looks like, when it was written.
+        value: text or a number.
+        revision: 1 at first, plus one for every change.
+        agent: the author of the last change, or None.
+        created_at: in milliseconds UTC.
+        updated_at: the time of the last change.
+        score: relevance in a search, higher is better; None without one.
+        notes: remarks for the writer; empty when read.
+        replaced: the state this call replaced; only when written.
+        similar: similar decisions; only when written.
     """
 
     id: int
@@ -135,26 +135,24 @@ class Decision:
 
     @property
     def ref(self) -> str:
-        """The short id, as in ``d12``."""
         return Kind.DECISION.ref(self.id)
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionPage(KeptPage[Decision]):
-    """Part of the decisions, counted and read in one snapshot."""
+    """A page of decisions, counted and read in one snapshot."""
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
-        """The part."""
         return self.items
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionHistory:
-    """A decision with what it was before.
+    """A decision with its previous states.
 
     Attributes:
-        history: the states before, the newest first; a page of them.
+        history: a page of previous states, newest first.
     """
 
     decision: Decision
@@ -163,11 +161,11 @@ class DecisionHistory:
 
 @dataclass(frozen=True, slots=True)
 class ChangedDecision:
-    """That somebody changed what somebody else had set; see ``satchel.brief.decision_change_notice``.
+    """A change of another agent's decision; see ``satchel.brief.decision_change_notice``.
 
     Attributes:
-        agent_id: who had set the state that was replaced.
-        by_id: who replaced it, or None.
+        agent_id: the author of the replaced state.
+        by_id: the author of the change, or None.
     """
 
     project_id: int

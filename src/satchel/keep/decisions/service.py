@@ -1,4 +1,4 @@
-"""The project's decisions: set, get with history, find."""
+"""Service for decisions: set them, get them with history, and find them."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 
 OnDecisionChanged = Callable[[Transaction, ChangedDecision], None]
-"""Told, inside the transaction, that somebody changed what somebody else had set."""
+"""Called within the transaction when an agent changes another one's decision."""
 
 
 class Decisions:
-    """The project's word: keyed, versioned decisions."""
+    """Keyed and versioned decisions of the project."""
 
     def __init__(self, workplace: Workplace, on_decision_changed: OnDecisionChanged | None = None) -> None:
         self._workplace = workplace
@@ -66,40 +66,12 @@ class Decisions:
 
         A field left out keeps what there is; None, or an empty list or text, clears it. A reason belongs to its value:
         a new value without one has none.
-
-        Args:
-            key: the decision's name, at most 200 characters; compared exactly.
-            value: text of at most ``context.max_content_kib``, or a finite number within 2^53; needed for a new key.
-            tags: at most 50 names, compared without regard to case.
-            scopes: modules or components, the same way.
-            layer: one of the project's layers.
-            version: a free label; a new decision has 1.0.0.
-            status: active (a new decision's), deprecated or draft. A draft over an active key is refused.
-            rationale: why.
-            expected_revision: set it only if this is its revision; 0 demands that the key is new.
-            agent: who decides; None takes the default, which may be nobody.
-
-        Returns:
-            The decision as it stands; ``replaced`` is what it was, ``similar`` what it looks like, ``notes`` what was
-            cleaned or redacted, or that nothing was changed.
-
-        Raises:
-            InvalidInput, TooLarge: something is not acceptable; nothing was written.
-            Conflict: the revision is another, or a draft would hide an active decision.
         """
         new = NewDecision(key, value, tags, scopes, layer, version, status, rationale, expected_revision)
         return self.set_many([new], agent=agent)[0]
 
     def set_many(self, decisions: Sequence[NewDecision], *, agent: str | None = None) -> tuple[Decision, ...]:
-        """Set several decisions in one transaction: all of them or none.
-
-        Args:
-            decisions: 1 to 200, in order; a key at most once.
-            agent: as for :meth:`set`.
-
-        Raises:
-            As :meth:`set`; the error of a batch names the place of the decision.
-        """
+        """Set several decisions in one transaction, all or none."""
         work = self._workplace
         if not 1 <= len(decisions) <= MAX_BATCH:
             raise InvalidInput(f"{len(decisions)} decisions were given", f"Set 1 to {MAX_BATCH} at once")
@@ -108,7 +80,7 @@ class Decisions:
         for place, new in enumerate(decisions):
             with _placed(place, several):
                 prepared.append(updates.prepare(new, work))
-        keys = [given.key for given in prepared]
+        keys = [decision.key for decision in prepared]
         twice = next((key for key in keys if keys.count(key) > 1), None)
         if twice is not None:
             raise InvalidInput(f"key {twice!r} is in the batch twice", "Set each key once")
@@ -116,40 +88,30 @@ class Decisions:
         done: list[Decision] = []
         similar: tuple[int, ...] = ()
         if not several:
-            # a batch is compared by its bands alone: a search costs as much as setting five decisions
+            # a batch is compared by its bands only: a search costs as much as setting five decisions
             similar = projects.looked_up(
                 work, lambda transaction, project: updates.similar_values(transaction, project, prepared[0])
             )
         with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)
             author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
-            for place, given in enumerate(prepared):
+            for place, decision in enumerate(prepared):
                 with _placed(place, several):
-                    one = updates.upsert(transaction, work, project.id, author, given, now, similar)
+                    one = updates.upsert(transaction, work, project.id, author, decision, now, similar)
                 if one.overtaken is not None and self._on_overtaken is not None:
                     self._on_overtaken(transaction, one.overtaken)
                 done.append(one.decision)
         return tuple(done)
 
     def take_back(self, key: str, revision: int, *, agent: str | None = None) -> Decision:
-        """Set a decision to what it was before its last change; one that was new then is deprecated.
-
-        Args:
-            key: its key, or its short id such as ``d12``.
-            revision: the one that the change made.
-            agent: as for :meth:`set`.
-
-        Raises:
-            NotFound: there is no such decision.
-            Conflict: it was changed since, or was a draft before.
-        """
-        found = self.get(key, limit=1)
-        if found.decision.revision == revision == 1:
-            return self.set(found.decision.key, status="deprecated", expected_revision=1, agent=agent)
-        # where another has changed it since, the revision is refused
-        before = found.history.items[0] if found.history.items else found.decision
+        """Restore a decision to its state before the last change; a new one becomes deprecated."""
+        history = self.get(key, limit=1)
+        if history.decision.revision == revision == 1:
+            return self.set(history.decision.key, status="deprecated", expected_revision=1, agent=agent)
+        # the revision check refuses a concurrent change
+        before = history.history.items[0] if history.history.items else history.decision
         return self.set(
-            found.decision.key,
+            history.decision.key,
             before.value,
             tags=before.tags,
             scopes=before.scopes,
@@ -162,21 +124,12 @@ class Decisions:
         )
 
     def get(self, key: str, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> DecisionHistory:
-        """Return a decision with what it was before, the newest first.
-
-        Args:
-            key: its key, or its short id such as ``d12``.
-            limit: how many earlier states, 0 to 500.
-            offset: how many to skip.
-
-        Raises:
-            NotFound: there is no such decision; names the nearest key.
-        """
+        """Return a decision with its previous states, newest first."""
         key = check_name(key, "key")
         check_page(limit, offset)
         with projects.reading(self._workplace) as (transaction, project):
-            found = None if project is None else _find(transaction, project.id, key)
-            if project is None or found is None:
+            current = None if project is None else _find(transaction, project.id, key)
+            if project is None or current is None:
                 close = None if project is None else updates.nearest_key(transaction, project.id, key)
                 hint = f"Did you mean {close!r}?" if close else "search finds what was decided"
                 raise NotFound(f"there is no decision {key!r}", hint)
@@ -187,20 +140,15 @@ class Decisions:
                 FROM decision_history h LEFT JOIN layers l ON l.id = h.layer_id LEFT JOIN agents a ON a.id = h.agent_id
                 WHERE h.decision_id = :id ORDER BY h.revision DESC LIMIT :limit OFFSET :offset
                 """,
-                {"id": found.id, "limit": limit, "offset": offset},
+                {"id": current.id, "limit": limit, "offset": offset},
             )
-            count = transaction.one("SELECT count(*) FROM decision_history WHERE decision_id = :id", {"id": found.id})
+            count = transaction.one("SELECT count(*) FROM decision_history WHERE decision_id = :id", {"id": current.id})
         total = int(count[0]) if count else 0
-        return DecisionHistory(updates.decision(found), Page(tuple(map(_past, rows)), total, offset, limit))
+        return DecisionHistory(updates.decision(current), Page(tuple(map(_past, rows)), total, offset, limit))
 
     def find(self, **filters: Unpack[DecisionFilters]) -> DecisionPage:
-        """List decisions, the newest first.
-
-        Raises:
-            InvalidInput: a filter is empty, unknown or out of range.
-            StoreDamaged: the search index lists an item that does not exist.
-        """
-        # a caller that only writes leaves the lists alone
+        """List decisions, newest first."""
+        # imported here: writers do not need lists
         from satchel.keep import lists
         from satchel.keep.decisions.queries import LISTING
 
@@ -209,7 +157,6 @@ class Decisions:
 
 @contextmanager
 def _placed(place: int, several: bool) -> Iterator[None]:
-    """Add the place in the batch to an error."""
     try:
         yield
     except (InvalidInput, TooLarge, Conflict) as error:
@@ -219,11 +166,11 @@ def _placed(place: int, several: bool) -> Iterator[None]:
 
 
 def _find(transaction: Transaction, project_id: int, key: str) -> Current | None:
-    found = states.load(transaction, project_id, key)
+    current = states.load(transaction, project_id, key)
     letter = Kind.DECISION.letter
     digits = key.removeprefix(letter)
-    if found is not None or digits == key or not (digits.isascii() and digits.isdigit() and len(digits) < 19):
-        return found
+    if current is not None or digits == key or not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+        return current
     return states.load_number(transaction, project_id, Kind.DECISION.number_of(key))
 
 

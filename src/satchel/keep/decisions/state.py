@@ -1,4 +1,4 @@
-"""What a decision says, with every name resolved, and how it is read from its tables."""
+"""States of decisions with resolved names, and their reading from the tables."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from satchel.store.transaction import Row, Transaction, set_of
 ACTIVE, DEPRECATED, DRAFT = 1, 2, 3
 
 LARGEST_WHOLE = 2**53
-"""Whole numbers up to here are kept exactly, and come back as whole numbers."""
+"""Whole numbers up to this one are stored exactly."""
 
 Named = tuple[int, str]
-"""The number of a name, and the name."""
+"""The id of a name, and the name."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a decision says, with every name resolved.
+    """A state of a decision with resolved names.
 
     Attributes:
         status: the number of one of :data:`STATUSES`.
@@ -39,12 +39,12 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """A decision as it stands in the tables.
+    """A decision's current state in the tables.
 
     Attributes:
-        agent: who set it last.
-        created_at: when it was made, in milliseconds UTC.
-        updated_at: when it was changed last.
+        agent: the author of the last change.
+        created_at: in milliseconds UTC.
+        updated_at: the time of the last change.
     """
 
     id: int
@@ -62,13 +62,13 @@ COLUMNS = """
     c.id, c.uid, c.seq, c.key, c.value_text, c.value_number, c.agent_id, a.name, c.layer_id, l.name, c.version,
     c.revision, c.status, c.rationale, c.created_at, c.updated_at
 """
-"""What :func:`currents` reads."""
+"""Columns for :func:`currents`."""
 
 SOURCE = "decisions c LEFT JOIN agents a ON a.id = c.agent_id LEFT JOIN layers l ON l.id = c.layer_id"
 
 
 def currents(transaction: Transaction, rows: Sequence[Row]) -> dict[int, Current]:
-    """Turn rows of :data:`COLUMNS` into decisions, by their numbers, with their tags and scopes."""
+    """Build decisions from rows of :data:`COLUMNS`, by number, with their tags and scopes."""
     numbers = [row[0] for row in rows]
     tags = _names(transaction, "decision_tags", "tag_id", "tags", numbers)
     scopes = _names(transaction, "decision_scopes", "scope_id", "scopes", numbers)
@@ -98,10 +98,10 @@ def currents(transaction: Transaction, rows: Sequence[Row]) -> dict[int, Current
 
 def load(transaction: Transaction, project_id: int, key: str) -> Current | None:
     """Return the decision with a key, or None."""
-    found = transaction.one(
+    row = transaction.one(
         "SELECT id FROM decisions WHERE project_id = :project AND key = :key", {"project": project_id, "key": key}
     )
-    return None if found is None else load_number(transaction, project_id, found[0])
+    return None if row is None else load_number(transaction, project_id, row[0])
 
 
 def load_number(transaction: Transaction, project_id: int, number: int) -> Current | None:
@@ -114,15 +114,15 @@ def load_number(transaction: Transaction, project_id: int, number: int) -> Curre
 
 
 def value_of(text: str | None, number: float | None) -> Value:
-    """Return what was decided: numbers that are whole come back whole."""
+    """Return a decision's value; whole numbers are ints."""
     if number is None:
         return text or ""
     return int(number) if number.is_integer() and abs(number) <= LARGEST_WHOLE else number
 
 
 def sorted_names(names: Iterable[Named]) -> tuple[Named, ...]:
-    """Return names in the order in which they are shown."""
-    return tuple(sorted(names, key=lambda named: (named[1].casefold(), named[0])))
+    """Return names in display order."""
+    return tuple(sorted(names, key=lambda one: (one[1].casefold(), one[0])))
 
 
 def _names(
@@ -134,10 +134,9 @@ def _names(
         f"SELECT j.decision_id, n.id, n.name FROM {junction} j JOIN {table} n ON n.id = j.{column} "
         f"WHERE j.decision_id IN {set_of(numbers)}"
     )
-    found = grouped((decision, (number, name)) for decision, number, name in rows)
-    return {decision: sorted_names(names) for decision, names in found.items()}
+    by_decision = grouped((decision, (number, name)) for decision, number, name in rows)
+    return {decision: sorted_names(names) for decision, names in by_decision.items()}
 
 
 def status_number(name: object) -> int:
-    """Return the number of a status, as :func:`number_of` does."""
     return number_of("status", name, STATUSES)

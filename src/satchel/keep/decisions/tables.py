@@ -1,4 +1,4 @@
-"""Bringing what a decision says into its tables: the row, its history, its names, counts, bands and document."""
+"""Writes of decisions to their tables: row, history, names, counts, bands and document."""
 
 from __future__ import annotations
 
@@ -26,12 +26,7 @@ def create(
     at: int,
     bands: likeness.Bands,
 ) -> Current:
-    """Make a decision whose key is not there yet.
-
-    Args:
-        at: when it was made, in milliseconds UTC.
-        bands: what :func:`bands_of` gives.
-    """
+    """Insert a decision with a new key."""
     uid = os.urandom(16)
     seq = transaction.next_seq(project_id, documents=1)
     number = transaction.add(
@@ -59,12 +54,7 @@ def create(
 def change(
     transaction: Transaction, project_id: int, before: Current, state: State, agent: Named | None, at: int
 ) -> Current:
-    """Bring a decision into another state; the one before goes whole into its history.
-
-    Args:
-        before: what there is.
-        at: when it is changed, in milliseconds UTC.
-    """
+    """Change a decision's state; the previous one is added to the history."""
     seq = transaction.next_seq(project_id, 2) + 1
     old = before.state
     transaction.add(
@@ -106,38 +96,38 @@ def change(
         _link(transaction, before.id, before.created_at, state)
     _count(transaction, project_id, [(old, -1), (state, 1)])
     if old.value != state.value:
-        gone, come = (set(value_bands(project_id, value).recorded) for value in (old.value, state.value))
-        likeness.forget(transaction, project_id, Kind.DECISION, before.id, gone - come)
-        likeness.remember(transaction, project_id, Kind.DECISION, before.id, come - gone)
+        removed, added = (set(value_bands(project_id, value).recorded) for value in (old.value, state.value))
+        likeness.forget(transaction, project_id, Kind.DECISION, before.id, removed - added)
+        likeness.remember(transaction, project_id, Kind.DECISION, before.id, added - removed)
     documents.remove(transaction, Kind.DECISION, [before.id])
     documents.add(transaction, _document(project_id, after), counts=True)
     return after
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Remove decisions with their whole history."""
+    """Delete decisions with their history."""
     for number in withdraw(transaction, project_id, numbers):
         transaction.run("DELETE FROM decisions WHERE id = :id", {"id": number})
         documents.remove(transaction, Kind.DECISION, [number])
 
 
 def enter(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Count decisions whose rows and names were written, and record their bands."""
-    found = _load(transaction, project_id, numbers)
-    _count(transaction, project_id, [(current.state, 1) for current in found.values()])
-    for number, current in found.items():
+    """Count decisions after their rows and names were written, and record their bands."""
+    decisions = _load(transaction, project_id, numbers)
+    _count(transaction, project_id, [(current.state, 1) for current in decisions.values()])
+    for number, current in decisions.items():
         bands = bands_of(project_id, current.key, current.state.value)
         likeness.remember(transaction, project_id, Kind.DECISION, number, bands.recorded)
 
 
 def withdraw(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> list[int]:
-    """Take decisions out of the counts and bands, before their rows change or go, and return those that are there."""
-    found = _load(transaction, project_id, numbers)
-    _count(transaction, project_id, [(current.state, -1) for current in found.values()])
-    for number, current in found.items():
+    """Remove decisions from counts and bands before their rows change, and return the existing ones."""
+    decisions = _load(transaction, project_id, numbers)
+    _count(transaction, project_id, [(current.state, -1) for current in decisions.values()])
+    for number, current in decisions.items():
         bands = bands_of(project_id, current.key, current.state.value)
         likeness.forget(transaction, project_id, Kind.DECISION, number, bands.recorded)
-    return list(found)
+    return list(decisions)
 
 
 def _load(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> dict[int, Current]:
@@ -149,20 +139,20 @@ def _load(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> 
 
 
 def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    """Return what can be searched of decisions, by their numbers; those that are gone are left out."""
+    """Return the searchable texts of decisions by number."""
     rows = transaction.all(f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.id IN {set_of(numbers)}")
     return {number: _searchable(current) for number, current in currents(transaction, rows).items()}
 
 
 def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
-    """Return what the search documents should know of the decisions after a number, at most so many, in order."""
+    """Return the search documents of the next decisions after a number."""
     rows = transaction.all(
         f"SELECT {COLUMNS}, c.project_id FROM {SOURCE} WHERE c.id > :after ORDER BY c.id LIMIT :most",
         {"after": after, "most": most},
     )
     projects = {row[0]: row[16] for row in rows}
-    found = currents(transaction, rows)
-    return [_document(projects[number], current) for number, current in found.items()]
+    decisions = currents(transaction, rows)
+    return [_document(projects[number], current) for number, current in decisions.items()]
 
 
 def _document(project_id: int, current: Current) -> Document:
@@ -189,7 +179,6 @@ def _searchable(current: Current) -> str:
 
 
 def _values(state: State) -> dict[str, object]:
-    """Return what a state says by the columns that decisions and their history have in common."""
     is_text = isinstance(state.value, str)
     return {
         "value_text": state.value if is_text else None,
@@ -201,8 +190,8 @@ def _values(state: State) -> dict[str, object]:
     }
 
 
-def _number(named: Named | None) -> int | None:
-    return None if named is None else named[0]
+def _number(pair: Named | None) -> int | None:
+    return None if pair is None else pair[0]
 
 
 def _json(names: Sequence[Named]) -> str:
@@ -231,7 +220,7 @@ def _unlink(transaction: Transaction, number: int) -> None:
 
 
 def counted(state: State) -> list[tuple[int, int, int]]:
-    """Return where a state counts in ``decision_counts``: dimension, name and status."""
+    """Return the entries of a state in ``decision_counts``: dimension, name and status."""
     names = [(_PROJECT, 0), (_LAYER, _number(state.layer) or 0)]
     names += [(_TAG, number) for number, _ in state.tags]
     names += [(_SCOPE, number) for number, _ in state.scopes]

@@ -1,4 +1,4 @@
-"""Setting decisions: checked at the edge, then brought in with what they replace and what they look like."""
+"""Setting of decisions: checked first, then written, with their predecessor and similar decisions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Given = TypeVar("Given")
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A decision that passed every check that needs no store. KEEP stands for what was not given."""
+    """A decision checked without the store; KEEP marks omitted fields."""
 
     key: str
     value: Value | Keep
@@ -55,12 +55,7 @@ class Prepared:
 
 
 def prepare(new: NewDecision, workplace: Workplace) -> Prepared:
-    """Check a decision and make its texts storable, before anything is written.
-
-    Raises:
-        InvalidInput: a key, name, number, status or revision that is none.
-        TooLarge: the value or rationale exceeds the configured size.
-    """
+    """Check a decision and make its texts storable."""
     key = check_identifier(new.key, "key")
     limit = workplace.max_content_bytes
     notes: list[str] = []
@@ -107,30 +102,30 @@ def _check_number(value: object) -> Value:
     if not isinstance(value, (int, float)):
         raise InvalidInput(
             f"value must be text or a number, not {type(value).__name__}",
-            "Give lists and objects as their JSON text; what no longer holds is set to status deprecated",
+            "Give lists and objects as their JSON text; to end a decision, set its status to deprecated",
         )
     if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidInput(f"value {value} is no number that can be kept", "Give a finite number, or text")
+        raise InvalidInput(f"value {value} is not a number that can be stored", "Give a finite number, or text")
     if isinstance(value, int) and abs(value) > states.LARGEST_WHOLE:
-        raise InvalidInput("value is a whole number beyond 2^53, which is not kept exactly", "Give it as text")
+        raise InvalidInput("value is a whole number beyond 2^53, which cannot be stored exactly", "Give it as text")
     return states.value_of(None, float(value))
 
 
-def _check_list(given: Sequence[str] | Keep | None, field: str) -> tuple[str, ...] | Keep:
-    if isinstance(given, Keep):
-        return given
-    return () if given is None else check_names(given, field)
+def _check_list(values: Sequence[str] | Keep | None, field: str) -> tuple[str, ...] | Keep:
+    if isinstance(values, Keep):
+        return values
+    return () if values is None else check_names(values, field)
 
 
-def _check_label(given: str | Keep | None, field: str) -> str | Keep | None:
-    if given is None or isinstance(given, Keep):
-        return given
-    return check_identifier(given, field) if given != "" else None
+def _check_label(label: str | Keep | None, field: str) -> str | Keep | None:
+    if label is None or isinstance(label, Keep):
+        return label
+    return check_identifier(label, field) if label != "" else None
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What setting a decision did, and whose state it replaced if it was another's."""
+    """Result of setting a decision, with the author of the replaced state if it was another agent."""
 
     decision: Decision
     overtaken: ChangedDecision | None
@@ -145,22 +140,14 @@ def upsert(
     now: int,
     similar: Sequence[int] = (),
 ) -> Done:
-    """Set one decision.
-
-    Args:
-        similar: decisions whose value may say nearly the same, as :func:`similar_values` returned them.
-
-    Raises:
-        Conflict: the revision is not the expected one, or a draft would hide an active decision.
-        InvalidInput: a new key without a value, or an unknown layer.
-    """
+    """Set a decision. ``similar`` are decisions with nearly the same value, from :func:`similar_values`."""
     before = states.load(transaction, project_id, given.key)
     _check_revision(given, before, now)
     if before is None:
         return _create(transaction, workplace, project_id, agent, given, now, similar)
     if before.state.status == ACTIVE and given.status == DRAFT:
         raise Conflict(
-            f"{given.key} is active: a draft over it would hide what holds",
+            f"{given.key} is active: a draft would hide the active value",
             f"Draft it under another key, such as {given.key}_draft: who decides sets {given.key} then",
         )
     wanted = _resolve(transaction, workplace, project_id, given, before.state, now)
@@ -169,13 +156,13 @@ def upsert(
     after = tables.change(transaction, project_id, before, wanted, agent, now)
     value_is_new = wanted.value != before.state.value
     bands = tables.value_bands(project_id, wanted.value)
-    named = _similar(transaction, project_id, None, wanted.value, bands, similar, before.id) if value_is_new else ()
+    alike = _similar(transaction, project_id, None, wanted.value, bands, similar, before.id) if value_is_new else ()
     replaced = _replaced(before, now)
     notes = given.notes
     if isinstance(given.rationale, Keep) and before.state.rationale is not None and wanted.rationale is None:
         dropped = shortened(before.state.rationale)
         notes = (*notes, f'the reason went with the old value: "{dropped}"; rationale=TEXT gives the new one')
-    result = decision(after, notes=notes, replaced=replaced, similar=named)
+    result = decision(after, notes=notes, replaced=replaced, similar=alike)
     previous, by = before.agent, None if agent is None else agent[0]
     if previous is None or previous[0] == by:
         return Done(result, None)
@@ -194,26 +181,26 @@ def _create(
     if isinstance(given.value, Keep):
         raise InvalidInput(
             f"there is no decision {given.key!r} yet, so it needs a value",
-            _meant(nearest_key(transaction, project_id, given.key)) + "Give value, or check the key",
+            _suggestion(nearest_key(transaction, project_id, given.key)) + "Give value, or check the key",
         )
     wanted = _resolve(transaction, workplace, project_id, given, State(given.value), now)
     bands = tables.bands_of(project_id, given.key, wanted.value)
-    # who drafts over what is decided was told to take another key
-    named = () if wanted.status == DRAFT else _similar(transaction, project_id, given.key, wanted.value, bands, similar)
+    # a draft over an active key was refused
+    alike = () if wanted.status == DRAFT else _similar(transaction, project_id, given.key, wanted.value, bands, similar)
     notes = given.notes
     spelt = _spelt_otherwise(transaction, project_id, given.key)
-    if spelt is not None and spelt not in {one.key for one in named}:
+    if spelt is not None and spelt not in {one.key for one in alike}:
         notes = (*notes, f"{given.key} is new; did you mean {spelt}, which exists?")
     made = tables.create(transaction, project_id, given.key, wanted, agent, now, bands)
-    return Done(decision(made, notes=notes, similar=named), None)
+    return Done(decision(made, notes=notes, similar=alike), None)
 
 
-def _meant(key: str | None) -> str:
+def _suggestion(key: str | None) -> str:
     return "" if key is None else f"Did you mean {key!r}? "
 
 
 def _spelt_otherwise(transaction: Transaction, project_id: int, key: str) -> str | None:
-    """Return the key of a decision that differs in case and separators alone."""
+    # differs only in case and separators
     squashed = "lower(key)"
     for separator in "_- .":
         squashed = f"replace({squashed}, '{separator}', '')"
@@ -225,14 +212,14 @@ def _spelt_otherwise(transaction: Transaction, project_id: int, key: str) -> str
 
 
 def nearest_key(transaction: Transaction, project_id: int, key: str) -> str | None:
-    """Return the key most like one that there is not: alike by its words, else by its letters among the newest."""
+    """Return the existing key most similar to a missing one, by words, else by letters among the newest."""
     words = likeness.words_of(key)
-    found: list[tuple[int, str]] = []
+    candidates: list[tuple[int, str]] = []
     for number in likeness.candidates(transaction, project_id, Kind.DECISION, likeness.key_bands(project_id, words)):
         row = transaction.one("SELECT key FROM decisions WHERE id = :id", {"id": number})
         if row is not None:
-            found.append((likeness.key_likeness(words, likeness.words_of(row[0])), row[0]))
-    percent, close = max(found, default=(0, ""))
+            candidates.append((likeness.key_likeness(words, likeness.words_of(row[0])), row[0]))
+    percent, close = max(candidates, default=(0, ""))
     if percent >= likeness.THRESHOLD:
         return close
     rows = transaction.all(
@@ -243,50 +230,48 @@ def nearest_key(transaction: Transaction, project_id: int, key: str) -> str | No
 
 
 def _check_revision(given: Prepared, before: Current | None, now: int) -> None:
-    expected, found = given.expected_revision, 0 if before is None else before.revision
-    if expected is None or expected == found:
+    expected, actual = given.expected_revision, 0 if before is None else before.revision
+    if expected is None or expected == actual:
         return
     if before is None:
         raise Conflict(f"{given.key} does not exist, revision {expected} was expected", "Leave expected_revision out")
     who = before.agent[1] if before.agent else "somebody unnamed"
     raise Conflict(
-        f"{given.key} has revision {found}, not {expected}: {who} set it to {_shown(before.state.value)} "
+        f"{given.key} has revision {actual}, not {expected}: {who} set it to {_quoted(before.state.value)} "
         f"at {moment_text(before.updated_at, year_of(now))} UTC",
-        f"Read it again, then set it with expected_revision={found} if your change still holds",
+        f"Read it again, then set it with expected_revision={actual} if your change still applies",
     )
 
 
 def _resolve(
     transaction: Transaction, workplace: Workplace, project_id: int, given: Prepared, before: State, now: int
 ) -> State:
-    """Return the state that a call asks for: what it gives, and what there is where it gives nothing."""
-
-    def named(table: str, names: tuple[str, ...] | Keep, kept: tuple[Named, ...]) -> tuple[Named, ...]:
+    def resolve_names(table: str, names: tuple[str, ...] | Keep, before: tuple[Named, ...]) -> tuple[Named, ...]:
         if isinstance(names, Keep):
-            return kept
-        known: tuple[Named, ...] | None = transaction.memo.get((table, project_id, names))
-        if known is None:
-            known = states.sorted_names({ensure_name(transaction, table, project_id, name, now) for name in names})
-            transaction.memo[table, project_id, names] = known
-        return known
+            return before
+        cached: tuple[Named, ...] | None = transaction.memo.get((table, project_id, names))
+        if cached is None:
+            cached = states.sorted_names({ensure_name(transaction, table, project_id, name, now) for name in names})
+            transaction.memo[table, project_id, names] = cached
+        return cached
 
     layer = before.layer
     if not isinstance(given.layer, Keep):
         layer = None if given.layer is None else ensure_layer(transaction, workplace, project_id, given.layer, now)
-    value = _kept(given.value, before.value)
+    value = _keep_or(given.value, before.value)
     return State(
         value=value,
-        status=_kept(given.status, before.status),
-        version=_kept(given.version, before.version),
+        status=_keep_or(given.status, before.status),
+        version=_keep_or(given.version, before.version),
         layer=layer,
-        tags=named("tags", given.tags, before.tags),
-        scopes=named("scopes", given.scopes, before.scopes),
-        # a reason belongs to the value that it was given for
-        rationale=_kept(given.rationale, before.rationale if value == before.value else None),
+        tags=resolve_names("tags", given.tags, before.tags),
+        scopes=resolve_names("scopes", given.scopes, before.scopes),
+        # a rationale belongs to its value
+        rationale=_keep_or(given.rationale, before.rationale if value == before.value else None),
     )
 
 
-def _kept(given: Given | Keep, before: Given) -> Given:
+def _keep_or(given: Given | Keep, before: Given) -> Given:
     return before if isinstance(given, Keep) else given
 
 
@@ -302,22 +287,15 @@ def _similar(
     looked_up: Sequence[int],
     itself: int | None = None,
 ) -> tuple[Similar, ...]:
-    """Return other decisions that one looks like, the most alike first; deprecated ones are no contradiction.
-
-    Args:
-        key: the key of a new decision; None looks at the value alone.
-        bands: of the key and the value.
-        looked_up: what a search found before.
-        itself: the decision's number, if it is there already.
-    """
-    known = (*likeness.candidates(transaction, project_id, Kind.DECISION, bands), *looked_up)
-    numbers = [number for number in dict.fromkeys(known) if number != itself]
+    # deprecated decisions are no contradiction
+    candidates = (*likeness.candidates(transaction, project_id, Kind.DECISION, bands), *looked_up)
+    numbers = [number for number in dict.fromkeys(candidates) if number != itself]
     if not numbers:
         return ()
     key_words = () if key is None else likeness.words_of(key)
     value_words = likeness.words_of(value) if isinstance(value, str) else ()
     rows = (transaction.one(_CANDIDATE, {"id": number}) for number in numbers)
-    found: list[Similar] = []
+    similar: list[Similar] = []
     for number, other_key, text, amount in filter(None, rows):
         alike = likeness.key_likeness(key_words, likeness.words_of(other_key)) if key_words else 0
         scores = [("key", alike)] if alike >= likeness.THRESHOLD else []
@@ -325,16 +303,16 @@ def _similar(
         scores += [("value", alike)] if alike >= near.THRESHOLD else []
         if scores:
             by, best = max(scores, key=lambda score: score[1])
-            found.append(Similar(Kind.DECISION.ref(number), other_key, states.value_of(text, amount), by, best))
-    return tuple(sorted(found, key=lambda one: (-one.likeness, one.key))[:_MAX_SIMILAR])
+            similar.append(Similar(Kind.DECISION.ref(number), other_key, states.value_of(text, amount), by, best))
+    return tuple(sorted(similar, key=lambda one: (-one.likeness, one.key))[:_MAX_SIMILAR])
 
 
 def similar_values(transaction: Transaction, project_id: int, given: Prepared) -> tuple[int, ...]:
-    """Return decisions whose value says nearly the same as one that is about to be set."""
+    """Return decisions with nearly the same value as one about to be set."""
     if not isinstance(given.value, str):
         return ()
-    found = near.by_search(transaction, project_id, Kind.DECISION, given.value, _values_of)
-    return tuple(one.item for one in found)
+    alike = near.by_search(transaction, project_id, Kind.DECISION, given.value, _values_of)
+    return tuple(one.item for one in alike)
 
 
 def _values_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
@@ -351,7 +329,7 @@ def _replaced(before: Current, now: int) -> DecisionState:
 
 
 def decision_state(state: State, revision: int, agent: Named | None, set_at: int, replaced_at: int) -> DecisionState:
-    """Turn what a decision was into its record."""
+    """Build the record of a previous state."""
     return DecisionState(
         revision=revision,
         value=state.value,
@@ -374,7 +352,7 @@ def decision(
     replaced: DecisionState | None = None,
     similar: tuple[Similar, ...] = (),
 ) -> Decision:
-    """Turn a decision as it stands into its record."""
+    """Build the record of a current decision."""
     state = current.state
     return Decision(
         id=current.id,
@@ -399,6 +377,6 @@ def decision(
     )
 
 
-def _shown(value: Value) -> str:
+def _quoted(value: Value) -> str:
     text = str(value)
     return repr(text[:80]) if isinstance(value, str) else text

@@ -1,4 +1,4 @@
-"""Labels: what the fields of a structured entry say, each named as what it is."""
+"""Labels for the fields of structured entries."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from satchel.base.errors import InvalidInput
 from satchel.keep.entries import structured
 
 _LABELS = {"attempted": "tried", "blockers": "blocked", "next_step": "next", "suggestion": "suggested"}
-"""How a field is called where not by its name."""
+"""Labels that differ from the field's name."""
 
 _IN_STATE = frozenset({"iteration", "done", "test_status", "issue_type", "passed", "intent_satisfied"})
 _FIRST = ("description", "summary", "attempted", "blockers", "next_step")
-"""The fields that are said before others."""
+"""The fields that come first."""
 
 _UNLABELLED = frozenset({"description", "summary"})
 
 
 def labelled(entry_type: str, content: str, without: Collection[str] = ()) -> str:
-    """Return what a stored structured entry says, with its state first; of a malformed one all its texts.
+    """Return the text of a stored structured entry, state first; of a malformed one all its texts.
 
-    Args:
-        without: fields that are left out.
+    ``without`` names fields to leave out.
     """
     try:
         fields = structured.parse_object(entry_type, content)
@@ -34,10 +33,10 @@ def labelled(entry_type: str, content: str, without: Collection[str] = ()) -> st
 
 
 def state_of(entry_type: str, fields: Mapping[str, object]) -> str:
-    """Say how a review ended, or how far an iteration came; nothing of anything else."""
+    """Return a review's result or an iteration's progress; empty for other types."""
     if entry_type == "review_verdict":
-        said = "PASSED" if fields["passed"] else "FAILED"
-        return said + (", intent not satisfied" if fields.get("intent_satisfied") is False else "")
+        state = "PASSED" if fields["passed"] else "FAILED"
+        return state + (", intent not satisfied" if fields.get("intent_satisfied") is False else "")
     if entry_type == "scratchpad":
         done = "done" if fields.get("done") else "not done" if fields.get("done") is False else None
         count = f"iteration {fields['iteration']}" if "iteration" in fields else None
@@ -48,12 +47,12 @@ def state_of(entry_type: str, fields: Mapping[str, object]) -> str:
 
 
 def text_of(fields: Mapping[str, object]) -> str:
-    """Return what fields say, each behind its label, but for those that :func:`state_of` says."""
+    """Return the labelled fields that :func:`state_of` does not cover."""
     parts = []
     for name in dict.fromkeys((*_FIRST, *fields)):
-        said = "" if name in _IN_STATE or name not in fields else _plain(fields[name])
-        if said:
-            parts.append(said if name in _UNLABELLED else f"{_LABELS.get(name, name.replace('_', ' '))}: {said}")
+        text = "" if name in _IN_STATE or name not in fields else _plain(fields[name])
+        if text:
+            parts.append(text if name in _UNLABELLED else f"{_LABELS.get(name, name.replace('_', ' '))}: {text}")
     return "; ".join(parts)
 
 

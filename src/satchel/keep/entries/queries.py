@@ -1,4 +1,4 @@
-"""How entries are listed."""
+"""Queries for entries."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from satchel.store.transaction import Row, Transaction
 
 
 class EntryFilters(RunFilters, total=False):
-    """What entries are listed by.
+    """Filters for entries.
 
     Keys:
         types: only these types; at least one.
         author, task_id, loop_id: only entries of this agent, task or loop.
-        file: only entries on this file, or on what is in a folder (``src/auth/``).
+        file: only entries on this file, or on anything in a folder (``src/auth/``).
         status: live, superseded or all.
     """
 
@@ -37,10 +37,8 @@ def _make(view: View, rows: Sequence[Row]) -> tuple[Entry, ...]:
 
 
 def completed(transaction: Transaction, root: str | None, entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Return entries, each with who wrote it again, and with how its file stands in a tree by what was cited of it.
-
-    Args:
-        root: the folder that paths are relative to; None compares nothing.
+    """Return entries with the authors of repeated ones, and the state of cited files below ``root``; None compares
+    none.
     """
     entries = with_names(transaction, entries)
     on_files = [entry.id for entry in entries if entry.file is not None]
@@ -48,26 +46,28 @@ def completed(transaction: Transaction, root: str | None, entries: Iterable[Entr
         return entries
     from satchel.keep import citations
 
-    found = citations.Comparing(root).compare(citations.load(transaction, on_files))
-    return tuple(replace(entry, citation=found[entry.id]) if entry.id in found else entry for entry in entries)
+    citations_of = citations.Comparing(root).compare(citations.load(transaction, on_files))
+    return tuple(
+        replace(entry, citation=citations_of[entry.id]) if entry.id in citations_of else entry for entry in entries
+    )
 
 
 _SMALL_RUN = 2_000
-"""A run of at most so many entries is read whole where only types are asked for: its project may be much larger."""
+"""A run with at most this many entries is read whole for a list by types: its project may be much larger."""
 
 
 def _begin(view: View) -> None:
-    """Keep SQLite from the index of the project's times, where a list of a run comes from the index of the run."""
-    seen = "" if "run" not in view.values else _seen_by(view, "run_id", [view.values["run"]])
-    if seen:
+    # the plus keeps SQLite from the index of the project's times where the index of the run is better
+    sightings = "" if "run" not in view.values else _seen_by(view, "run_id", [view.values["run"]])
+    if sightings:
         view.base = "c.project_id = :project"
         del view.scope["run_id"]
-        view.where_or_seen(seen, "c.run_id = :run")
-    run, filters_given = view.values.get("run"), view.asked.chosen.keys() & {"types", "task_id", "loop_id", "file"}
-    if run is None or view.asked.after_seq is not None:
+        view.where_or_seen(sightings, "c.run_id = :run")
+    run, filters_given = view.values.get("run"), view.request.chosen.keys() & {"types", "task_id", "loop_id", "file"}
+    if run is None or view.request.after_seq is not None:
         return
     if not filters_given or (filters_given == {"types"} and _is_small(view)):
-        # a plus keeps a column from being looked up in an index
+        # a plus keeps SQLite from using the column's index
         view.base = f"+{view.base}"
 
 
@@ -78,7 +78,7 @@ def _is_small(view: View) -> bool:
 
 
 def load(transaction: Transaction, project_id: int, number: int) -> Entry | None:
-    """Return one entry, of any run, or None where the project has no such one."""
+    """Return an entry of any run, or None."""
     row = transaction.one(
         f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.project_id = :project AND c.id = :id",
         {"project": project_id, "id": number},
@@ -93,21 +93,18 @@ def _sink(view: View) -> Callable[[Sequence[int]], Collection[int]]:
 
 
 def _seen_by(view: View, column: str, values: Sequence[object]) -> str:
-    """Return SQL for the numbers of entries that were seen with one of some values, or nothing where none was."""
     if view.project_id is None:
         return ""
-    numbers, given = seen_with(view.transaction, view.project_id, column, values)
-    view.values |= given
+    numbers, parameters = seen_with(view.transaction, view.project_id, column, values)
+    view.values |= parameters
     return numbers
 
 
 def _or_seen(plain: Filter) -> Filter:
-    """Return a filter by a name, through which what was seen with that name passes too."""
-
     def apply(view: View, value: object) -> None:
-        seen = _seen_by(view, plain.name, [value])
-        if seen:
-            view.where_or_seen(seen, f"c.{plain.name} = {{}}", value)
+        sightings = _seen_by(view, plain.name, [value])
+        if sightings:
+            view.where_or_seen(sightings, f"c.{plain.name} = {{}}", value)
         elif plain.apply is not None:
             plain.apply(view, value)
 
@@ -115,7 +112,7 @@ def _or_seen(plain: Filter) -> Filter:
 
 
 def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    from satchel.keep.entries import updates  # a search for a name reads texts; a list leaves it alone
+    from satchel.keep.entries import updates  # imported here: only a search by words needs it
 
     return updates.DOCUMENTS.texts(transaction, numbers)
 
@@ -132,7 +129,7 @@ LISTING = Listing(
         _or_seen(filters.compared("task_id", "c.task_id = {}", scope="task_id")),
         _or_seen(filters.compared("loop_id", "c.loop_id = {}", scope="loop_id")),
         filters.file("c.file"),
-        filters.author("c.agent_id", seen=_seen_by),
+        filters.author("c.agent_id", sightings=_seen_by),
         filters.liveness("c.superseded_by"),
     ),
     in_run=True,

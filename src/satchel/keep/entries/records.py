@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from satchel.keep.citations import Citation, Cited
 
 DEFAULT_KEEP = 500
-"""How many of each type and loop pruning keeps."""
+"""Number of entries per type and loop that pruning keeps."""
 
 ENTRY_TYPES = (
     "discovery",
@@ -26,7 +26,7 @@ ENTRY_TYPES = (
     "scratchpad",
     "codebase_analysis",
 )
-"""The types of entries; the number of a type in the table is its place here, from 1."""
+"""The entry types, stored by their position, from 1."""
 
 ERROR = ENTRY_TYPES.index("error") + 1
 REVIEW_ISSUE = ENTRY_TYPES.index("review_issue") + 1
@@ -35,10 +35,10 @@ SCRATCHPAD = ENTRY_TYPES.index("scratchpad") + 1
 CODEBASE_ANALYSIS = ENTRY_TYPES.index("codebase_analysis") + 1
 
 COMPARED_TYPES = (ENTRY_TYPES.index("discovery") + 1, ERROR, ENTRY_TYPES.index("decision") + 1)
-"""What may say nearly the same as another note; scratchpads, reviews and analyses are alike by their nature."""
+"""Types compared for near-duplicates; scratchpads, reviews and analyses are naturally alike."""
 
 STRUCTURED_TYPES = ("review_issue", "review_verdict", "scratchpad", "codebase_analysis")
-"""The entry types whose content is an object, as :mod:`satchel.keep.entries.structured` reads it."""
+"""Types with an object as content, see :mod:`satchel.keep.entries.structured`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +69,22 @@ _MAX_NAMES = 5
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry as it is kept.
+    """A stored entry.
 
     Attributes:
         id: the store's number; ``ref`` is its short id.
         uid: 32 hexadecimal digits, stable across export and import.
         seq: the number of its last change.
         content: text; for a structured type compact JSON.
-        agent: who wrote it, or None.
-        superseded_by: the number of the entry that replaced it, its own where it was retracted, None while it is live.
+        agent: its author, or None.
+        superseded_by: the number of its replacement; its own if retracted; None while it is live.
         created_at: milliseconds UTC.
-        score: how well it matched a search, higher is better; None without one.
-        notes: what the writer should know, such as what was cleaned or redacted; empty when read.
-        last_line: the last line where several are cited, of which ``line`` is the first.
-        citation: how the file stands by what was cited of it; None when written, and where that is not known.
-        seen: how often it was written, by anyone; None where once.
-        seen_by: who wrote it, the first first, where that is more than once.
+        score: relevance in a search, higher is better; None without one.
+        notes: remarks for the writer, such as what was cleaned or redacted; empty when read.
+        last_line: the last line of a range that starts at ``line``.
+        citation: the state of its file compared with the cited content; None when written or unknown.
+        seen: how often it was written, by anyone; None if once.
+        seen_by: the authors of repeated writes, in order.
     """
 
     id: int
@@ -109,12 +109,11 @@ class Entry:
 
     @property
     def ref(self) -> str:
-        """The short id, as in ``e812``."""
         return Kind.ENTRY.ref(self.id)
 
     @property
     def seen_text(self) -> str:
-        """How often it was written and by whom, as in ``seen 3 times by ann, ben``; empty where once."""
+        """Return how often it was written and by whom, as in ``seen 3 times by ann, ben``; empty if once."""
         if self.seen is None:
             return ""
         others = len(self.seen_by) - _MAX_NAMES
@@ -124,7 +123,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Who writes entries, in which run and when, by the store's numbers.
+    """The author of entries, with run and time, by database ids.
 
     Attributes:
         agent: None for nobody.
@@ -143,14 +142,14 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """An entry that passed every check and is ready to be stored as it is.
+    """A checked entry, ready to be stored.
 
     Attributes:
-        type: its number.
+        type: its type's number.
         notes: what was cleaned or redacted.
-        supersedes: the number of the entry that it replaces.
-        last_line: the last line where several are cited.
-        cited: what the file held there; None where it could not be read.
+        supersedes: the number of the entry it replaces.
+        last_line: the last line of a range.
+        cited: the cited content; None if it could not be read.
     """
 
     type: int
@@ -168,11 +167,11 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class DuplicateDelivery:
-    """What a new entry repeats of what its writer was told before.
+    """Repetition of an entry that was already delivered to the writer.
 
     Attributes:
-        note: says so.
-        entry: the number of the entry that says the very same, which is why the new one is not written; or None.
+        note: the remark for the writer.
+        entry: the identical entry, which replaces the new one; or None.
     """
 
     note: str
@@ -180,37 +179,36 @@ class DuplicateDelivery:
 
 
 FindDuplicates = Callable[[Transaction, Writer, Sequence[Prepared]], Mapping[int, DuplicateDelivery]]
-"""A rule for entries that are about to be written: what they repeat, by their place."""
+"""A rule that returns the repetitions among entries about to be written, by place."""
 
 LEAST_CHARS, MAX_CHARS = 40, 4_000
-"""Of a text that is compared with what was delivered: shorter ones are said by many, longer ones no briefing shows."""
+"""Length of texts compared with deliveries: shorter ones repeat by chance, longer ones are in no briefing."""
 
 AfterWrite = Callable[[Transaction, Writer, int, Prepared], tuple[str, ...]]
-"""A rule for an entry that was just written, with its number: notes for its writer. Its errors undo the write."""
+"""A rule for an entry just written; returns notes for its writer. Its errors undo the write."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntryPage(KeptPage[Entry]):
-    """Part of the entries of a run or of the project, counted and read in one snapshot.
+    """A page of entries of a run or project, counted and read in one snapshot.
 
     Attributes:
-        run_id: the run they were read from; None for all runs of the project.
+        run_id: the run; None for all runs of the project.
     """
 
     run_id: str | None = None
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """The part."""
         return self.items
 
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """What pruning removed, or would remove.
+    """Result of pruning or its preview.
 
     Attributes:
-        removed: pairs of entry type and how many.
+        removed: pairs of entry type and count.
         done: False for a preview.
     """
 
@@ -220,7 +218,7 @@ class PruneResult:
 
     @property
     def total(self) -> int:
-        """How many entries in all."""
+        """Return the number of removed entries."""
         return sum(count for _, count in self.removed)
 
 
@@ -228,19 +226,18 @@ COLUMNS = """
     c.id, c.uid, c.seq, r.run_id, c.type, c.content, c.task_id, c.loop_id, c.file, c.line, a.name, c.superseded_by,
     c.created_at, c.last_line, c.seen
 """
-"""The columns :func:`entry_of` reads, in its order, from :data:`SOURCE`."""
+"""Columns of :data:`SOURCE` for :func:`entry_of`."""
 
-# LEFT: the planner must not begin with the runs
+# LEFT JOIN: the planner must not start with the runs
 SOURCE = "context c LEFT JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id = c.agent_id"
 
 
 def entry_of(row: Row, score: float | None = None) -> Entry:
-    """Turn a row of :data:`COLUMNS`, which stand in the order of the fields but for the last two, into a record."""
+    """Build a record from a row of :data:`COLUMNS`, which are in field order except for the last two."""
     number, uid, seq, run_id, kind, *rest = row[:13]
     rest += [score, (), row[13], None, row[14]]
     return Entry(number, uid.hex(), seq, run_id, ENTRY_TYPES[kind - 1], *rest)
 
 
 def type_number(name: object) -> int:
-    """Return the number of an entry type, as :func:`number_of` does."""
     return number_of("entry type", name, ENTRY_TYPES)

@@ -1,4 +1,4 @@
-"""The entries of a project's runs: write, read, prune, and the state of a run."""
+"""Service for the entries of a project's runs: write, read and prune, and the state of a run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.keep.citations import Cited, Citing
-    from satchel.keep.entries.near_notes import Look
+    from satchel.keep.entries.near_notes import Matches
     from satchel.keep.entries.queries import EntryFilters
     from satchel.keep.entries.state import RunState
     from satchel.keep.entries.updates import Cite
@@ -43,7 +43,7 @@ MAX_BATCH = 500
 
 
 class Entries:
-    """The notes that agents leave for each other, in seven types."""
+    """Notes of agents for each other, in seven types."""
 
     def __init__(
         self, workplace: Workplace, after_write: AfterWrite | None = None, find_duplicates: FindDuplicates | None = None
@@ -65,48 +65,14 @@ class Entries:
         run_id: str | None = None,
         agent: str | None = None,
     ) -> Entry:
-        """Write one entry; it is durable when this returns.
-
-        Args:
-            type: one of :data:`ENTRY_TYPES`.
-            content: what was learned; at most ``context.max_content_kib``. For review_issue, review_verdict,
-                scratchpad and codebase_analysis an object, or its JSON.
-            task_id: the task it belongs to.
-            loop_id: the loop it belongs to.
-            file: the file it is about, inside the project, also with its line as ``src/app.py:12``, or its lines as
-                ``src/app.py:12-20``; or a folder as ``src/auth/``. What stands there is remembered, so that readers are
-                told when it has changed.
-            line: the line in that file, from 1.
-            supersedes: the short id of the entry that it corrects and replaces, as in ``e12``.
-            run_id: the run; None takes the default, else that of the caller's session, else ``main``.
-            agent: who writes; None takes the default, else the caller's session names them; it may be nobody.
-
-        Returns:
-            The entry as it was kept; ``notes`` says what was cleaned or redacted, that the run has ended, and what
-            followed from it. A text that says the very same as an entry which a briefing gave this agent is not
-            written again: that entry is returned, and its notes say so.
-
-        Raises:
-            InvalidInput, TooLarge: the entry is not acceptable; nothing was written.
-            NotFound: the run does not exist, or what it would replace.
-            Conflict: what it would replace was replaced or retracted already; the newer one is named.
-            Refused: only a person replaces that.
-        """
+        """Write one entry; it is durable when this returns."""
         entry = NewEntry(type, content, task_id, loop_id, file, line, supersedes)
         return self.write_many([entry], run_id=run_id, agent=agent)[0]
 
     def write_many(
         self, entries: Sequence[NewEntry], *, run_id: str | None = None, agent: str | None = None
     ) -> tuple[Entry, ...]:
-        """Write several entries in one transaction: all of them or none.
-
-        Args:
-            entries: 1 to 500, in order.
-            run_id, agent: as for :meth:`write`.
-
-        Raises:
-            As :meth:`write`; the error of a batch names the place of the entry.
-        """
+        """Write several entries in one transaction, all or none."""
         from satchel.keep.entries import near_notes, updates
 
         work = self._workplace
@@ -116,46 +82,44 @@ class Entries:
         prepared = [self._prepare(entry, place, len(entries), cite) for place, entry in enumerate(entries)]
         agent = check_agent(work, agent)
         run_id = None if run_id is None else runs.check_run_id(run_id)
-        found = _look_for_near_ones(work, prepared)
+        matches = _find_near_duplicates(work, prepared)
         with projects.writing(work) as (transaction, project, now):
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             actor = acting(transaction, work, project.id, agent, now, task_id=_last_task(prepared))
             person = is_by_person(work, agent)
             writer = Writer(project.id, run.id, actor.number, now, actor.session, person)
             transaction.expect(context=len(prepared), documents=len(prepared))
-            reached = near_notes.ask_reached(transaction, project.id, found)
-            said = Sightings(transaction, writer, prepared)
+            reached = near_notes.ask_reached(transaction, project.id, matches)
+            repeated = Sightings(transaction, writer, prepared)
             duplicates = {} if self._find_duplicates is None else self._find_duplicates(transaction, writer, prepared)
-            kept = {
+            delivered = {
                 place: _load(transaction, one.entry, (one.note,))
                 for place, one in duplicates.items()
                 if one.entry is not None
             }
-            said.read(kept.keys())
-            for place, known in said.known.items():
-                kept[place] = _seen(transaction, writer, known, prepared[place])
-            places = [place for place in range(len(prepared)) if place not in kept and place not in said.first]
+            repeated.read(delivered.keys())
+            for place, existing in repeated.known.items():
+                delivered[place] = _count_repeat(transaction, writer, existing, prepared[place])
+            places = [place for place in range(len(prepared)) if place not in delivered and place not in repeated.first]
             fresh = [prepared[place] for place in places]
-            written = updates.insert(transaction, writer, fresh, [said.keys[place] for place in places])
+            written = updates.insert(transaction, writer, fresh, [repeated.keys[place] for place in places])
             followed = {
                 number: self._follow(transaction, writer, number, entry)
                 for (number, _, _), entry in zip(written, fresh, strict=True)
             }
-            near_notes.record(transaction, project.id, found, reached)
+            near_notes.record(transaction, project.id, matches, reached)
             numbers = {place: number for place, (number, _, _) in zip(places, written, strict=True)}
-            for place, first in said.first.items():
-                kept[place] = _seen(transaction, writer, numbers[first], prepared[place])
+            for place, first in repeated.first.items():
+                delivered[place] = _count_repeat(transaction, writer, numbers[first], prepared[place])
             self._keep_to_limit(transaction, project.id, run.id, fresh)
-        alike = found.notes(run.id)
+        alike = matches.notes(run.id)
         for place, (number, uid, seq) in zip(places, written, strict=True):
             entry = prepared[place]
             near = (duplicates[place].note,) if place in duplicates else alike
-            if place in said.ended:
-                near = (
-                    f"{Kind.ENTRY.ref(said.ended[place])}, which says the same, holds no more: this is kept anew",
-                    *near,
-                )
-            kept[place] = Entry(
+            if place in repeated.ended:
+                ref = Kind.ENTRY.ref(repeated.ended[place])
+                near = (f"{ref} said the same but is no longer valid, so this was saved as a new note", *near)
+            delivered[place] = Entry(
                 number,
                 uid.hex(),
                 seq,
@@ -173,36 +137,20 @@ class Entries:
                 (*entry.notes, *replaced_note(Kind.ENTRY, entry.supersedes), *run.notes, *near, *followed[number]),
                 entry.last_line,
             )
-        return tuple(kept[place] for place in range(len(prepared)))
+        return tuple(delivered[place] for place in range(len(prepared)))
 
     def read(self, **filters: Unpack[EntryFilters]) -> EntryPage:
-        """List entries of the project or of one run, the newest first.
-
-        Returns:
-            The page with its total.
-
-        Raises:
-            InvalidInput: a filter is empty, unknown or out of range.
-            NotFound: the run does not exist.
-        """
-        # a caller that only writes leaves the lists alone
+        """List entries of the project or of one run, newest first."""
+        # imported here: writers do not need lists
         from satchel.keep import lists
         from satchel.keep.entries.queries import LISTING
 
         return lists.find(self._workplace, LISTING, EntryPage, filters)
 
     def prune(self, *, keep: int = DEFAULT_KEEP, run_id: str | None = None, dry_run: bool = False) -> PruneResult:
-        """Remove the oldest entries of a run beyond the newest ``keep`` of each type and loop.
+        """Delete all but the newest ``keep`` entries of each type and loop of a run.
 
-        The live analysis and the current review are never removed.
-
-        Args:
-            keep: 1 to 1,000,000.
-            run_id: the run; None takes the default, else ``main``.
-            dry_run: only say what would be removed.
-
-        Raises:
-            NotFound: there is no such run.
+        The live analysis and the current review are never deleted.
         """
         from satchel.keep.entries import updates
 
@@ -221,14 +169,7 @@ class Entries:
         return PruneResult(run.run_id, removed, done=not dry_run)
 
     def load_state(self, run_id: str | None = None) -> RunState:
-        """Load what an orchestrator needs to go on: the newest 500 of each type, in the order they were written.
-
-        Args:
-            run_id: only this run; None takes the default, and without one all runs of the project, as ``*`` does.
-
-        Raises:
-            NotFound: there is no such run.
-        """
+        """Load what an orchestrator needs to continue: the newest 500 entries of each type, oldest first."""
         from satchel.keep.entries import state
 
         with projects.reading(self._workplace) as (transaction, project):
@@ -237,7 +178,6 @@ class Entries:
             return state.load(transaction, number, run)
 
     def _follow(self, transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> tuple[str, ...]:
-        """Let the rule that follows from an entry do its work, and return what it has to say."""
         return () if self._after_write is None else self._after_write(transaction, writer, number, entry)
 
     def _prepare(self, entry: NewEntry, place: int, count: int, cite: Cite) -> Prepared:
@@ -256,13 +196,13 @@ class Entries:
         limit = self._workplace.max_per_loop
         if limit is None:
             return
-        for chosen in {(entry.type, entry.loop_id) for entry in written}:
-            doomed = updates.prunable(transaction, project_id, run, limit, chosen)
+        for group in {(entry.type, entry.loop_id) for entry in written}:
+            doomed = updates.prunable(transaction, project_id, run, limit, group)
             updates.delete(transaction, project_id, [number for number, _ in doomed])
 
 
 class _Citer:
-    """Cites files for the entries of one call; a call without files loads nothing for it."""
+    """Citations for the entries of one call; without files nothing is imported."""
 
     def __init__(self, root: str | None) -> None:
         self._root = root
@@ -276,27 +216,28 @@ class _Citer:
         return self._citing.cite(path, line, last)
 
 
-def _look_for_near_ones(work: Workplace, prepared: Sequence[Prepared]) -> Look:
-    """Look for what says nearly the same as a single note, before the writer's turn; batches are not looked at."""
+def _find_near_duplicates(work: Workplace, prepared: Sequence[Prepared]) -> Matches:
+    # outside the write lock; batches are not compared
     from satchel.keep.entries import near_notes
 
     if len(prepared) > 1:
-        return near_notes.NO_LOOK
+        return near_notes.NO_MATCHES
     with work.engine.look() as transaction:
         project = projects.find(transaction, work)
-        return near_notes.NO_LOOK if project is None else near_notes.look(transaction, project.id, prepared[0])
+        return (
+            near_notes.NO_MATCHES if project is None else near_notes.find_matches(transaction, project.id, prepared[0])
+        )
 
 
 def _last_task(entries: Sequence[Prepared]) -> str | None:
     return next((entry.task_id for entry in reversed(entries) if entry.task_id is not None), None)
 
 
-def _seen(transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> Entry:
-    """Count that an entry was written once more, and return it."""
+def _count_repeat(transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> Entry:
     counted = record(transaction, writer, number, entry)
-    (kept,) = with_names(transaction, (_load(transaction, number, ()),))
-    told = f": {kept.seen_text}" if counted else ", and was delivered to you: nothing was written"
-    return replace(kept, notes=(*entry.notes, f"{kept.ref} says this already{told}"))
+    (stored,) = with_names(transaction, (_load(transaction, number, ()),))
+    suffix = f": {stored.seen_text}" if counted else ", and was delivered to you: nothing was written"
+    return replace(stored, notes=(*entry.notes, f"{stored.ref} already says this{suffix}"))
 
 
 def _load(transaction: Transaction, number: int, notes: tuple[str, ...]) -> Entry:

@@ -1,4 +1,4 @@
-"""Sightings: a note that says what a live one says already is counted with that one, not written again."""
+"""Sightings: a note that repeats a live one is counted with it instead of being stored again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from satchel.keep.entries.records import COMPARED_TYPES, ERROR, Entry, Prepared,
 from satchel.store.transaction import Transaction, set_of
 
 _LEAST_WORDS = 3
-"""A text of fewer words, such as ``done``, says too little to be the same thing twice."""
+"""Shorter texts, such as ``done``, are not compared: they repeat by chance."""
 
 
 def key_of(
@@ -21,44 +21,35 @@ def key_of(
     loop_id: str | None,
     agent: int | None,
 ) -> int | None:
-    """Return what notes have in common that say the same of the same place; None for what is never compared.
+    """Return the key shared by notes with the same text and place; None for types that are not compared.
 
-    An error is the same only for its own agent and loop: elsewhere it was met again.
-
-    Args:
-        type: the number of its type.
-        agent: who writes it.
+    An error's key includes its agent and loop: elsewhere it was a new occurrence.
     """
     if type not in COMPARED_TYPES:
         return None
     words = content.casefold().split()
     if len(words) < _LEAST_WORDS:
         return None
-    said = f"{type}\0{' '.join(words)}\0{file or ''}\0{line or ''}"
+    text = f"{type}\0{' '.join(words)}\0{file or ''}\0{line or ''}"
     if type == ERROR:
-        said += f"\0{agent or ''}\0{loop_id or ''}"
-    from hashlib import blake2b  # 3 ms of a start: it loads OpenSSL
+        text += f"\0{agent or ''}\0{loop_id or ''}"
+    from hashlib import blake2b  # imported here: it loads OpenSSL
 
-    digest = blake2b(said.encode("utf-8", "replace"), digest_size=8).digest()
+    digest = blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
 
 class Sightings:
-    """What of several new notes is kept already; :meth:`read` finds it.
+    """Existing equivalents of several new notes; :meth:`read` finds them. Keys are places of the new notes.
 
     Attributes:
-        keys: of each new note, by its place, what :func:`key_of` gives.
-        known: by the places of new notes the live one that says the same.
-        first: by the places of new notes the place of the note among them that says the same.
-        ended: by the places of new notes the newest that said the same, and holds no more.
+        keys: the result of :func:`key_of`.
+        known: the equivalent live note.
+        first: the place of an equivalent earlier new note.
+        ended: the newest equivalent note that is no longer live.
     """
 
     def __init__(self, transaction: Transaction, writer: Writer, entries: Sequence[Prepared]) -> None:
-        """Look for them, with one statement.
-
-        Args:
-            entries: new notes; what replaces another is never taken for it.
-        """
         self.keys = [key_of(one.type, one.content, one.file, one.line, one.loop_id, writer.agent) for one in entries]
         self.known: dict[int, int] = {}
         self.first: dict[int, int] = {}
@@ -68,7 +59,7 @@ class Sightings:
             for place, (key, one) in enumerate(zip(self.keys, entries, strict=True))
             if key is not None and one.supersedes is None
         }
-        # bound, so that the statement of a single note is prepared once: that takes five times as long as the look
+        # bound, so that the statement for a single note is prepared only once
         wanted = {f"said{place}": key for place, key in enumerate({*self._compared.values()})}
         self._found = wanted and transaction.ask(
             "SELECT id, said, superseded_by IS NULL FROM context "
@@ -76,18 +67,14 @@ class Sightings:
             {"project": writer.project_id, **wanted},
         )
 
-    def read(self, kept: Container[int]) -> None:
-        """Find what is kept already.
-
-        Args:
-            kept: the places of those that are kept for another reason.
-        """
+    def read(self, excluded: Container[int]) -> None:
+        """Find the equivalents, except for the notes at the given places."""
         rows = self._found.all() if self._found else ()
-        live = {said: number for number, said, is_live in reversed(rows) if is_live}
-        over = {said: number for number, said, is_live in rows if not is_live}
+        live = {note_key: number for number, note_key, is_live in reversed(rows) if is_live}
+        over = {note_key: number for number, note_key, is_live in rows if not is_live}
         places: dict[int, int] = {}
         for place, key in self._compared.items():
-            if place in kept:
+            if place in excluded:
                 continue
             if key in live:
                 self.known[place] = live[key]
@@ -100,12 +87,8 @@ class Sightings:
 
 
 def record(transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> bool:
-    """Count that an entry was written once more, unless it was delivered to who writes it.
-
-    Returns:
-        Whether it was counted; the entry's seq stays.
-    """
-    from satchel.keep.deliveries import windows_of  # a note that is new needs none of it
+    """Count a repeated entry, unless it was delivered to its writer."""
+    from satchel.keep.deliveries import windows_of  # imported here: a new note does not need it
 
     where, values = windows_of(writer.project_id, writer.session, writer.run, writer.agent)
     delivered = transaction.one(
@@ -133,7 +116,7 @@ def record(transaction: Transaction, writer: Writer, number: int, entry: Prepare
 
 
 def with_names(transaction: Transaction, entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Return entries, those that were seen more than once with the names of who wrote them, the first first."""
+    """Return entries, repeated ones with their authors in order."""
     entries = tuple(entries)
     often = [entry.id for entry in entries if entry.seen is not None]
     if not often:
@@ -153,17 +136,10 @@ def with_names(transaction: Transaction, entries: Iterable[Entry]) -> tuple[Entr
 def seen_with(
     transaction: Transaction, project_id: int, column: str, values: Sequence[object]
 ) -> tuple[str, dict[str, object]]:
-    """Return SQL for the numbers of the entries that were seen with one of some values, and its parameters.
-
-    Args:
-        column: run_id, agent_id, task_id or loop_id.
-
-    Returns:
-        An empty text where none was seen, so that nothing need be asked.
-    """
-    given = {f"seen_{column}{place}": value for place, value in enumerate(values)}
-    bound = ", ".join(f":{name}" for name in given)
+    """Return SQL for the numbers of entries seen with one of some values in a column, and its parameters."""
+    parameters = {f"seen_{column}{place}": value for place, value in enumerate(values)}
+    bound = ", ".join(f":{name}" for name in parameters)
     sql = f"SELECT entry_id FROM sightings WHERE project_id = :project AND {column} IN ({bound})"
-    if transaction.one(f"{sql} LIMIT 1", {"project": project_id, **given}) is None:
+    if transaction.one(f"{sql} LIMIT 1", {"project": project_id, **parameters}) is None:
         return "", {}
-    return sql, given
+    return sql, parameters

@@ -1,4 +1,4 @@
-"""The state of a run or a project: what an orchestrator loads to go on where it stopped."""
+"""State of a run or project: what an orchestrator loads to continue."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class StateNote:
 
 @dataclass(frozen=True, slots=True)
 class StateIssue:
-    """A live issue of a review, with its place."""
+    """A live review issue with its place."""
 
     ref: str
     run_id: str
@@ -47,7 +47,7 @@ class StateIssue:
 
 @dataclass(frozen=True, slots=True)
 class StateVerdict:
-    """The live verdict of one task and loop."""
+    """The live verdict of a task and loop."""
 
     ref: str
     run_id: str
@@ -60,7 +60,7 @@ class StateVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A stored row whose content is malformed; it was skipped, not lost."""
+    """A stored row with malformed content, skipped but not lost."""
 
     ref: str
     type: str
@@ -69,15 +69,15 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """Everything an orchestrator needs of a run or of all, each list in the order it was written.
+    """Data that an orchestrator needs of one run or all, each list oldest first.
 
     Attributes:
         run_id: None for all runs of the project.
-        run: None too where ``main`` was not used yet.
-        codebase_analysis: the newest of several runs.
-        verdicts: the live verdicts, one for each reviewed task and loop; ``verdict`` is the newest.
+        run: None if all runs are loaded, or ``main`` was not used yet.
+        codebase_analysis: the newest one.
+        verdicts: the live verdict of each reviewed task and loop; ``verdict`` is the newest.
         unreadable: rows that could not be read.
-        left_out: pairs of entry type and how many older ones were not loaded.
+        left_out: pairs of entry type and number of older entries not loaded.
     """
 
     run_id: str | None
@@ -93,17 +93,12 @@ class RunState:
 
     @property
     def verdict(self) -> StateVerdict | None:
-        """The newest live verdict; None when nothing was reviewed yet."""
+        """Return the newest live verdict, or None."""
         return self.verdicts[-1] if self.verdicts else None
 
 
 def load(transaction: Transaction, project_id: int | None, run: RunChoice | None) -> RunState:
-    """Load the newest entries of each type, then put them in the order they were written.
-
-    Args:
-        project_id: None where nothing was written for the project yet.
-        run: None loads all runs.
-    """
+    """Load the newest entries of each type, oldest first; ``run`` None loads all runs."""
     notes: dict[str, list[StateNote]] = {name: [] for name in _LOADED[:3]}
     issues: list[StateIssue] = []
     verdicts: list[StateVerdict] = []

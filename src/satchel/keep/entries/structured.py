@@ -1,4 +1,4 @@
-"""Entries whose content is an object: what their fields are, and how they are read from JSON.
+"""Entries with an object as content: their fields, and how they are parsed.
 
 Known fields are typed, others are kept; camelCase spellings are accepted and stored as snake_case.
 """
@@ -14,7 +14,7 @@ from satchel.base.errors import InvalidInput
 from satchel.base.records import dataclass
 from satchel.keep.texts import check_json, json_texts, parse_json
 
-TYPE_CHECKING = False  # importing typing takes 4 ms
+TYPE_CHECKING = False  # importing typing at start is slow
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _CAMEL = r"(?<=[a-z0-9])([A-Z])"
 
 _REMEMBERED, _REMEMBERED_CHARS = 4_000, 2_000
-"""So many entries of at most so many characters are remembered as they were read: 20 MB where all are as long."""
+"""Size of the parse cache in entries, and the maximum length of a cached content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,12 @@ _FIELDS: dict[str, tuple[_Field, ...]] = {
 }
 
 TELLING_FIELDS = ("fix", "solution", "resolution", "summary")
-"""The fields in which an entry may say in words what was done, the most telling first."""
+"""Fields that describe in words what was done, most telling first."""
 
 PLAN = "approved_plan"
-"""The field of a scratchpad with a plan that a person has approved, which a hook has kept."""
+"""The scratchpad field with a plan approved by a person and saved by a hook."""
 
-_UNTOLD = "later attempts are told from done=, attempted=, next_step="
+_HIDDEN = "later attempts only see done=, attempted=, next_step="
 
 _EXPECTED = {
     "text": "text",
@@ -82,7 +82,7 @@ _EXPECTED = {
 
 @dataclass(frozen=True, slots=True)
 class ReviewIssue:
-    """Something a reviewer found, at the place the entry names."""
+    """A reviewer's finding at the entry's place."""
 
     description: str
     issue_type: str | None = None
@@ -91,7 +91,7 @@ class ReviewIssue:
 
 @dataclass(frozen=True, slots=True)
 class ReviewVerdict:
-    """How a review ended."""
+    """Result of a review."""
 
     passed: bool
     summary: str | None = None
@@ -100,7 +100,7 @@ class ReviewVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Scratchpad:
-    """How far one attempt came; where several are made, the number of its iteration."""
+    """Progress of one attempt, with its iteration number if there are several."""
 
     iteration: int | None = None
     done: bool | None = None
@@ -112,7 +112,7 @@ class Scratchpad:
 
 @dataclass(frozen=True, slots=True)
 class CodebaseAnalysis:
-    """What a code base is and how it is laid out."""
+    """Description of a code base and its layout."""
 
     summary: str
     project_type: str | None = None
@@ -124,36 +124,24 @@ class CodebaseAnalysis:
 
 
 def parse_object(entry_type: str, content: object) -> dict[str, object]:
-    """Read and check the content of a structured entry.
-
-    Args:
-        entry_type: one of :data:`STRUCTURED_TYPES`.
-        content: an object, or its JSON as text.
-
-    Returns:
-        The object with snake_case names, known fields of their type, unknown fields as they were, nulls left out.
-
-    Raises:
-        InvalidInput: the text is not the JSON of an object, a required field is missing, or a known field has the
-            wrong type.
-    """
+    """Parse and check the content of a structured entry, an object or its JSON."""
     value = _parse_json(entry_type, content) if isinstance(content, str) else content
     if not isinstance(value, Mapping):
         raise InvalidInput(f"the content of a {entry_type} must be an object", _example(entry_type))
-    given: dict[str, object] = {}
+    fields_used: dict[str, object] = {}
     for key, item in value.items():
         name = re.sub(_CAMEL, r"_\1", str(key)).lower() if _is_camel(str(key)) else str(key)
-        if name in given:
+        if name in fields_used:
             raise InvalidInput(f"{name} is given twice in the {entry_type}", "Give each field once")
-        given[name] = item
+        fields_used[name] = item
     checked: dict[str, object] = {}
     for field in _FIELDS[entry_type]:
-        item = given.pop(field.name, None)
+        item = fields_used.pop(field.name, None)
         if item is not None:
             checked[field.name] = _check(entry_type, field, item)
         elif field.required:
             raise InvalidInput(f"the {entry_type} lacks {field.name}", _example(entry_type))
-    for name, item in given.items():
+    for name, item in fields_used.items():
         if item is not None:
             check_json(item, f"{name} of the {entry_type}")
             checked[name] = item
@@ -163,18 +151,18 @@ def parse_object(entry_type: str, content: object) -> dict[str, object]:
 
 
 def as_scratchpad(content: str | Mapping[str, object]) -> str | Mapping[str, object]:
-    """Return what an agent gives as a scratchpad; of plain text an object that says it."""
+    """Return a scratchpad's content; plain text becomes an object."""
     is_plain = isinstance(content, str) and content.strip() and not content.lstrip().startswith("{")
     return {"summary": content} if is_plain else content
 
 
-def untold(content: str) -> tuple[str, ...]:
-    """Return a note where a stored scratchpad says nothing in the fields that later attempts are told from."""
-    return () if is_plan(content) or scratchpad(content) != Scratchpad() else (_UNTOLD,)
+def hidden_note(content: str) -> tuple[str, ...]:
+    """Return a note if a stored scratchpad has no text in the fields shown to later attempts."""
+    return () if is_plan(content) or scratchpad(content) != Scratchpad() else (_HIDDEN,)
 
 
 def searchable_text(content: str) -> str:
-    """Return what can be searched in the JSON of a structured entry: its texts, without names and punctuation."""
+    """Return the texts in a structured entry's JSON, without names and punctuation."""
     try:
         return "\n".join(json_texts(json.loads(content)))
     except (ValueError, RecursionError):
@@ -182,25 +170,22 @@ def searchable_text(content: str) -> str:
 
 
 def telling_text(content: str) -> str | None:
-    """Return what a stored structured entry says in one of :data:`TELLING_FIELDS`, or None where it has none."""
+    """Return the first of :data:`TELLING_FIELDS` in a stored structured entry, or None."""
     try:
         fields = json.loads(content)
     except (ValueError, RecursionError):
         return None
-    told = [fields.get(name) for name in TELLING_FIELDS] if isinstance(fields, dict) else []
-    return next((text.strip() for text in told if isinstance(text, str) and text.strip()), None)
+    texts = [fields.get(name) for name in TELLING_FIELDS] if isinstance(fields, dict) else []
+    return next((text.strip() for text in texts if isinstance(text, str) and text.strip()), None)
 
 
 def is_plan(content: str) -> bool:
-    """Whether a stored scratchpad is an approved plan, which is no attempt."""
+    """Return whether a stored scratchpad is an approved plan, not an attempt."""
     return f'"{PLAN}":' in content
 
 
 def _remembering(read: Callable[[str], Record]) -> Callable[[str], Record]:
-    """Let a reader of stored contents remember what it read of short ones.
-
-    Who looks at a project again reads the same entries: of ten loops with ten attempts each that takes half the time.
-    """
+    # the same short contents are read again whenever a project is looked at
     remembered = lru_cache(maxsize=_REMEMBERED)(read)
 
     @wraps(read)
@@ -211,11 +196,7 @@ def _remembering(read: Callable[[str], Record]) -> Callable[[str], Record]:
 
 
 def review_issue(content: str) -> ReviewIssue:
-    """Read a stored review_issue.
-
-    Raises:
-        InvalidInput: it is malformed, as a row written by other means may be.
-    """
+    """Parse a stored review_issue."""
     fields = parse_object("review_issue", content)
     return ReviewIssue(
         description=str(fields["description"]),
@@ -226,7 +207,7 @@ def review_issue(content: str) -> ReviewIssue:
 
 @_remembering
 def review_verdict(content: str) -> ReviewVerdict:
-    """Read a stored review_verdict. Raises as :func:`review_issue` does."""
+    """Parse a stored review_verdict."""
     fields = parse_object("review_verdict", content)
     intent = fields.get("intent_satisfied")
     return ReviewVerdict(bool(fields["passed"]), _text(fields, "summary"), None if intent is None else bool(intent))
@@ -234,7 +215,7 @@ def review_verdict(content: str) -> ReviewVerdict:
 
 @_remembering
 def scratchpad(content: str) -> Scratchpad:
-    """Read a stored scratchpad. Raises as :func:`review_issue` does."""
+    """Parse a stored scratchpad."""
     fields = parse_object("scratchpad", content)
     done, iteration = fields.get("done"), fields.get("iteration")
     return Scratchpad(
@@ -248,7 +229,7 @@ def scratchpad(content: str) -> Scratchpad:
 
 
 def codebase_analysis(content: str) -> CodebaseAnalysis:
-    """Read a stored codebase_analysis. Raises as :func:`review_issue` does."""
+    """Parse a stored codebase_analysis."""
     fields = parse_object("codebase_analysis", content)
     return CodebaseAnalysis(
         summary=str(fields["summary"]),

@@ -1,4 +1,4 @@
-"""Writing entries: checked at the edge, then kept with everything that follows from them in one transaction."""
+"""Writes of entries: checked first, then stored with all their effects in one transaction."""
 
 from __future__ import annotations
 
@@ -39,32 +39,24 @@ _MAX_LINE = 2**31 - 1
 
 
 Cite = Callable[[str, int | None, int | None], "Cited | None"]
-"""Returns what a file holds at some lines, or in all."""
+"""Returns the content of a file, or of some of its lines."""
 
 
 def prepare(entry: NewEntry, workplace: Workplace, cite: Cite) -> Prepared:
-    """Check an entry and make its texts storable, before anything is written.
-
-    Args:
-        cite: asked only where the entry names a file.
-
-    Raises:
-        InvalidInput: an unknown type, malformed content, or a name, file or line that is none.
-        TooLarge: the content exceeds the configured size.
-    """
+    """Check an entry and make its texts storable. ``cite`` is called only if it names a file."""
     number = type_number(entry.type)
-    given = entry.content
+    raw = entry.content
     if number == SCRATCHPAD:
         from satchel.keep.entries import structured  # as in storable_content
 
-        given = structured.as_scratchpad(given)
-    content, notes = storable_content(entry.type, given, workplace.max_content_bytes)
+        raw = structured.as_scratchpad(raw)
+    content, notes = storable_content(entry.type, raw, workplace.max_content_bytes)
     if number == SCRATCHPAD:
-        notes += structured.untold(content)
+        notes += structured.hidden_note(content)
     file, line, last = None, entry.line, None
     if entry.file is not None:
-        file, named, last = check_lines(entry.file, workplace.files_root)
-        line, last = (named, last) if line is None else (line, None)
+        file, named_line, last = check_lines(entry.file, workplace.files_root)
+        line, last = (named_line, last) if line is None else (line, None)
     if line is not None:
         check_whole("line", line, _MAX_LINE, smallest=1)
         if entry.file is None:
@@ -85,20 +77,15 @@ def prepare(entry: NewEntry, workplace: Workplace, cite: Cite) -> Prepared:
 
 
 def storable_content(entry_type: str, content: object, limit: int) -> tuple[str, tuple[str, ...]]:
-    """Return the content of an entry as it can be stored, and what was done to it.
+    """Return an entry's content as it can be stored, and notes on the changes.
 
-    Args:
-        entry_type: one of :data:`ENTRY_TYPES`.
-        limit: the most bytes of UTF-8 allowed.
-
-    Raises:
-        InvalidInput, TooLarge: it is not acceptable.
+    ``limit`` is its maximum size in bytes.
     """
     if isinstance(content, str):
         check_size(content, limit)
     notes: tuple[str, ...]
     if entry_type in STRUCTURED_TYPES:
-        from satchel.keep.entries import structured  # 4 ms of a command, for content that is an object
+        from satchel.keep.entries import structured  # imported here: only objects need it
 
         fields = structured.parse_object(entry_type, content)
         if not isinstance(content, str):
@@ -109,7 +96,7 @@ def storable_content(entry_type: str, content: object, limit: int) -> tuple[str,
         result = storable(content)
         text, notes = result.text, result.notes
         if not text.strip():
-            raise InvalidInput(f"the content of the {entry_type} is empty", "Say what was learned")
+            raise InvalidInput(f"the content of the {entry_type} is empty", "Give the text of the note")
     else:
         raise InvalidInput(
             f"the content of a {entry_type} must be text, not {type(content).__name__}",
@@ -120,25 +107,18 @@ def storable_content(entry_type: str, content: object, limit: int) -> tuple[str,
 
 
 def insert(
-    transaction: Transaction, writer: Writer, entries: Sequence[Prepared], said: Sequence[int | None]
+    transaction: Transaction, writer: Writer, entries: Sequence[Prepared], keys: Sequence[int | None]
 ) -> list[tuple[int, bytes, int]]:
-    """Store entries in order, with their documents and whatever they supersede.
+    """Insert entries in order, with their documents and replacements.
 
-    Args:
-        said: for each what :func:`satchel.keep.entries.sightings.key_of` gives.
-
-    Returns:
-        The number, uid and seq of each.
-
-    Raises:
-        NotFound, Conflict, Refused: one would replace what is not there, holds no more, or only a person replaces.
+    ``keys`` are the results of :func:`satchel.keep.entries.sightings.key_of`.
     """
     project_id, run, agent, now = writer.project_id, writer.run, writer.agent, writer.now
     corrector = log.Corrector(agent, writer.session, writer.is_person, now)
     first = transaction.next_seq(project_id, len(entries), documents=len(entries))
-    kept: list[tuple[int, bytes, int]] = []
+    inserted: list[tuple[int, bytes, int]] = []
     random = os.urandom(16 * len(entries))
-    for seq, (entry, key) in enumerate(zip(entries, said, strict=True), first):
+    for seq, (entry, key) in enumerate(zip(entries, keys, strict=True), first):
         uid = random[16 * (seq - first) : 16 * (seq - first + 1)]
         replaced = _replaced_by(transaction, project_id, run, entry)
         if entry.supersedes is not None:
@@ -192,12 +172,12 @@ def insert(
                 file=entry.file,
             ),
         )
-        kept.append((number, uid, seq))
-    return kept
+        inserted.append((number, uid, seq))
+    return inserted
 
 
 def _replaced_by(transaction: Transaction, project_id: int, run: int, entry: Prepared) -> list[int]:
-    """Return the live entries that a new one supersedes: the run's analysis, or the review before this one."""
+    # a new analysis replaces the run's, a new review the previous one
     if entry.type not in {CODEBASE_ANALYSIS, REVIEW_VERDICT}:
         return []
     where = "project_id = :project AND run_id = :run AND superseded_by IS NULL"
@@ -229,7 +209,7 @@ def _replaced_by(transaction: Transaction, project_id: int, run: int, entry: Pre
 
 
 def _equals(column: str, value: str | None) -> str:
-    """Return the condition that a column has a value, which is its parameter, or none; an index serves it."""
+    # NULL-safe and still served by an index
     return f"{column} IS NULL" if value is None else f"{column} = :{column}"
 
 
@@ -240,14 +220,10 @@ def prunable(
     keep: int,
     only: tuple[int, str | None] | None = None,
 ) -> list[tuple[int, int]]:
-    """Return the entries beyond the newest ``keep`` of each type and loop, as pairs of number and type.
-
-    The live analysis, and every live issue and verdict, are the current review and never among them.
-
-    Args:
-        only: one type and loop; None takes all of the run.
+    """Return the number and type of entries beyond the newest ``keep`` per type and loop, or only of the type and loop
+    ``only``. The live analysis and all live issues and verdicts are excluded: they are the current review.
     """
-    of_run = "+project_id = :project AND run_id = :run"  # a plus keeps a column from being looked up in an index
+    of_run = "+project_id = :project AND run_id = :run"  # a plus keeps SQLite from using the column's index
     if only is not None:
         of_run = f"project_id = :project AND +run_id = :run AND type = :type AND {_equals('loop_id', only[1])}"
     return [
@@ -283,7 +259,7 @@ def _searchable(kind: int, content: str) -> str:
 
 
 def labelled(kind: int, content: str) -> str:
-    """Return what is shown of an entry, by the number of its type: the texts of a structured one with their labels."""
+    """Return an entry's displayed text, by its type's number."""
     name = ENTRY_TYPES[kind - 1]
     if name not in STRUCTURED_TYPES:
         return content
@@ -293,7 +269,7 @@ def labelled(kind: int, content: str) -> str:
 
 
 SHOWN = documents.Source(Kind.ENTRY, "type, content", labelled)
-"""What a search shows of entries: the texts of a structured one with their labels."""
+"""The texts of entries that a search shows; structured ones with labels."""
 
 DOCUMENTS = documents.Source(
     Kind.ENTRY,
@@ -310,7 +286,7 @@ DOCUMENTS = documents.Source(
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Remove entries with their documents; what they had superseded falls to what superseded them, or lives again."""
+    """Delete entries with their documents; items they replaced become replaced by their replacement, or live again."""
     for number in numbers:
         replacing.hand_on(transaction, project_id, Kind.ENTRY, number)
         near_notes.forget(transaction, project_id, number)
@@ -320,11 +296,7 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
 
 
 def revive(transaction: Transaction, project_id: int, number: int) -> None:
-    """Let an entry hold again that was superseded or retracted.
-
-    Raises:
-        Conflict: it is an analysis, and its run has another that holds.
-    """
+    """Make a superseded or retracted entry live again."""
     other = transaction.one(
         """
         SELECT o.id FROM context c JOIN context o ON o.run_id = c.run_id AND o.project_id = c.project_id
@@ -334,5 +306,5 @@ def revive(transaction: Transaction, project_id: int, number: int) -> None:
     )
     if other is not None:
         heir = Kind.ENTRY.ref(other[0])
-        raise Conflict(f"{heir} is the analysis of its run now", f"Retract {heir} first")
+        raise Conflict(f"{heir} is now the analysis of its run", f"Retract {heir} first")
     replacing.mark(transaction, project_id, Kind.ENTRY, [number], None)

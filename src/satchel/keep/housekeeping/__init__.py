@@ -1,4 +1,4 @@
-"""Housekeeping over everything kept: figures, checks, backups, clearing what is old, forgetting one item for good."""
+"""Housekeeping of a store: statistics, checks, backups, and deletion of old or single items."""
 
 from satchel.keep.housekeeping.checks import Check
 from satchel.keep.housekeeping.clearing import Cleared

@@ -1,4 +1,4 @@
-"""The doctor: real checks, one after the other; nothing is changed."""
+"""Doctor checks; they change nothing."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _KIND_OF_TABLE = {kind.table: kind for kind in Kind}
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was examined.
+    """Result of one check.
 
     Attributes:
         status: ok, warning or failed.
-        detail: what was found; for anything but ok with what to do.
+        detail: the finding; unless ok, with a remedy.
     """
 
     name: str
@@ -37,15 +37,15 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class BeyondRepair(Check):
-    """A check that failed so that only a backup or an empty store helps: `init --new` sets such a file aside."""
+    """A failed check that only a backup or an empty store helps: `init --new` sets such a file aside."""
 
 
 Examination = tuple[str, Callable[[Engine], Check]]
-"""What a check is called, and what makes it; a :class:`SatchelError` is a check that failed."""
+"""A check's name and function; a :class:`SatchelError` means that it failed."""
 
 
 def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examination, ...] = ()) -> Iterator[Check]:
-    """Examine a store, as :meth:`satchel.keep.housekeeping.Housekeeping.doctor` says."""
+    """Run all checks; see :meth:`satchel.keep.housekeeping.Housekeeping.doctor`."""
     if warnings:
         yield Check("configuration", "warning", "; ".join(warnings))
     else:
@@ -75,7 +75,7 @@ def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examinatio
 
 
 def whereabouts(workplace: Workplace, found: str) -> Check:
-    """Say what :meth:`satchel.keep.housekeeping.Housekeeping.whereabouts` returns."""
+    """Return the result of :meth:`satchel.keep.housekeeping.Housekeeping.whereabouts`."""
     engine = workplace.engine
     agent = "no agent is named" if workplace.agent is None else f"agent {workplace.agent}"
     run = "no run is chosen" if workplace.run_id is None else f"run {workplace.run_id}"
@@ -92,12 +92,11 @@ def whereabouts(workplace: Workplace, found: str) -> Check:
 
 
 def _listed(problems: list[str]) -> str:
-    """Return the first of several problems, and how many more there are."""
     more = len(problems) - _MAX_NAMED
     return "; ".join(problems[:_MAX_NAMED]) + (f"; and {more} more" if more > 0 else "")
 
 
-def _named(table: str, key: str) -> str:
+def _row_name(table: str, key: str) -> str:
     kind = _KIND_OF_TABLE.get(table)
     return f"{kind.ref(int(key))}" if kind is not None and key.isdigit() else f"row {key} of {table}"
 
@@ -121,11 +120,11 @@ def _check_version(engine: Engine) -> Check:
 
 def _check_soundness(engine: Engine) -> Check:
     name, is_sound = engine.upkeep.soundness
-    found = engine.upkeep.problems()
-    if found:
-        problem = f"{one_line(found[0])} ({len(found)} in all)"
-        # the index can be rebuilt from what is kept, so its damage is no reason to go back to a backup
-        if all(map(engine.upkeep.is_about_index, found)):
+    problems = engine.upkeep.problems()
+    if problems:
+        problem = f"{one_line(problems[0])} ({len(problems)} in all)"
+        # the index can be rebuilt from the items, so its damage does not require a backup
+        if all(map(engine.upkeep.is_about_index, problems)):
             return Check(name, "failed", f"{problem}; `satchel doctor --rebuild` rebuilds the index")
         return _beyond_repair(name, problem, engine)
     return Check(name, "ok", is_sound)
@@ -133,36 +132,36 @@ def _check_soundness(engine: Engine) -> Check:
 
 def _check_index(engine: Engine) -> Check:
     with engine.read() as transaction:
-        found = index_problems(transaction)
-    if found:
-        return Check("index", "failed", f"{'; '.join(found)}; `satchel doctor --rebuild` rebuilds it")
+        problems = index_problems(transaction)
+    if problems:
+        return Check("index", "failed", f"{'; '.join(problems)}; `satchel doctor --rebuild` rebuilds it")
     return Check("index", "ok", "index, documents and tables agree")
 
 
 def _check_counts(engine: Engine) -> Check:
     with engine.read() as transaction:
-        found = count_problems(transaction)
-    if found:
-        return Check("counts", "failed", f"{'; '.join(found)}; `satchel doctor --rebuild` recounts")
+        problems = count_problems(transaction)
+    if problems:
+        return Check("counts", "failed", f"{'; '.join(problems)}; `satchel doctor --rebuild` recounts")
     return Check("counts", "ok", "the decisions are counted as they are")
 
 
 def _check_deliveries(engine: Engine) -> Check:
     with engine.read() as transaction:
-        recorded, gone, of_others = count_deliveries(transaction)
+        recorded, orphaned, of_others = count_deliveries(transaction)
     if of_others:
         return _beyond_repair(
             "deliveries",
             f"{of_others} of {recorded} are of another project's items than their run is: somebody changed the file",
             engine,
         )
-    left = f", {gone} of items that are gone; `satchel clear --compact` removes those" if gone else ""
-    return Check("deliveries", "ok", f"{recorded} recorded{left}")
+    leftovers = f", {orphaned} of deleted items; `satchel clear --compact` removes those" if orphaned else ""
+    return Check("deliveries", "ok", f"{recorded} recorded{leftovers}")
 
 
 def _check_corrections(engine: Engine) -> Check:
     with engine.read() as transaction:
-        recorded, gone, holding = corrections.examine(transaction)
+        recorded, orphaned, holding = corrections.examine(transaction)
     if holding:
         return Check(
             "corrections",
@@ -170,12 +169,12 @@ def _check_corrections(engine: Engine) -> Check:
             f"{_listed(holding)} was replaced or retracted and holds all the same: somebody changed the file; "
             "`satchel retract` ends an item by its id",
         )
-    if gone:
+    if orphaned:
         return Check(
             "corrections",
             "warning",
-            f"{gone} of {recorded} are of items that their project does not have: somebody changed the file; nothing "
-            "rests on them",
+            f"{orphaned} of {recorded} are of items missing in their project: somebody changed the file; nothing "
+            "depends on them",
         )
     return Check("corrections", "ok", f"{recorded} recorded")
 
@@ -212,7 +211,7 @@ def _guarded(name: str, examination: Callable[[Engine], Check], engine: Engine) 
     except SatchelError as error:
         return Check(name, "failed", f"{error.problem}; {error.remedy}")
     except (LookupError, TypeError, ValueError, AssertionError, engine.faults) as error:
-        # a value that no column of ours can hold: the row was changed below all rules
+        # no column can hold this value: the row was changed outside Satchel
         return _beyond_repair(name, f"the rows are not as Satchel writes them ({one_line(error)})", engine)
 
 
@@ -221,15 +220,15 @@ def _beyond_repair(name: str, problem: str, engine: Engine) -> BeyondRepair:
 
 
 def _check_schema(engine: Engine) -> Check:
-    found = engine.upkeep.schema_problems()
-    if found:
-        return _beyond_repair("schema", one_line(_listed(found)), engine)
+    problems = engine.upkeep.schema_problems()
+    if problems:
+        return _beyond_repair("schema", one_line(_listed(problems)), engine)
     return Check("schema", "ok", "no object that Satchel did not make")
 
 
 def _check_texts(engine: Engine) -> Check:
-    found = engine.upkeep.text_problems(_named)
-    if found:
-        problem = f"{_listed(found)}; these rows are left out of answers"
+    problems = engine.upkeep.text_problems(_row_name)
+    if problems:
+        problem = f"{_listed(problems)}; these rows are left out of answers"
         return _beyond_repair("texts", f"{problem}; `satchel forget` removes an item by its id", engine)
     return Check("texts", "ok", "every text was read")

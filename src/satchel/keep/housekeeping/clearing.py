@@ -1,4 +1,4 @@
-"""Clearing what is old: messages, file changes, conversations, and claims and error patterns that have run out."""
+"""Deletion of old messages, file changes and conversations, and of expired claims and error patterns."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _PER_STEP = 500
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """What clearing removed, or would remove.
+    """Result of clearing or its preview.
 
     Attributes:
-        messages: how many; so for ``file_changes``.
-        claims: how many that had run out; so for ``error_patterns``, which go with their solutions.
-        conversations: how many, with their turns.
+        messages: number deleted; ``file_changes`` likewise.
+        claims: number of expired ones; ``error_patterns`` likewise, with their solutions.
+        conversations: number deleted, with their turns.
         done: False for a preview.
     """
 
@@ -44,11 +44,11 @@ class Cleared:
 
 @dataclass(frozen=True, slots=True)
 class _Old:
-    """What of a kind is old.
+    """Condition for the old items of a kind.
 
     Attributes:
-        where: a condition on the table ``t`` of the kind.
-        values: of the condition.
+        where: SQL on the kind's table ``t``.
+        values: its parameters.
     """
 
     kind: Kind
@@ -79,7 +79,7 @@ def clear(
     dry_run: bool,
     progress: Progress | None,
 ) -> Cleared:
-    """Remove what is old, as :meth:`satchel.keep.housekeeping.Housekeeping.clear` says, in many short transactions."""
+    """Delete old items in many short transactions; see :meth:`satchel.keep.housekeeping.Housekeeping.clear`."""
     for field, hours in (("messages_hours", messages_hours), ("file_changes_hours", file_changes_hours)):
         if hours is not None:
             check_whole(field, hours, MAX_HOURS)
@@ -97,53 +97,54 @@ def clear(
         patterns = _old(Kind.ERROR_PATTERN, None, project.id, now)
         unused_since = _before(workplace, None if conversations_days is None else conversations_days * DAY_HOURS, now)
         threads = past_conversations.count_old(transaction, project.id, unused_since, now)
-        found = messages.count(transaction), changes.count(transaction), patterns.count(transaction)
+        old_counts = messages.count(transaction), changes.count(transaction), patterns.count(transaction)
         claims = transaction.all(f"SELECT id {_CLAIMS}", values)
     if dry_run:
-        return Cleared(found[0], found[1], len(claims), found[2], threads, done=False)
+        return Cleared(old_counts[0], old_counts[1], len(claims), old_counts[2], threads, done=False)
     with engine.write() as transaction:
         released = transaction.execute(f"DELETE {_CLAIMS}", values)
 
-    def told(gone: int) -> None:
+    def report(deleted: int) -> None:
         if progress is not None:
-            progress(gone, max(gone, sum(found) + threads))
+            progress(deleted, max(deleted, sum(old_counts) + threads))
 
-    sent = _remove(engine, project.id, messages, told)
-    changed = _remove(engine, project.id, changes, lambda gone: told(sent + gone))
-    over = _remove(engine, project.id, patterns, lambda gone: told(sent + changed + gone))
-    ended = _remove_conversations(workplace, project.id, unused_since, lambda gone: told(sent + changed + over + gone))
-    return Cleared(sent, changed, released, over, ended, done=True)
+    messages_deleted = _remove(engine, project.id, messages, report)
+    changed = _remove(engine, project.id, changes, lambda gone: report(messages_deleted + gone))
+    over = _remove(engine, project.id, patterns, lambda gone: report(messages_deleted + changed + gone))
+    ended = _remove_conversations(
+        workplace, project.id, unused_since, lambda gone: report(messages_deleted + changed + over + gone)
+    )
+    return Cleared(messages_deleted, changed, released, over, ended, done=True)
 
 
-def _remove(engine: Engine, project_id: int, old: _Old, told: Callable[[int], None]) -> int:
-    """Remove what is old of a kind, a few hundred in each transaction, so that other writers wait for little."""
-    gone = after = 0
+def _remove(engine: Engine, project_id: int, old: _Old, report: Callable[[int], None]) -> int:
+    # a few hundred per transaction, so that other writers wait only briefly
+    deleted = after = 0
     while True:
         with engine.write() as transaction:
             numbers = old.numbers(transaction, after)
             KINDS[old.kind].delete(transaction, project_id, numbers)
         if not numbers:
-            return gone
-        gone, after = gone + len(numbers), numbers[-1]
-        told(gone)
+            return deleted
+        deleted, after = deleted + len(numbers), numbers[-1]
+        report(deleted)
 
 
 def _remove_conversations(
-    workplace: Workplace, project_id: int, before: int | None, told: Callable[[int], None]
+    workplace: Workplace, project_id: int, before: int | None, report: Callable[[int], None]
 ) -> int:
-    """Remove conversations that are old, a few in each transaction; one that a call takes up meanwhile stays."""
-    gone = 0
+    # a few per transaction; a conversation taken up by a call in the meantime stays
+    deleted = 0
     while True:
         with workplace.engine.write() as transaction:
             removed = past_conversations.remove_old(transaction, project_id, before, workplace.clock())
         if not removed:
-            return gone
-        gone += removed
-        told(gone)
+            return deleted
+        deleted += removed
+        report(deleted)
 
 
 def _old(kind: Kind, before: int | None, project_id: int, now: int) -> _Old:
-    """Return what of a kind was there by a time; with None what has expired."""
     condition = "t.expires_at <= :now" if before is None else "t.created_at <= :before"
     values = {"project": project_id, "before": before, "now": now}
     return _Old(kind, f"t.project_id = :project AND {condition}", values)
@@ -151,6 +152,6 @@ def _old(kind: Kind, before: int | None, project_id: int, now: int) -> _Old:
 
 def _before(workplace: Workplace, hours: int | None, now: int) -> int | None:
     if not hours:
-        # on a weekend that does not count, what is 0 hours old would reach back to Friday
+        # on a weekend that does not count, an age of 0 hours would reach back to Friday
         return None if hours is None else now
     return workplace.retention.began_at(now, hours)

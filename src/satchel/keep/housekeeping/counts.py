@@ -1,11 +1,11 @@
-"""What is counted and copied beforehand, compared with the tables it comes from, and recounted."""
+"""Consistency of stored counts and copies with the tables they are derived from."""
 
 from __future__ import annotations
 
 from satchel.store.transaction import Transaction
 
 _JUNCTIONS = {"tags": ("decision_tags", "tag_id", 2), "scopes": ("decision_scopes", "scope_id", 3)}
-"""The junction of a kind of name, its column, and its dimension in ``decision_counts``."""
+"""Per kind of name: the junction table, its column, and the dimension in ``decision_counts``."""
 
 _COUNTED = " UNION ALL ".join(
     (
@@ -24,15 +24,15 @@ _DIFFERS = "(j.status <> d.status OR j.created_at <> d.created_at)"
 
 
 def count_problems(transaction: Transaction) -> list[str]:
-    """Return where counts and copies disagree with the decisions of the store."""
-    found: list[str] = []
+    """Return the differences between counts or copies and the decisions of the store."""
+    problems: list[str] = []
     for what, (table, _, _) in _JUNCTIONS.items():
         row = transaction.one(
             f"SELECT count(*) FROM {table} j JOIN decisions d ON d.id = j.decision_id WHERE {_DIFFERS}"
         )
         if row and row[0]:
-            found.append(f"{row[0]} {what} of decisions stand under another status or time")
-    # a count that fell to zero may stay as a row or go: both say the same
+            problems.append(f"{row[0]} {what} of decisions stand under another status or time")
+    # a count of zero may be a row or missing
     row = transaction.one(
         f"""
         SELECT count(*) FROM (
@@ -43,12 +43,12 @@ def count_problems(transaction: Transaction) -> list[str]:
         """
     )
     if row and row[0]:
-        found.append(f"{row[0]} counts of decisions are wrong")
-    return found
+        problems.append(f"{row[0]} counts of decisions are wrong")
+    return problems
 
 
 def recount(transaction: Transaction) -> None:
-    """Make counts and copies agree with the decisions of the store."""
+    """Recalculate counts and copies from the decisions of the store."""
     for table, column, _ in _JUNCTIONS.values():
         transaction.run(
             f"""

@@ -1,4 +1,4 @@
-"""Forgetting one item for good, as for a leaked secret."""
+"""Permanent deletion of one item, such as a leaked secret."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from satchel.store.upkeep import Shrunk
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What forgetting an item did, or would do.
+    """Result of deleting an item permanently, or its preview.
 
     Attributes:
         ref: its short id.
-        kind: what it is, such as entry, decision or solution.
-        text: what could be searched of it.
-        still_in: backups and set-aside files that hold it still, and its file in the shared text.
-        unreadable: backups that could not be opened to look.
-        wal_emptied: False when the space could not be reclaimed, or a reader of another process kept what was there, so
-            that the text may still lie in the file or its WAL, or in the tables of a database.
+        kind: such as entry, decision or solution.
+        text: its searchable text.
+        still_in: backups, set-aside files and the shared file that still contain it.
+        unreadable: backups that could not be opened.
+        wal_emptied: False if the space could not be reclaimed, or another process still reads old data, so that the
+            text may remain in the file, its WAL, or a database's tables.
         done: False for a preview.
-        out_of_reach: where the text may lie that Satchel cannot look into, in words; None where there is no such place.
+        out_of_reach: places that Satchel cannot inspect and that may contain the text, or None.
     """
 
     ref: str
@@ -53,10 +53,10 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class _Leaving:
-    """An item that is to go.
+    """An item about to be deleted.
 
     Attributes:
-        delete: removes it with all that hangs on it.
+        delete: deletes it with its dependents.
     """
 
     ref: str
@@ -68,7 +68,7 @@ class _Leaving:
 
 
 def forget(workplace: Workplace, ref: str, *, dry_run: bool) -> Forgotten:
-    """Remove one item, as :meth:`satchel.keep.housekeeping.Housekeeping.forget` says."""
+    """Delete one item; see :meth:`satchel.keep.housekeeping.Housekeeping.forget`."""
     engine = workplace.engine
     find = _solution if ref.strip().startswith(SOLUTION_LETTER) else _item
     if not dry_run:
@@ -104,7 +104,7 @@ def forget(workplace: Workplace, ref: str, *, dry_run: bool) -> Forgotten:
 def _shared_file(
     transaction: Transaction, workplace: Workplace, project: Project | None, uid: bytes
 ) -> tuple[Path, ...]:
-    """Return the item's file in the shared text of this worktree, where there is one: git has it too."""
+    # git has a copy of it too
     row = transaction.one(
         "SELECT file FROM shared_texts WHERE project_id = :project AND uid = :uid AND file IS NOT NULL",
         {"project": project.id if project else None, "uid": uid},
@@ -116,7 +116,7 @@ def _shared_file(
 
 
 def _shrink(engine: Engine) -> Shrunk | None:
-    """Take the bytes out of the file too; that this fails, for which None stands, does not bring the item back."""
+    # a failure here, returned as None, does not restore the item
     try:
         return engine.upkeep.reclaim()
     except SatchelError:
@@ -136,7 +136,7 @@ def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leavi
     def delete() -> None:
         thing.delete(transaction, project.id, [number])
         if transaction.left_out:
-            # its text is none, so that what hangs on it by its words cannot be told: it goes by its number
+            # its text is invalid, so it is deleted by number instead of by its words
             transaction.run(
                 "DELETE FROM likenesses WHERE project_id = :project AND kind = :kind AND item_id = :id",
                 {"project": project.id, "kind": kind.number, "id": number},
@@ -157,12 +157,12 @@ def _solution(transaction: Transaction, project: Project | None, ref: str) -> _L
     number = solution_number(ref)
     if project is None:
         raise pattern_writing.no_solution(number)
-    found = pattern_writing.load_solution(transaction, project.id, number)
+    solution = pattern_writing.load_solution(transaction, project.id, number)
     return _Leaving(
-        found.ref,
+        solution.ref,
         "solution",
         "error_solutions",
-        bytes.fromhex(found.uid),
-        found.text,
-        lambda: pattern_writing.delete_solution(transaction, project.id, found),
+        bytes.fromhex(solution.uid),
+        solution.text,
+        lambda: pattern_writing.delete_solution(transaction, project.id, solution),
     )

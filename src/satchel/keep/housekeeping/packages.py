@@ -1,4 +1,4 @@
-"""Deliveries of items that are gone, or are about to go: what was handed to whom means nothing without the item."""
+"""Delivery and reading records of deleted items."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _OF_OTHERS = " UNION ALL ".join(
 
 
 def forget_deliveries(transaction: Transaction, kind: Kind, number: int) -> None:
-    """Remove every record of who was given an item."""
+    """Delete all delivery records of an item."""
     transaction.run(
         "DELETE FROM deliveries WHERE kind = :kind AND item_id = :item", {"kind": kind.number, "item": number}
     )
 
 
 def forget_seen(transaction: Transaction, kind: Kind, number: int) -> None:
-    """Remove every record of who has seen an item."""
-    # the last condition is the one of the index
+    """Delete all reading records of an item."""
+    # the last condition is that of the index
     transaction.run(
         "DELETE FROM seen WHERE kind = :kind AND item_id = :item AND item_id <> 0",
         {"kind": kind.number, "item": number},
@@ -33,15 +33,15 @@ def forget_seen(transaction: Transaction, kind: Kind, number: int) -> None:
 
 
 def remove_leftovers(transaction: Transaction) -> int:
-    """Remove the deliveries of items that are gone, of every project of the store, and return how many those were.
+    """Delete the delivery records of deleted items in all projects, and return their number.
 
-    Whatever removes many items at once leaves them, since they are not looked up by their item.
+    Bulk deletions leave them behind, since they are not looked up by item.
     """
     return transaction.execute(f"DELETE FROM deliveries WHERE {_GONE}")
 
 
 def count_deliveries(transaction: Transaction) -> tuple[int, int, int]:
-    """Return how many deliveries the store records, how many of gone items, and how many of another project's."""
+    """Return the numbers of all delivery records, of deleted items' ones, and of those of another project."""
     row = transaction.one(
         f"""
         SELECT (SELECT count(*) FROM deliveries), (SELECT count(*) FROM deliveries WHERE {_GONE}),

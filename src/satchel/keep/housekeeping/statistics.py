@@ -1,4 +1,4 @@
-"""How much is kept, and what it costs."""
+"""Statistics of a project and its store."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from satchel.store.transaction import Transaction
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a project holds and what it costs.
+    """Statistics of a project.
 
-    Of the store itself, and so of other projects, nothing is told where the workplace is confined to the project.
+    For a workplace confined to the project, figures of the store and of other projects are left out.
 
     Attributes:
-        location: what the store is called; None is not told, nor are ``other_projects``, ``size_bytes`` and
-            ``schema_version`` then.
+        location: the store's name; None if confined, like ``other_projects``, ``size_bytes`` and
+            ``schema_version``.
         project: its name, or None before the first write.
         seq: its change counter.
-        agents: how many agents are known; persons are counted in ``persons``.
-        kinds: pairs of every kind that can be found and how many that have not expired.
-        entries: pairs of entry type and how many.
-        superseded: how many of them were superseded.
-        decisions: pairs of status and how many.
-        constraints: pairs of status and how many.
-        messages: how many that have not expired; so for ``file_changes``, ``claims`` and ``error_patterns``.
-        packages: pairs of status and how many.
-        solutions: how many of error patterns that have not expired.
-        deliveries: how often an item was delivered to an agent.
-        conversations: how many with other models had a turn and go on.
-        turns: how many those had.
-        turn_bytes: what questions, prompts and answers of those take.
-        content_bytes: what the contents take that are kept to make diffs from.
-        sent_tokens: of all prompts of those; ``saved_tokens``, what sending every file each time would have cost more.
-        vector_stores: how many at providers are recorded: in use, or to be deleted by a later call.
-        tags: how many names are known, used or not, beside those that every project has; so for ``scopes``.
-        other_projects: how many more the store holds.
-        size_bytes: that the store takes.
-        bytes_per_item: ``size_bytes`` over everything that can be found in the store, or None without anything.
+        agents: number of agents; ``persons``: of persons.
+        kinds: pairs of searchable kind and number of unexpired items.
+        entries: pairs of entry type and count.
+        superseded: number of superseded entries.
+        decisions: pairs of status and count.
+        constraints: pairs of status and count.
+        messages: number of unexpired ones; likewise ``file_changes``, ``claims`` and ``error_patterns``.
+        packages: pairs of status and count.
+        solutions: number of solutions of unexpired error patterns.
+        deliveries: number of deliveries of items to agents.
+        conversations: number of active conversations with other models.
+        turns: number of their turns.
+        turn_bytes: size of their questions, prompts and answers.
+        content_bytes: size of the contents stored for diffs.
+        sent_tokens: tokens of all their prompts; ``saved_tokens``: the extra cost of sending every file each time.
+        vector_stores: number recorded at providers: in use, or to be deleted.
+        tags: number of names besides the predefined ones, used or not; likewise ``scopes``.
+        other_projects: number of other projects in the store.
+        size_bytes: the store's size.
+        bytes_per_item: ``size_bytes`` per searchable item of the store, or None without any.
     """
 
     location: str | None
@@ -84,12 +84,12 @@ class Statistics:
 
     @property
     def total_entries(self) -> int:
-        """Entries of all types."""
+        """Return the number of entries of all types."""
         return sum(count for _, count in self.entries)
 
     @property
     def total_decisions(self) -> int:
-        """Decisions of every status."""
+        """Return the number of decisions of every status."""
         return sum(count for _, count in self.decisions)
 
 
@@ -107,28 +107,22 @@ _CONVERSATIONS = f"""
 
 
 def count_up(transaction: Transaction, engine: Engine | None, project: Project | None, now: int) -> Statistics:
-    """Count what a project holds.
-
-    Args:
-        engine: the store; None tells nothing of the store itself.
-        project: None for one that nothing was written for.
-        now: the time in milliseconds UTC; what has expired by then does not count.
-    """
+    """Count a project's unexpired items. ``engine`` None leaves out the store's own figures."""
     values = {"project": project.id if project else None, "now": now}
 
     def count(sql: str) -> int:
         row = transaction.one(sql, values)
         return int(row[0]) if row else 0
 
-    found = transaction.all(_BY_KIND, values)
-    of_kind = {kind: sum(row[-1] for row in found if row[0] == kind.number) for kind in KINDS}
+    kind_counts = transaction.all(_BY_KIND, values)
+    of_kind = {kind: sum(row[-1] for row in kind_counts if row[0] == kind.number) for kind in KINDS}
 
     def by_status(kind: Kind) -> tuple[tuple[str, int], ...]:
-        return _numbered(KINDS[kind].statuses, [(status, n) for one, _, status, n in found if one == kind.number])
+        return _numbered(KINDS[kind].statuses, [(status, n) for one, _, status, n in kind_counts if one == kind.number])
 
-    of_type = [(number, n) for one, number, _, n in found if one == Kind.ENTRY.number]
+    of_type = [(number, n) for one, number, _, n in kind_counts if one == Kind.ENTRY.number]
     entries = _numbered(KINDS[Kind.ENTRY].types, of_type)
-    conversations, turns, sent, saved = transaction.all(_CONVERSATIONS, values)[0]
+    conversations, turns, tokens_sent, saved = transaction.all(_CONVERSATIONS, values)[0]
     everything = 0 if engine is None else count("SELECT count(*) FROM documents")
     size = None if engine is None else engine.upkeep.size()
     return Statistics(
@@ -164,7 +158,7 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project |
             f"FROM conversation_turns t JOIN conversations c ON c.id = t.conversation_id WHERE {_LIVE}"
         ),
         content_bytes=count("SELECT COALESCE(sum(size), 0) FROM blobs WHERE project_id = :project"),
-        sent_tokens=sent,
+        sent_tokens=tokens_sent,
         saved_tokens=saved,
         vector_stores=count("SELECT count(*) FROM vector_stores WHERE project_id = :project"),
         tags=count(f"SELECT count(*) FROM tags WHERE project_id = :project AND folded NOT IN ({_BUILT_IN_TAGS})"),
@@ -177,5 +171,4 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project |
 
 
 def _numbered(names: Sequence[str], counts: Sequence[tuple[int, int]]) -> tuple[tuple[str, int], ...]:
-    """Return names with how many of each there are, given pairs of a name's number, from 1, and how many."""
     return tuple((name, sum(n for number, n in counts if number == place)) for place, name in enumerate(names, 1))

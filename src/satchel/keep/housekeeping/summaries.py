@@ -1,4 +1,4 @@
-"""Layer by layer: what holds, and what was changed just now."""
+"""Summary per layer: active items and recent changes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from satchel.store.transaction import Transaction
 
 @dataclass(frozen=True, slots=True)
 class LayerCount:
-    """What a layer holds.
+    """Counts of a layer.
 
     Attributes:
-        layer: its name; None is for what has no layer.
-        recent_file_changes: of the last hour.
+        layer: its name; None for items without a layer.
+        recent_file_changes: number in the last hour.
     """
 
     layer: str | None
@@ -26,11 +26,11 @@ class LayerCount:
 
 @dataclass(frozen=True, slots=True)
 class LayerSummary:
-    """What every layer of a project holds, counted in one snapshot.
+    """Counts of all layers, in one snapshot.
 
     Attributes:
-        rows: one for each layer in the order they were named, then one for what has none.
-        changes_since: after which time file changes count, in milliseconds UTC.
+        rows: one per layer in order of creation, then one for items without a layer.
+        changes_since: the start of the hour, in milliseconds UTC.
         seq: the project's change counter in this snapshot.
     """
 
@@ -39,12 +39,12 @@ class LayerSummary:
     seq: int
 
 
-# each is counted for itself: joined to one another, they would multiply
+# counted separately: joins would multiply the rows
 _ACTIVE_DECISIONS = """
     SELECT name_id, decisions FROM decision_counts WHERE project_id = :project AND dimension = 1 AND status = 1
 """
-# and layer by layer, so that the index is read from an hour ago on, not through all that is kept; nothing is kept for
-# less than an hour (retention.file_changes_hours is 1 or more), so whether it has expired need not be asked
+# per layer, so that only the last hour of the index is read; expiry need not be checked, since
+# retention.file_changes_hours is at least 1
 _RECENT_FILE_CHANGES = """
     SELECT COALESCE(l.id, 0), (
         SELECT count(*) FROM file_changes c
@@ -60,12 +60,7 @@ _ACTIVE_CONSTRAINTS = """
 
 
 def by_layer(transaction: Transaction, project: Project | None, now: int) -> LayerSummary:
-    """Count what the layers of a project hold.
-
-    Args:
-        project: None for one that nothing was written for; it has the layers that every project begins with.
-        now: the time in milliseconds UTC.
-    """
+    """Count the items of a project's layers; without a project, those of the predefined layers."""
     since = now - HOUR_MS
     if project is None:
         return LayerSummary(tuple(LayerCount(layer, 0, 0, 0) for layer in (*LAYERS, None)), since, 0)

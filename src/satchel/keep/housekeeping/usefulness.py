@@ -1,4 +1,4 @@
-"""What became of what was briefed: what was confirmed, corrected, or followed by success, and what never was."""
+"""Usefulness of briefed items: confirmed, corrected, followed by success, or none of these."""
 
 from __future__ import annotations
 
@@ -19,27 +19,26 @@ from satchel.store.transaction import Transaction
 _KINDS = (Kind.ENTRY, Kind.DECISION, Kind.CONSTRAINT, Kind.STRATEGY)
 _MOST_SHOWN = 10
 OFTEN, FIRST_DAYS = 3, 7
-"""An item is called unconfirmed only after so many deliveries, and so many days after the first of them."""
+"""Minimum number of deliveries, and of days since the first one, before an item counts as unconfirmed."""
 
 _MAX_DELIVERIES = 200_000
-"""So many deliveries are looked at, the newest windows first: a project of years has more, and the new ones tell."""
+"""Maximum number of deliveries examined, newest windows first."""
 
 Item = tuple[int, int]
-"""The numbers of a kind and of an item."""
+"""The numbers of a kind and an item."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemUse:
-    """What became of one item that was briefed.
+    """Outcome of one briefed item.
 
     Attributes:
         ref: its short id.
-        delivered: to how many windows of agents.
-        confirmed: by how many agents; of a strategy, how often it was said to help.
-        corrected: whether it was replaced or retracted after it was delivered.
-        succeeded: after how many of those deliveries its session, or without one its agent, was done or passed a review
-            within a day.
-        text: the beginning of what it says.
+        delivered: number of context windows it was delivered to.
+        confirmed: number of confirming agents; of a strategy, of reported successes.
+        corrected: whether it was replaced or retracted after a delivery.
+        succeeded: number of deliveries whose session, or else agent, finished or passed a review within a day.
+        text: the start of its text.
     """
 
     ref: str
@@ -52,15 +51,15 @@ class ItemUse:
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """What became of what was briefed.
+    """Outcomes of briefed items.
 
     Attributes:
-        items: how many items were delivered; ``deliveries`` how often.
-        confirmed, corrected, succeeded: how many of the items were so.
-        useful: the items that were confirmed or followed by success most often.
-        unused: those that were delivered three times or more since a week or longer, and never were, the most
-            delivered first; rules are never among them, since keeping to one leaves no trace.
-        unused_total: how many those are.
+        items: number of delivered items; ``deliveries``: of deliveries.
+        confirmed, corrected, succeeded: number of items with that outcome.
+        useful: the items most often confirmed or followed by success.
+        unused: items delivered at least three times over a week or longer without any such outcome, most delivered
+            first. Rules are excluded, since following one leaves no trace.
+        unused_total: number of all such items.
     """
 
     items: int
@@ -87,11 +86,7 @@ class _Count:
 
 
 def count(transaction: Transaction, project_id: int | None, now: int) -> MemoryUse:
-    """Count what became of what was briefed in a project.
-
-    Args:
-        now: milliseconds UTC.
-    """
+    """Count the outcomes of a project's briefed items."""
     if project_id is None:
         return MemoryUse(0, 0, 0, 0, 0, (), (), 0)
     counts = _delivered(transaction, project_id)
@@ -99,7 +94,7 @@ def count(transaction: Transaction, project_id: int | None, now: int) -> MemoryU
     there = dict(_texts(transaction, counts))
     counts = {item: one for item, one in counts.items() if item in there}
 
-    def shown(items: list[Item]) -> tuple[ItemUse, ...]:
+    def rendered(items: list[Item]) -> tuple[ItemUse, ...]:
         return tuple(
             ItemUse(
                 KIND_OF[item[0]].ref(item[1]), one.delivered, one.confirmed, one.corrected, one.succeeded, there[item]
@@ -126,14 +121,13 @@ def count(transaction: Transaction, project_id: int | None, now: int) -> MemoryU
         confirmed=sum(one.confirmed > 0 for one in counts.values()),
         corrected=sum(one.corrected for one in counts.values()),
         succeeded=sum(one.succeeded > 0 for one in counts.values()),
-        useful=shown(useful),
-        unused=shown(unused),
+        useful=rendered(useful),
+        unused=rendered(unused),
         unused_total=len(unused),
     )
 
 
 def _delivered(transaction: Transaction, project_id: int) -> dict[Item, _Count]:
-    """Return how often items were delivered, and followed by success."""
     done = _successes(transaction, project_id)
     kinds = ", ".join(str(kind.number) for kind in _KINDS)
     rows = transaction.all(
@@ -156,25 +150,23 @@ def _delivered(transaction: Transaction, project_id: int) -> dict[Item, _Count]:
 
 
 def _successes(transaction: Transaction, project_id: int) -> dict[tuple[str, int], list[int]]:
-    """Return when each session, and each agent without one, was done or passed a review, in order."""
     rows = transaction.all(
         "SELECT session_id, agent_id, content, created_at FROM context "
         f"WHERE project_id = :project AND type IN ({SCRATCHPAD}, {REVIEW_VERDICT}) ORDER BY created_at",
         {"project": project_id},
     )
-    found: dict[tuple[str, int], list[int]] = defaultdict(list)
+    by_holder: dict[tuple[str, int], list[int]] = defaultdict(list)
     for session, agent, content, moment in rows:
-        said = json.loads(content)
-        if said.get("done") is True or said.get("passed") is True:
+        fields = json.loads(content)
+        if fields.get("done") is True or fields.get("passed") is True:
             if session:
-                found["session", session].append(moment)
+                by_holder["session", session].append(moment)
             elif agent is not None:
-                found["agent", agent].append(moment)
-    return found
+                by_holder["agent", agent].append(moment)
+    return by_holder
 
 
 def _correct(transaction: Transaction, project_id: int, counts: dict[Item, _Count]) -> None:
-    """Count who confirmed items, and which were corrected after they were delivered."""
     rows = transaction.all(
         "SELECT item_kind, item_id, action, created_at FROM corrections "
         "WHERE project_id = :project AND undone_at IS NULL",
@@ -195,7 +187,6 @@ def _correct(transaction: Transaction, project_id: int, counts: dict[Item, _Coun
 
 
 def _texts(transaction: Transaction, items: dict[Item, _Count]) -> Iterator[tuple[Item, str]]:
-    """Return the beginnings of the texts of items; those that are gone are left out."""
     for kind in _KINDS:
         numbers = [number for of_kind, number in items if of_kind == kind.number]
         spec = KINDS[kind]

@@ -1,1 +1,1 @@
-"""Importing the stores of other tools."""
+"""Imports from other tools."""

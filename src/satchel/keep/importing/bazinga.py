@@ -1,4 +1,4 @@
-"""Reading a bazinga database as lines, whichever version made it."""
+"""Reader for bazinga databases of any version."""
 
 from __future__ import annotations
 
@@ -47,19 +47,11 @@ _PHASES = {
     "blockers": "blockers",
     "completion": "summary",
 }
-"""What a phase of reasoning becomes: a note of that type, or that field of a scratchpad."""
+"""The entry type, or scratchpad field, for each phase of reasoning."""
 
 
 def read_bazinga(path: Path, source_project: str | None = None) -> Arriving:
-    """Read everything of one project of a bazinga database that can be read.
-
-    Args:
-        path: the database file, or a folder that holds it.
-        source_project: the ``project_id`` there; None takes the only one.
-
-    Raises:
-        As :meth:`satchel.keep.importing.service.Importing.take`.
-    """
+    """Read one project of a bazinga database, given as a file or folder; None takes the only project."""
     file = find_database(path)
     with opened_foreign(file) as database:
         tables = BazingaTables(database, str(file))
@@ -72,19 +64,18 @@ def read_bazinga(path: Path, source_project: str | None = None) -> Arriving:
         lines += _deliveries(tables, packages, marks)
         silent = sum(one["summary"] is None for one in packages)
         active = sum(line["status"] == _STATUSES[0] for _, _, line in runs)
-        names_no_project = "sessions and packages name no project there, so those of all projects came along"
-        told = "bazinga leaves quoted names out of errors: one without them is recognised again, the others are found"
+        names_no_project = "bazinga's sessions and packages name no project, so those of all projects were imported"
+        masking_note = "bazinga drops quoted names: errors without any are recognized again, the others are found"
         noted = (
             (active, f"sessions that are active there, and stay active: {active}"),
             (silent, f"packages without a summary, which are called by their files: {silent}"),
             (tables.others and (runs or packages), names_no_project),
-            (patterns, f"{told} by search alone"),
+            (patterns, f"{masking_note} by search alone"),
         )
         return tables.arriving(file, f"bazinga, project {tables.project or ''}", lines, noted)
 
 
 def _moment(row: Row, value: Value, field: str, instead: str) -> int | None:
-    """Return a time, or None for what is none, which is reported with what is done instead."""
     try:
         return moment_of(value, field)
     except Unreadable as error:
@@ -102,7 +93,6 @@ def _over(row: Row, ended: Value) -> int | None:
 
 
 def _line(one: Fields, table: str, kind: str, parts: tuple[object, ...], fields: Line) -> tuple[str, str, Line]:
-    """Return a line of a row, with a uid made of some parts; it is of a session or none."""
     uid = identity("bazinga", kind, *parts).hex()
     run = {"run": one["session"]} if "session" in one else {}
     return table, one["row"], {"kind": kind, "uid": uid, **run, "created_at": iso(one["at"]), **fields}
@@ -156,7 +146,7 @@ def _packages(tables: BazingaTables, packages: list[Fields], marks: list[Fields]
         if old is not None and old["session"] == one["session"]:
             heirs.setdefault(old["id"], one)
         elif one["supersedes"] is not None:
-            reason = f"it supersedes {one['supersedes']}, which is no earlier package of its session"
+            reason = f"it supersedes {one['supersedes']}, which is not an earlier package of its session"
             tables.trouble("context_packages", one["row"], reason, left_out=False)
     consumers: dict[str, list[str]] = defaultdict(list)
     for mark in marks:
@@ -164,7 +154,7 @@ def _packages(tables: BazingaTables, packages: list[Fields], marks: list[Fields]
     for one in packages:
         heir = heirs.get(one["id"])
         fields = {
-            "summary": one["summary"] or f"no summary was kept of {PurePosixPath(one['path']).name}",
+            "summary": one["summary"] or f"no summary stored for {PurePosixPath(one['path']).name}",
             "superseded_by": None if heir is None else _package_uid(heir),
             "updated_at": iso((heir or one)["at"]),
             "consumers": sorted(set(consumers[one["id"]])),
@@ -182,7 +172,6 @@ _MARK = {
 
 
 def _marks(tables: BazingaTables, packages: Collection[str]) -> Iterator[Fields]:
-    """Yield for whom packages are meant, and when each was consumed, where that is recorded."""
     for one in tables.read(_MARK, "context_package_consumers", "package_id"):
         if one["package"] in packages:
             yield one
@@ -190,39 +179,37 @@ def _marks(tables: BazingaTables, packages: Collection[str]) -> Iterator[Fields]
             tables.trouble("context_package_consumers", one["row"], "it belongs to no package")
 
 
-def _seen(row: Row, created: Value, seen: Value) -> tuple[int, int]:
-    """Return when something was made and last seen; one of them is enough."""
-    last = _moment(row, seen, "last_seen", "taken as when it was made")
+def _times(row: Row, created: Value, last_seen: Value) -> tuple[int, int]:
+    last = _moment(row, last_seen, "last_seen", "using its creation time")
     if last is None:
         last = moment_of(created, "created_at")
         return last, last
-    first = _moment(row, created, "created_at", "taken as when it was last seen")
+    first = _moment(row, created, "created_at", "using the time it was last seen")
     return last if first is None else min(first, last), last
 
 
 def _signature(value: Value, field: str) -> Mapping[str, object]:
     text = text_of(value, field)
     try:
-        said = parse_json(text)
+        signature = parse_json(text)
     except (ValueError, RecursionError):
         raise Unreadable(f"its {field} is no JSON") from None
-    if not isinstance(said, dict):
-        raise Unreadable(f"its {field} is no JSON object")
+    if not isinstance(signature, dict):
+        raise Unreadable(f"its {field} is not a JSON object")
     for name in ("error_type", "message_pattern"):
-        if not isinstance(said.get(name), str) or not said[name].strip():
+        if not isinstance(signature.get(name), str) or not signature[name].strip():
             raise Unreadable(f"its {field} has no {name}")
-    return said
+    return signature
 
 
 def _texts(value: object) -> list[str]:
-    """Return a list of texts, or one text as a list; anything else tells nothing."""
     listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     return [one for one in listed if isinstance(one, str) and one.strip()]
 
 
 _PATTERN = {
     "signature": column("signature_json", _signature),
-    "seen": columns("created_at", "last_seen", read=_seen),
+    "seen": columns("created_at", "last_seen", read=_times),
     "hash": column("pattern_hash", text_of),
     "solution": column("solution", optional_text),
     "lang": column("lang", optional_text),
@@ -233,27 +220,29 @@ _PATTERN = {
 
 
 def _patterns(tables: BazingaTables) -> _Lines:
-    """Yield a line for each error of ours, which may be several there: ours leaves more out of a message."""
-    found: dict[str, tuple[str, Line]] = {}
+    # several of their errors may become one here, since more of a message is masked
+    lines: dict[str, tuple[str, Line]] = {}
     for one in sorted(tables.read(_PATTERN, "error_patterns", "pattern_hash"), key=lambda one: one["seen"]):
         signature = one["signature"]
         stack = "\n".join(_texts(signature.get("stack_pattern"))) or None
         hints = ", ".join(_texts(signature.get("context_hints")))
         try:
-            said = prepare(signature["error_type"], signature["message_pattern"], stack, None, None, None, None, _LIMIT)
+            prepared = prepare(
+                signature["error_type"], signature["message_pattern"], stack, None, None, None, None, _LIMIT
+            )
         except SatchelError as error:
             tables.trouble("error_patterns", one["row"], error.problem)
             continue
         first, last = one["seen"]
-        row, line = found.setdefault(said.hash, (one["row"], {}))
+        row, line = lines.setdefault(prepared.hash, (one["row"], {}))
         if not line:
             line |= {
                 "kind": "error_pattern",
-                "uid": identity("bazinga", "error_pattern", tables.project, said.hash).hex(),
-                "hash": said.hash,
-                "error_type": said.error_type,
-                "message": said.message,
-                "example": f"{said.example}\nhints: {hints}" if hints else said.example,
+                "uid": identity("bazinga", "error_pattern", tables.project, prepared.hash).hex(),
+                "hash": prepared.hash,
+                "error_type": prepared.error_type,
+                "message": prepared.message,
+                "example": f"{prepared.example}\nhints: {hints}" if hints else prepared.example,
                 "lang": one["lang"],
                 "occurrences": 0,
                 "created_at": iso(first),
@@ -275,12 +264,12 @@ def _patterns(tables: BazingaTables) -> _Lines:
                     "updated_at": iso(last),
                 }
             )
-    for row, line in found.values():
+    for row, line in lines.values():
         yield "error_patterns", row, line
 
 
 _STRATEGY = {
-    "seen": columns("created_at", "last_seen", read=_seen),
+    "seen": columns("created_at", "last_seen", read=_times),
     "id": column("strategy_id", key_of),
     "topic": column("topic", text_of),
     "insight": column("insight", text_of),
@@ -303,7 +292,7 @@ def _references(row: Row, value: Value) -> list[str]:
     try:
         return [] if text is None else _texts(json.loads(text))
     except ValueError:
-        row.problems.append("its references_json is no JSON; left out")
+        row.problems.append("its references_json is not JSON; left out")
         return []
 
 
@@ -331,7 +320,6 @@ _CRITERION = {
 
 
 def _entries(tables: BazingaTables) -> _Lines:
-    """Yield notes: what was reasoned, and what a session was to reach, as it stands."""
     if tables.has("orchestration_logs", "reasoning_phase"):
         for one in sorted(tables.read(_LOG, "orchestration_logs", "id"), key=_by_time):
             if one["phase"] is None:
@@ -349,9 +337,9 @@ def _entries(tables: BazingaTables) -> _Lines:
             fields = {"type": kind, "content": content, "task_id": one["task_id"], "agent": one["agent"]}
             yield _line(one, "orchestration_logs", "entry", ("reasoning", one["session"], one["id"]), fields)
     for one in sorted(tables.read(_CRITERION, "success_criteria", "id"), key=_by_time):
-        said = [f"Success criterion, {one['status'] or 'pending'}: {one['criterion']}"]
-        said += [f"{name}: {one[name.lower()]}" for name in ("Actual", "Evidence") if one[name.lower()]]
-        fields = {"type": "decision", "content": "\n".join(said)}
+        paragraphs = [f"Success criterion, {one['status'] or 'pending'}: {one['criterion']}"]
+        paragraphs += [f"{name}: {one[name.lower()]}" for name in ("Actual", "Evidence") if one[name.lower()]]
+        fields = {"type": "decision", "content": "\n".join(paragraphs)}
         yield _line(one, "success_criteria", "entry", ("criterion", one["session"], one["id"]), fields)
 
 
@@ -366,7 +354,6 @@ _SCOPE = {
 
 
 def _deliveries(tables: BazingaTables, packages: list[Fields], marks: list[Fields]) -> _Lines:
-    """Yield what was consumed, by whom as far as a role tells, a line for each window."""
     by_id = {one["id"]: one for one in packages}
     consumed = tables.read(_SCOPE, "consumption_scope", "scope_id")
     for mark in marks:
@@ -375,21 +362,21 @@ def _deliveries(tables: BazingaTables, packages: list[Fields], marks: list[Field
             consumed.append({**mark, "session": package["session"], "task_id": package["task_id"]})
     windows: dict[str, tuple[str, Line]] = {}
     for one in sorted(consumed, key=lambda one: one["at"]):
-        found = by_id.get(one["package"])
-        if found is None or found["session"] != one["session"]:
-            reason = f"its package {one['package']} is none of its session that was taken"
+        match = by_id.get(one["package"])
+        if match is None or match["session"] != one["session"]:
+            reason = f"its package {one['package']} is not an imported package of its session"
             tables.trouble("consumption_scope", one["row"], reason)
             continue
-        named = {
+        window = {
             "run": one["session"],
             "task_id": one["task_id"],
             "role": fold(one["role"]),
             "iteration": one["iteration"],
         }
-        line = line_of_window({name: value for name, value in named.items() if value})
+        line = line_of_window({name: value for name, value in window.items() if value})
         row, line = windows.setdefault(line["uid"], (one["row"], line))
-        item = {"kind": "package", "item": _package_uid(found), "delivered_at": iso(one["at"])}
-        if item["item"] not in (known["item"] for known in line["items"]):
+        item = {"kind": "package", "item": _package_uid(match), "delivered_at": iso(one["at"])}
+        if item["item"] not in (listed["item"] for listed in line["items"]):
             line["items"].append(item)
     for row, line in windows.values():
         yield "consumption_scope", row, line

@@ -1,8 +1,8 @@
-"""Reading the memory of Claude Code: the folder of notes that it writes for a project, and files such as CLAUDE.md.
+"""Reader for Claude Code's memory: the folder of notes of a project, and files such as CLAUDE.md.
 
-Its notes are ``~/.claude/projects/<project>/memory/*.md``, a fact each, with front matter (``name``, ``description``,
-``type``: user, feedback, project or reference, which may stand below ``metadata``); ``MEMORY.md`` is their index, and
-holds text of its own in older versions. Its documentation does not describe the front matter: read with care.
+Notes are ``~/.claude/projects/<project>/memory/*.md``, a fact each, with front matter (``name``, ``description``,
+``type``: user, feedback, project or reference, possibly below ``metadata``); ``MEMORY.md`` is their index, and holds
+text in older versions. The format of the front matter is undocumented.
 """
 
 from __future__ import annotations
@@ -27,14 +27,7 @@ _MAX_BYTES = 1 << 20
 
 
 def read_claude_memory(path: Path) -> Arriving:
-    """Read the notes of a memory folder, or the sections of one file, as notes of ours.
-
-    Args:
-        path: a folder with ``*.md`` or a ``memory`` folder in it, or a file such as ``CLAUDE.md``.
-
-    Raises:
-        NotFound: there is no such thing, or no note in it.
-    """
+    """Read the notes of a memory folder, or the sections of one file, as notes."""
     folder = path / "memory" if (path / "memory").is_dir() else path
     files = sorted(folder.glob("*.md")) if folder.is_dir() else [path] if path.is_file() else []
     if not files:
@@ -42,7 +35,7 @@ def read_claude_memory(path: Path) -> Arriving:
     troubles: list[Trouble] = []
     lines = [line for file in files for line in _lines(file, troubles, is_note=folder.is_dir())]
     name = f"{_TOOL} {identity(_TOOL, str(folder.resolve())).hex()[:12]}"
-    noted = ((lines, "what it says is a report of Claude Code's: no rule and no decision of this project"),)
+    noted = ((lines, "these notes are reports by Claude Code, not rules or decisions of this project"),)
     return arriving(path, name, "Claude Code's memory", lines, troubles, noted)
 
 
@@ -61,13 +54,13 @@ def _lines(file: Path, troubles: list[Trouble], *, is_note: bool) -> Iterator[tu
     if is_note and file.name != _INDEX:
         fields = {name: value.strip("\"'") for name, value in _FIELD.findall(front[1])} if front else {}
         body = text[front.end() :].strip() if front else text.strip()
-        told = fields.get("description", "")
-        content = "\n\n".join(part for part in (told if told not in {"", "|", ">"} else "", body) if part)
+        description = fields.get("description", "")
+        content = "\n\n".join(part for part in (description if description not in {"", "|", ">"} else "", body) if part)
         if content:
             kind = _TYPES.get(fields.get("type", ""), "discovery")
             yield "memory", file.name, _note(file.stem, content, at, kind)
         return
-    # of the index only what does not point to a note
+    # skip index lines that only point to a note
     for place, section in enumerate(_HEADING.split(_POINTER.sub("", text) if is_note else text)):
         heading, _, rest = section.strip().partition("\n")
         if rest.strip() or (place == 0 and heading):
@@ -76,5 +69,5 @@ def _lines(file: Path, troubles: list[Trouble], *, is_note: bool) -> Iterator[tu
 
 
 def _note(name: str, content: str, at: int, kind: str) -> Line:
-    # a note that Claude rewrites is the same note
+    # a note keeps its identity when Claude rewrites it
     return note(_TOOL, ("memory", name), content, at, type=kind, agent=_TOOL)

@@ -1,7 +1,7 @@
-"""Reading the file of the official memory server of MCP: entities with observations, and relations between them.
+"""Reader for the file of the official MCP memory server: entities with observations, and relations between them.
 
-Format: a JSON object a line, ``{"type": "entity", "name", "entityType", "observations": [...]}`` or
-``{"type": "relation", "from", "to", "relationType"}``; it names no times and no authors.
+Format: a JSON object per line, ``{"type": "entity", "name", "entityType", "observations": [...]}`` or ``{"type":
+"relation", "from", "to", "relationType"}``; it has no times and no authors.
 """
 
 from __future__ import annotations
@@ -19,23 +19,15 @@ _TOOL = "server-memory"
 
 
 def read_server_memory(file: Path) -> Arriving:
-    """Read what the memory server keeps: each observation and each relation is a note that names its entity.
-
-    Args:
-        file: its file, ``memory.json`` or ``memory.jsonl``.
-
-    Raises:
-        NotFound: there is no such file.
-        StoreForeign: it holds nothing of the memory server.
-    """
+    """Read each observation and relation as a note that names its entity."""
     if not file.is_file():
         raise NotFound(f"there is no file {file}", "Name the file of the memory server, such as memory.jsonl")
     raw = contents_of(file)
     troubles: list[Trouble] = []
     lines = list(_lines(raw, file.stat().st_mtime_ns // 1_000_000, troubles))
     if not lines and (troubles or raw.strip()):
-        raise StoreForeign(f"{file} is no file of the memory server", 'It has lines such as {"type":"entity",...}')
-    noted = ((lines, "the memory server keeps no times and no authors: notes have the time of its file"),)
+        raise StoreForeign(f"{file} is not a file of the memory server", 'It has lines such as {"type":"entity",...}')
+    noted = ((lines, "the memory server stores no times and authors: notes get the file's time"),)
     return arriving(file, _TOOL, _TOOL, lines, troubles, noted)
 
 
@@ -53,18 +45,13 @@ def _lines(raw: bytes, at: int, troubles: list[Trouble]) -> Iterator[tuple[str, 
             troubles.append(Trouble("line", row, f"it is neither an entity nor a relation: {error}"))
 
 
-def _notes(said: Line) -> Iterator[tuple[str, str]]:
-    """Yield the notes of a line, each with what it is.
-
-    Raises:
-        ValueError, KeyError, TypeError: it is no such line.
-    """
-    if said["type"] == "entity":
-        name, kind = str(said["name"]), str(said.get("entityType") or "entity")
-        observations = [str(one) for one in said.get("observations") or ()]
-        for observation in observations or ["nothing was observed of it"]:
+def _notes(item: Line) -> Iterator[tuple[str, str]]:
+    if item["type"] == "entity":
+        name, kind = str(item["name"]), str(item.get("entityType") or "entity")
+        observations = [str(one) for one in item.get("observations") or ()]
+        for observation in observations or ["it has no observations"]:
             yield "entity", f"{name} ({kind}): {observation}"
-    elif said["type"] == "relation":
-        yield "relation", f"{said['from']} {said['relationType']} {said['to']}"
+    elif item["type"] == "relation":
+        yield "relation", f"{item['from']} {item['relationType']} {item['to']}"
     else:
-        raise ValueError(f"its type is {str(said['type'])[:40]!r}")
+        raise ValueError(f"its type is {str(item['type'])[:40]!r}")

@@ -1,4 +1,4 @@
-"""Taking over the stores of other tools: a reader for each makes lines of them, which are taken like any others."""
+"""Service for importing the stores of other tools: readers turn them into lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ READERS = {
     "server-memory": "server_memory:read_server_memory",
     "claude": "claude_memory:read_claude_memory",
 }
-"""What reads the store of each tool: the module and the function."""
+"""The reader of each tool: module and function."""
 
 _WITH_PROJECTS = ("sqlew", "bazinga")
 
@@ -33,32 +33,31 @@ class Importing(Service):
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> Imported:
-        """Take over the store of another tool: everything of it that can be read, with its own times.
+        """Import everything readable from another tool's store, with its own times.
 
-        What comes has an identity that follows from it, so that importing again adds what is missing here and brings
-        what has changed there since; where it was changed here as well, the later state holds, and the other is kept.
-        Nothing is too old: retention counts from the import. The store is only read.
+        Imported items get a stable identity, so importing again adds and updates items; where an item also changed
+        here, the later state wins and the other one is kept. Retention starts at the import. The source is only read.
 
         Args:
             tool: one of :data:`READERS`.
-            path: its store: a database file or, of bazinga and Claude Code, a folder.
-            source_project: the project to take, where the store holds several.
-            dry_run: only say what would happen.
-            progress: told about the lines done.
+            path: its store: a database file, or a folder for bazinga and Claude Code.
+            source_project: the project to import, if the store holds several.
+            dry_run: only report what would happen.
+            progress: called with the number of lines done.
 
         Returns:
-            What was taken, what was not, and why.
+            Counts per kind, conflicts and troubles.
 
         Raises:
-            NotFound, StoreForeign, StoreDamaged, Refused, Busy: it cannot be read, or is none of that tool; nothing was
-                written.
-            Conflict: it holds several projects, and none was named.
-            InvalidInput: it holds no such project, or there is no such tool.
+            NotFound, StoreForeign, StoreDamaged, Refused, Busy: the store cannot be read or belongs to another
+                tool; nothing was written.
+            Conflict: it holds several projects and none was named.
+            InvalidInput: the project or tool is unknown.
         """
         if tool not in READERS:
             raise unknown_name("tool", tool, READERS)
         if source_project is not None and tool not in _WITH_PROJECTS:
-            raise InvalidInput(f"{tool} knows no projects", "Leave the source project out")
+            raise InvalidInput(f"{tool} has no projects", "Leave the source project out")
         module, function = READERS[tool].split(":")
         read = getattr(import_module(f"satchel.keep.importing.{module}"), function)
         arriving = read(path, source_project) if tool in _WITH_PROJECTS else read(path)

@@ -1,4 +1,4 @@
-"""Reading a sqlew database as lines, whichever version made it."""
+"""Reader for sqlew databases of any version."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from satchel.base.clock import iso
 from satchel.base.vocabulary import PRIORITIES
 from satchel.keep.files.records import CHANGES
 from satchel.keep.importing.sqlew_decisions import DecisionReader
-from satchel.keep.importing.sqlew_tables import SqlewTables, named, needed, time
+from satchel.keep.importing.sqlew_tables import SqlewTables, optional_name, required_name, time
 from satchel.keep.importing.tables import Fields, Row, column, columns
 from satchel.keep.importing.values import Unreadable, identity, number_of, optional_text, text_of, whole
 from satchel.keep.messages.records import MESSAGE_TYPES
@@ -22,28 +22,20 @@ from satchel.store.foreign import Value, opened_foreign
 _MEDIUM = 2
 _PRIORITY = partial(whole, least=1, most=4, default=_MEDIUM)
 _INACTIVE = "inactive in sqlew"
-_NO_TEXT = "(no text was kept of this message)"
-"""What a message says that another tool kept without its text."""
+_NO_TEXT = "(sqlew stored no text of this message)"
+"""The text of a message stored without one."""
 
 _Lines = Iterator[tuple[str, str, Line]]
-_Say = Callable[[Fields], tuple[tuple[object, ...], Line]]
+_Describe = Callable[[Fields], tuple[tuple[object, ...], Line]]
 
 
 def read_sqlew(file: Path, source_project: str | None = None) -> Arriving:
-    """Read everything of one project of a sqlew database that can be read.
-
-    Args:
-        file: the database file.
-        source_project: the project's name there; None takes the only one.
-
-    Raises:
-        As :meth:`satchel.keep.importing.service.Importing.take`.
-    """
+    """Read all readable items of one project of a sqlew database; None as ``source_project`` takes the only project."""
     with opened_foreign(file) as database:
         tables = SqlewTables(database, str(file))
         tables.choose_project(source_project)
         reader = DecisionReader(tables)
-        # what is wrong with the file is met before anything of it is taken
+        # problems with the file surface before anything is imported
         lines = [*reader.lines(), *_constraints(tables)]
         messages = tables.read(_MESSAGE, "agent_messages", "id")
         lines += [*_messages(tables, messages), *_changes(tables)]
@@ -55,58 +47,53 @@ def _noted(tables: SqlewTables, reader: DecisionReader, messages: list[Fields]) 
     silent = sum(message["text"] is None for message in messages)
     announced = sum(message["read"] and message["to"] is None for message in messages)
     return (
-        (tables.has_older_set, "tables of an older sqlew stand beside those that were read, and were passed over"),
-        (not tables.has("agents"), "this sqlew records no agents, so what came along has no authors"),
+        (tables.has_older_set, "the database also has tables of an older sqlew, which were skipped"),
+        (not tables.has("agents"), "this sqlew records no agents, so imported items have no authors"),
         (
             reader.unchanged,
-            f"earlier states of decisions that the next repeats, and that were dropped: {reader.unchanged}",
+            f"earlier states of decisions equal to the next state, dropped: {reader.unchanged}",
         ),
         (
             reader.unknown,
-            "earlier states of which sqlew kept value, version, author and time alone, so they have no layer, tags or "
-            f"scopes here and count as active: {reader.unknown}",
+            "earlier states stored with value, version, author and time only, imported as active without layer, "
+            f"tags and scopes: {reader.unknown}",
         ),
         (
             reader.without_value,
-            f"earlier states of numbers of which sqlew recorded no value, and that stayed out: {reader.without_value}",
+            f"earlier states of numbers without a recorded value, left out: {reader.without_value}",
         ),
-        (silent, f"messages whose text sqlew did not keep, so that only their payload came along: {silent}"),
-        (announced, f"messages to all that somebody has read; sqlew does not say who, so nobody counts: {announced}"),
+        (silent, f"messages without a stored text, imported with their payload only: {silent}"),
+        (announced, f"messages to all that were read; sqlew does not record by whom, so they stay unread: {announced}"),
     )
 
 
 _CONSTRAINT = {
     "id": column("id", whole),
-    "category": needed("category_id", "constraint_categories"),
+    "category": required_name("category_id", "constraint_categories"),
     "text": column("constraint_text", text_of),
     "priority": column("priority", _PRIORITY),
-    "layer": named("layer_id", "layers"),
-    "agent": named("created_by|agent_id", "agents"),
+    "layer": optional_name("layer_id", "layers"),
+    "agent": optional_name("created_by|agent_id", "agents"),
     "active": column("active|is_active", partial(whole, most=1, default=1)),
     "reason": column("reason", optional_text),
     "at": time(),
 }
 
 
-def _lines(tables: SqlewTables, table: str, kind: str, rows: list[Fields], said: _Say) -> _Lines:
-    """Yield a line of each row of a table, the oldest first.
-
-    Args:
-        said: returns what makes the uid of a row, beside its number, and the fields of its line.
-    """
+def _lines(tables: SqlewTables, table: str, kind: str, rows: list[Fields], describe: _Describe) -> _Lines:
     for one in sorted(rows, key=lambda one: (one["at"], one["id"])):
-        parts, fields = said(one)
+        parts, fields = describe(one)
         uid = identity("sqlew", kind, tables.project_id, one["id"], one["at"], *parts).hex()
         line = {"kind": kind, "uid": uid, "created_at": iso(one["at"]), **fields}
         yield tables.name(table), one["row"], line
 
 
 def _constraints(tables: SqlewTables) -> _Lines:
-    known = {number_of(number) for (number,) in tables.rows("constraints", "id")}
-    tags = tables.linked("constraint", "tag", lambda number: number if number in known else None)
+    numbers = {number_of(number) for (number,) in tables.rows("constraints", "id")}
+    tags = tables.linked("constraint", "tag", lambda number: number if number in numbers else None)
 
-    def said(one: Fields) -> tuple[tuple[object, ...], Line]:
-        # here a reason says why a rule ended
+    def describe(one: Fields) -> tuple[tuple[object, ...], Line]:
+        # here a reason explains why a rule ended
         text = one["text"] if one["reason"] is None else f"{one['text']}\n\nWhy: {one['reason']}"
         fields = {name: one[name] for name in ("category", "layer", "agent")}
         fields |= {"text": text, "priority": PRIORITIES[one["priority"] - 1], "tags": tags.get(one["id"])}
@@ -114,7 +101,7 @@ def _constraints(tables: SqlewTables) -> _Lines:
             return (text.strip(),), fields | {"status": "active"}
         return (text.strip(),), fields | {"status": "inactive", "reason": _INACTIVE}
 
-    return _lines(tables, "constraints", "constraint", tables.read(_CONSTRAINT, "constraints", "id"), said)
+    return _lines(tables, "constraints", "constraint", tables.read(_CONSTRAINT, "constraints", "id"), describe)
 
 
 def _payload(row: Row, payload: Value) -> object:
@@ -125,7 +112,7 @@ def _payload(row: Row, payload: Value) -> object:
         try:
             value = parse_json(text)
         except (ValueError, RecursionError):
-            row.problems.append("its payload is no JSON; it was kept as text")
+            row.problems.append("its payload is not JSON; it was imported as text")
             value = text
     if value is None and row.fields["text"] is None:
         raise Unreadable("it has neither a text nor a payload")
@@ -136,8 +123,8 @@ _MESSAGE = {
     "text": column("message", optional_text),
     "payload": columns("payload", read=_payload),
     "id": column("id", whole),
-    "from": named("from_agent_id", "agents"),
-    "to": needed("to_agent_id", "agents", is_optional=True),
+    "from": optional_name("from_agent_id", "agents"),
+    "to": required_name("to_agent_id", "agents", is_optional=True),
     "type": column("msg_type", partial(whole, least=1, most=4)),
     "priority": column("priority", _PRIORITY),
     "read": column("read", partial(whole, most=1, default=0)),
@@ -146,32 +133,32 @@ _MESSAGE = {
 
 
 def _messages(tables: SqlewTables, messages: list[Fields]) -> _Lines:
-    def said(one: Fields) -> tuple[tuple[object, ...], Line]:
+    def describe(one: Fields) -> tuple[tuple[object, ...], Line]:
         text = _NO_TEXT if one["text"] is None else one["text"].strip()
         fields = {name: one[name] for name in ("from", "to", "payload")} | {"message": text}
         fields |= {"type": MESSAGE_TYPES[one["type"] - 1], "priority": PRIORITIES[one["priority"] - 1]}
         if one["read"] and one["to"] is not None:
-            # the one mark of sqlew is the addressee's, at the message's own time; of one to all it is nobody's
+            # sqlew's read flag belongs to the addressee, at the message's own time; to all, it belongs to nobody
             fields["reads"] = [{"agent": one["to"], "read_at": iso(one["at"])}]
         return (text, None if one["payload"] is None else to_json(one["payload"])), fields
 
-    return _lines(tables, "agent_messages", "message", messages, said)
+    return _lines(tables, "agent_messages", "message", messages, describe)
 
 
 _CHANGE = {
     "id": column("id", whole),
-    "file": needed("file_id", "files"),
+    "file": required_name("file_id", "files"),
     "change": column("change_type", partial(whole, least=1, most=3)),
-    "agent": named("agent_id", "agents"),
-    "layer": named("layer_id", "layers"),
+    "agent": optional_name("agent_id", "agents"),
+    "layer": optional_name("layer_id", "layers"),
     "description": column("description", optional_text),
     "at": time(),
 }
 
 
 def _changes(tables: SqlewTables) -> _Lines:
-    def said(one: Fields) -> tuple[tuple[object, ...], Line]:
+    def describe(one: Fields) -> tuple[tuple[object, ...], Line]:
         fields = {name: one[name] for name in ("file", "agent", "layer", "description")}
         return (one["file"], one["change"]), fields | {"change": CHANGES[one["change"] - 1]}
 
-    return _lines(tables, "file_changes", "file_change", tables.read(_CHANGE, "file_changes", "id"), said)
+    return _lines(tables, "file_changes", "file_change", tables.read(_CHANGE, "file_changes", "id"), describe)

@@ -1,4 +1,4 @@
-"""Reading the decisions of a sqlew database: two value tables, a history of values, tags, scopes and rationales."""
+"""Reader for the decisions of a sqlew database: two value tables, a history of values, tags, scopes and rationales."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from itertools import pairwise
 from satchel.base.clock import iso
 from satchel.keep.decisions.records import DEFAULT_VERSION, STATUSES
 from satchel.keep.decisions.state import LARGEST_WHOLE, value_of
-from satchel.keep.importing.sqlew_tables import SqlewTables, named, needed, time
+from satchel.keep.importing.sqlew_tables import SqlewTables, optional_name, required_name, time
 from satchel.keep.importing.tables import Fields, Row, column, columns
 from satchel.keep.importing.values import Unreadable, described, identity, number_of, optional_text, text_of, whole
 from satchel.keep.moving.fields import Line
@@ -20,11 +20,11 @@ from satchel.store.foreign import Value
 
 _ACTIVE = 1
 _LATER_STATUSES = {4: "in_progress", 5: "in_review", 6: "implemented"}
-"""Of sqlew 5, whose own hooks write the last two as active."""
+"""Statuses of sqlew 5; its own hooks write the last two as active."""
 
 
 def _value(row: Row, value: Value) -> object:
-    # an empty text stands for a number: since 3.9 in the history, and beside it among the texts
+    # since 3.9 an empty text means that the value is a number
     if value == "":
         return None
     if row.table != "decisions_numeric":
@@ -32,7 +32,7 @@ def _value(row: Row, value: Value) -> object:
     if not isinstance(value, (int, float)) or not math.isfinite(value):
         raise Unreadable(f"its value is {described(value)}, not a finite number")
     if abs(value) > LARGEST_WHOLE:
-        row.problems.append(f"its value {int(value)} is beyond 2^53; it was kept as text")
+        row.problems.append(f"its value {int(value)} is beyond 2^53; imported as text")
         return str(int(value))
     return float(value)
 
@@ -58,9 +58,9 @@ _CURRENT = {
     "value": columns("value", read=_value),
     "version": column("version", optional_text),
     "status": columns("status", read=_status),
-    "key": needed("key_id", "context_keys"),
-    "layer": named("layer_id", "layers"),
-    "agent": named("agent_id", "agents"),
+    "key": required_name("key_id", "context_keys"),
+    "layer": optional_name("layer_id", "layers"),
+    "agent": optional_name("agent_id", "agents"),
     "at": time(),
 }
 _PAST = {"id": _ID} | {name: _CURRENT[name] for name in ("key_id", "value", "version", "agent", "at")}
@@ -73,12 +73,12 @@ _RATIONALE = {
 
 
 class DecisionReader:
-    """Reads decisions.
+    """Reader for decisions.
 
     Attributes:
-        unchanged: how many rows of the history were dropped because what followed was the same.
-        without_value: how many rows of the history hold none: sqlew 3.9 and later record none for a number.
-        unknown: how many earlier states came of whose layer, status, tags and scopes sqlew kept nothing.
+        unchanged: number of history rows dropped because the next state was the same.
+        without_value: number of history rows without a value: sqlew 3.9 and later record none for numbers.
+        unknown: number of earlier states without a recorded layer, status, tags and scopes.
     """
 
     def __init__(self, tables: SqlewTables) -> None:
@@ -86,7 +86,7 @@ class DecisionReader:
         self.unchanged = self.unknown = self.without_value = 0
 
     def lines(self) -> Iterator[tuple[str, str, Line]]:
-        """Yield a line of every decision that can be read, by the numbers of their keys."""
+        """Yield a line for each readable decision, ordered by key id."""
         tables = self._tables
         numbers = self._values("decisions_numeric", set())
         texts = self._values("decisions", self._keys("decisions_numeric"))
@@ -98,16 +98,16 @@ class DecisionReader:
         for key_id in sorted(texts.keys() | numbers.keys()):
             earlier = history.get(key_id, [])
             table = "decisions" if key_id in texts else "decisions_numeric"
-            known = self._known(texts.get(key_id), numbers.get(key_id))
-            states = self._changes([*_earlier(earlier, is_number=key_id not in texts), *known])
-            began = min(one["at"] for one in (*earlier, *known))
+            current = self._current_states(texts.get(key_id), numbers.get(key_id))
+            states = self._changes([*_earlier(earlier, is_number=key_id not in texts), *current])
+            began = min(one["at"] for one in (*earlier, *current))
             _give_rationales(states, rationales.get(key_id, []))
-            line = self._line(key_id, known[-1]["key"], began, states)
+            line = self._line(key_id, current[-1]["key"], began, states)
             line |= {"tags": tags.get(key_id), "scopes": scopes.get(key_id)}
-            yield tables.name(table), known[-1]["row"], line
+            yield tables.name(table), current[-1]["row"], line
         for key_id in sorted(history.keys() - self._keys("decisions") - self._keys("decisions_numeric")):
             for one in history[key_id]:
-                tables.trouble("decision_history", f"id {one['id']}", f"key_id {key_id} has no decision any more")
+                tables.trouble("decision_history", f"id {one['id']}", f"key_id {key_id} has no decision")
 
     def _keys(self, table: str) -> set[int | None]:
         return {number_of(key) for (key,) in self._tables.rows(table, "key_id")}
@@ -120,57 +120,47 @@ class DecisionReader:
             "kind": "decision",
             "uid": identity("sqlew", "decision", self._tables.project_id, key_id, key).hex(),
             "key": key,
-            **_said(current),
+            **_state_fields(current),
             "revision": len(states),
             "created_at": iso(began),
             "updated_at": iso(current["at"]),
             "history": [
-                {**_said(state), "revision": place, "set_at": iso(state["at"]), "replaced_at": iso(at)}
+                {**_state_fields(state), "revision": place, "set_at": iso(state["at"]), "replaced_at": iso(at)}
                 for place, (state, at) in enumerate(zip(earlier, replaced, strict=True), 1)
             ],
         }
 
     def _values(self, table: str, mirrored: Collection[int | None]) -> dict[int, Fields]:
-        """Return the current state of each key in one of the value tables.
-
-        Args:
-            mirrored: keys whose number stands in the other table; sqlew 3.9 and later put an empty text beside it.
-        """
-        found: dict[int, Fields] = {}
+        # since 3.9 sqlew stores an empty text beside the number of a mirrored key
+        by_key: dict[int, Fields] = {}
         for state in self._tables.read(_CURRENT, table, "key_id"):
             if state["value"] is not None:
-                found[state["key_id"]] = state
+                by_key[state["key_id"]] = state
             elif state["key_id"] not in mirrored:
                 self._tables.trouble(table, state["row"], "its value is empty")
-        return found
+        return by_key
 
-    def _known(self, text: Fields | None, number: Fields | None) -> list[Fields]:
-        """Return what the value tables say of a key, the current state last.
-
-        Set in the same second, the text is current: sqlew itself shows nothing but texts.
-        """
+    def _current_states(self, text: Fields | None, number: Fields | None) -> list[Fields]:
         if text is None or number is None:
             return [state for state in (text, number) if state is not None]
-        known = sorted((number, text), key=lambda state: state["at"])
-        current = "text" if known[-1] is text else "number"
+        states = sorted((number, text), key=lambda state: state["at"])
+        current = "text" if states[-1] is text else "number"
         key = repr(text["key"])
-        reason = f"{key} has both a number and a text: the {current} is newer and current, the other became history"
+        reason = f"{key} has both a number and a text: the {current} is current, the older is in the history"
         self._tables.trouble("decisions_numeric", f"key of {key}", reason, left_out=False)
-        return known
+        return states
 
     def _changes(self, states: Sequence[Fields]) -> list[Fields]:
-        """Return the states without those that the next one repeats, as far as both are known."""
-        told = ("value", "version", "status", "layer")
-        kept = [
+        compared = ("value", "version", "status", "layer")
+        changes = [
             one
             for one, following in pairwise(states)
-            if any(one[name] != following.get(name) for name in told if name in one)
+            if any(one[name] != following.get(name) for name in compared if name in one)
         ]
-        self.unchanged += len(states) - 1 - len(kept)
-        return [*kept, states[-1]]
+        self.unchanged += len(states) - 1 - len(changes)
+        return [*changes, states[-1]]
 
     def _linked(self, what: str) -> dict[int, list[str]]:
-        """Return the tags or scopes of each key."""
         table = f"decision_{what}s"
         if self._tables.has(table, "decision_key_id") or not self._tables.has(table, "decision_id"):
             return self._tables.linked("decision", what, lambda key: key, "decision_key_id")
@@ -178,8 +168,8 @@ class DecisionReader:
         return self._tables.linked("decision", what, {number_of(one): number_of(key) for one, key in rows}.get)
 
 
-def _said(state: Fields) -> Line:
-    """Return what a line says of a state; of an earlier one what sqlew kept, which is its value, version and author."""
+def _state_fields(state: Fields) -> Line:
+    # sqlew records only value, version and author of earlier states
     value = state["value"]
     return {
         "value": value if isinstance(value, str) else value_of(None, value),
@@ -192,7 +182,6 @@ def _said(state: Fields) -> Line:
 
 
 def _earlier(past: Sequence[Fields], *, is_number: bool) -> list[Fields]:
-    """Turn rows of the history into states; what sqlew did not record of them is not known."""
     return [
         {name: row[name] for name in ("version", "agent", "at")}
         | {"value": _number_or_text(row["value"]) if is_number else row["value"]}
@@ -201,28 +190,26 @@ def _earlier(past: Sequence[Fields], *, is_number: bool) -> list[Fields]:
 
 
 def _by_key(rows: Sequence[Fields]) -> dict[int, list[Fields]]:
-    """Return the rows of each key, the oldest first."""
-    found: dict[int, list[Fields]] = defaultdict(list)
+    by_key: dict[int, list[Fields]] = defaultdict(list)
     for row in rows:
-        found[row["key_id"]].append(row)
-    return {key: sorted(of_key, key=lambda one: (one["at"], one["id"])) for key, of_key in found.items()}
+        by_key[row["key_id"]].append(row)
+    return {key: sorted(of_key, key=lambda one: (one["at"], one["id"])) for key, of_key in by_key.items()}
 
 
 def _give_rationales(states: Sequence[Fields], rationales: Sequence[Fields]) -> None:
-    """Give each state the rationales of its time; the current one has the last of all where it has none of its own."""
-    left = list(rationales)
+    # a current state without its own rationale gets the last one
+    remaining = list(rationales)
     last: str | None = None
     for place, state in enumerate(states):
         end = states[place + 1]["at"] if place + 1 < len(states) else math.inf
         own: list[str] = []
-        while left and left[0]["at"] < end:
-            own.append(left.pop(0)["text"])
+        while remaining and remaining[0]["at"] < end:
+            own.append(remaining.pop(0)["text"])
         last = "\n\n".join(dict.fromkeys(own)) or last
         state["rationale"] = last if own or place + 1 == len(states) else None
 
 
 def _listed(title: str, value: Value) -> list[str]:
-    """Render alternatives or trade-offs, which sqlew keeps as JSON, as one line of a rationale."""
     text = optional_text(value, title.lower())
     if text is None:
         return []
@@ -232,8 +219,8 @@ def _listed(title: str, value: Value) -> list[str]:
         parsed = text
     if isinstance(parsed, dict):
         parsed = [f"{name}: {_joined(part)}" for name, part in parsed.items()]
-    shown = _joined(parsed)
-    return [f"{title}: {shown}"] if shown else []
+    rendered = _joined(parsed)
+    return [f"{title}: {rendered}"] if rendered else []
 
 
 def _joined(value: object) -> str:
@@ -243,7 +230,7 @@ def _joined(value: object) -> str:
 
 
 def _number_or_text(text: str) -> str | float:
-    """Read a number of the history, which sqlew keeps as the text JavaScript makes of it."""
+    # sqlew stores a number as the text JavaScript makes of it
     try:
         number = float(text)
     except ValueError:

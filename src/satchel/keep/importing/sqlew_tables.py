@@ -28,26 +28,26 @@ _MASTERS = frozenset(
     {"agents", "files", "context_keys", "constraint_categories", "layers", "tags", "scopes", "projects"}
 )
 _NAME_COLUMNS = {"context_keys": "key|key_name", "files": "path"}
-"""What the column of the names is called where that is not ``name``."""
+"""Name columns that are not called ``name``."""
 
 _UNCHECKED = frozenset({"files"})
-"""Masters whose names need not be such as Satchel accepts."""
+"""Master tables whose names are not checked."""
 
 _OWNED = ("decisions", "decisions_numeric", "decision_history", "constraints", "file_changes")
-"""What tells which projects hold anything."""
+"""Tables that show which projects have items."""
 
 _READ = _MASTERS.union(
     _OWNED, ("decision_tags", "decision_scopes", "decision_context", "agent_messages", "constraint_tags")
 )
 _PREFIXES = (("v4_", "v4_"), ("m_", "t_"), ("", ""))
-"""Of the master tables and of the others; where a migration left two sets, the first is the current one."""
+"""Prefixes of master and other tables; after a migration left two sets, the first one is current."""
 
 _NEWEST_SECONDS = 253_402_300_799
 """The end of the year 9999."""
 
 
 class SqlewTables(ForeignTables):
-    """The tables of one sqlew database, by the names of version 1.0."""
+    """Tables of a sqlew database, by their names in version 1.0."""
 
     def __init__(self, database: ForeignDatabase, where: str) -> None:
         super().__init__(database)
@@ -60,26 +60,19 @@ class SqlewTables(ForeignTables):
         raise self.not_of("sqlew", where, "decisions and context_keys, with or without a prefix")
 
     def name(self, table: str) -> str:
-        """Return what a table is called in this database."""
+        """Return a table's name in this database."""
         return (self._masters if table in _MASTERS else self._others) + table
 
     def name_of(self, masters: str, number: Value, field: str) -> str:
-        """Return the name with a number of a master table; projects share their numbers, so those of all are there.
-
-        Args:
-            field: what the number is called in the row that needs it.
-
-        Raises:
-            Unreadable: there is none, or it is none that can be used.
-        """
+        """Return the name for a number of a master table. Projects share their numbers, so all of them are loaded."""
         names = self._names.get(masters)
         if names is None:
-            rows = self.everybodys(masters, "id", _NAME_COLUMNS.get(masters, "name"))
-            names = self._names[masters] = {known: name for known, name in rows if isinstance(known, int)}
-        known = number_of(number)
-        if known is None or known not in names:
+            rows = self.all_rows(masters, "id", _NAME_COLUMNS.get(masters, "name"))
+            names = self._names[masters] = {id_number: name for id_number, name in rows if isinstance(id_number, int)}
+        id_number = number_of(number)
+        if id_number is None or id_number not in names:
             raise Unreadable(f"its {field} is {described(number)}, which {self.name(masters)} does not have")
-        name, called = names[known], f"the name of {self.name(masters)} {known}"
+        name, called = names[id_number], f"the name of {self.name(masters)} {id_number}"
         if not isinstance(name, str):
             raise Unreadable(f"{called} is {described(name)}")
         try:
@@ -88,72 +81,59 @@ class SqlewTables(ForeignTables):
             raise Unreadable(error.problem) from error
 
     def known_name(self, masters: str, number: Value, field: str, table: str, row: str) -> str | None:
-        """Return the same, or None for none; a number without a usable name is reported and counts as none.
-
-        What is wrong with a name is reported once.
-
-        Args:
-            table: the table of the row that has the number.
-            row: what tells it from others.
-        """
+        """Return the name for a number, or None; an unusable name is reported once."""
         if number is None:
             return None
         try:
             return self.name_of(masters, number, field)
         except Unreadable as error:
-            known = number_of(number)
-            if known is None or known not in self._names[masters]:
+            id_number = number_of(number)
+            if id_number is None or id_number not in self._names[masters]:
                 self.trouble(table, row, f"{error}; taken without", left_out=False)
-            elif (masters, known) not in self._reported:
-                self._reported.add((masters, known))
-                self.trouble(masters, f"id {known}", f"{error}; left out where it is used", left_out=False)
+            elif (masters, id_number) not in self._reported:
+                self._reported.add((masters, id_number))
+                self.trouble(masters, f"id {id_number}", f"{error}; left out where it is used", left_out=False)
             return None
 
     def linked(
         self, kind: str, what: str, owner_of: Callable[[int | None], int | None], owner: str = ""
     ) -> dict[int, list[str]]:
-        """Return the names of one sort that are linked to the items of a kind, by what owns them.
-
-        Args:
-            what: ``tag`` or ``scope``.
-            owner_of: returns what owns the names of an item's number, or None where there is no such item.
-            owner: the column with the item's number; empty is that of its kind.
-        """
+        """Return the tags or scopes (``what``) linked to items of a kind, by the owner that ``owner_of`` returns."""
         table = f"{kind}_{what}s"
-        # rows that name no project may be those of another one
+        # rows without a project may belong to another one
         is_ours = self.project is None or self.has(table, "project_id")
-        found: dict[int, list[str]] = defaultdict(list)
+        by_owner: dict[int, list[str]] = defaultdict(list)
         for number, name in self.rows(table, owner or f"{kind}_id", f"{what}_id"):
             row = f"{kind} {described(number)}"
             item = owner_of(number_of(number))
             if item is not None:
-                known = self.known_name(f"{what}s", name, f"{what}_id", table, row)
-                found[item] += [] if known is None else [known]
+                usable = self.known_name(f"{what}s", name, f"{what}_id", table, row)
+                by_owner[item] += [] if usable is None else [usable]
             elif is_ours:
                 self.trouble(table, row, f"it belongs to no {kind}")
-        return found
+        return by_owner
 
     def projects(self) -> tuple[Mapping[int, str], Collection[Value]]:
-        """Return the projects by their numbers, and the numbers of those that hold anything."""
+        """Return the projects by number, and the numbers of those with items."""
         names: dict[int, str] = {}
         if self.has("decisions", "project_id"):
-            rows = self.everybodys("projects", "id", "name")
+            rows = self.all_rows("projects", "id", "name")
             names = {number: name for number, name in rows if isinstance(number, int) and isinstance(name, str)}
         if not names:
             return {}, ()
-        holding = {row[0] for table in _OWNED for row in self.everybodys(table, "project_id")}
+        holding = {row[0] for table in _OWNED for row in self.all_rows(table, "project_id")}
         for number in sorted(number for number in holding if isinstance(number, int) and number not in names):
             self.trouble("projects", f"id {number}", "rows belong to this project, which is not listed")
         return names, holding
 
     @property
     def project_id(self) -> int:
-        """The number of the project that is read; 1, which an upgrade gives the first, where there are none."""
+        """Return the number of the project being read; 1 without projects, as an upgrade numbers the first one."""
         return self.owner if isinstance(self.owner, int) else 1
 
     @property
     def format(self) -> str:
-        """Which releases of sqlew write such tables."""
+        """Return the sqlew releases that write such tables."""
         if self._masters == "v4_":
             return "sqlew 4"
         if not self._masters:
@@ -164,22 +144,16 @@ class SqlewTables(ForeignTables):
 
     @property
     def has_older_set(self) -> bool:
-        """Whether a migration left the tables of an older release beside these."""
+        """Return whether a migration left tables of an older release."""
         names = {f"{others}decisions" for _, others in _PREFIXES} - {self.name("decisions")}
         return not names.isdisjoint(self._database.tables)
 
     def not_taken(self) -> tuple[tuple[str, int], ...]:
-        """Return the tables with rows that nothing here corresponds to, in no format, and how many rows they have."""
         return self.not_among({prefix + table for pair in _PREFIXES for prefix in pair for table in _READ})
 
 
-def named(column_names: str, masters: str) -> Reading:
-    """Declare the name that a number stands for, or None for none; one that stands for none is reported.
-
-    Args:
-        column_names: of ``one|other`` the first that is there.
-        masters: the table of the names.
-    """
+def optional_name(column_names: str, masters: str) -> Reading:
+    """Declare the optional name for a number of a master table; an unusable one is reported."""
     called = column_names.partition("|")[0]
 
     def name(row: Row, number: Value) -> object:
@@ -188,8 +162,8 @@ def named(column_names: str, masters: str) -> Reading:
     return columns(column_names, read=name)
 
 
-def needed(column_name: str, masters: str, *, is_optional: bool = False) -> Reading:
-    """Declare the name that a number stands for; one that stands for none is refused, and none where it is needed."""
+def required_name(column_name: str, masters: str, *, is_optional: bool = False) -> Reading:
+    """Declare the required name for a number of a master table."""
 
     def name(row: Row, number: Value) -> object:
         return None if is_optional and number is None else row.tables.name_of(masters, number, column_name)
@@ -198,7 +172,7 @@ def needed(column_name: str, masters: str, *, is_optional: bool = False) -> Read
 
 
 def time(column_names: str = "ts") -> Reading:
-    """Declare the time of a row, in milliseconds UTC, which sqlew keeps in seconds."""
+    """Declare the time of a row, stored by sqlew in seconds, in milliseconds UTC."""
     return columns(column_names, read=_milliseconds)
 
 

@@ -1,4 +1,4 @@
-"""The tables of another tool's database, and what is read of their rows: each field says of which columns."""
+"""Tables of another tool's database, and declarations of the fields read from their rows."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from satchel.store.foreign import ForeignDatabase, Value
 _MAX_NAMED = 12
 
 Fields = dict[str, Any]
-"""What was read of one row, by names."""
+"""The fields of one row, by name."""
 
 
 class ForeignTables(ABC):
-    """The tables of one database of another tool.
+    """Tables of a database of another tool.
 
     Attributes:
-        project: the name of the project that is read, or None where the database has none.
-        owner: what stands for it in the rows.
-        troubles: what could not be read so far.
+        project: the project being read, if the database has projects.
+        owner: its id in the rows.
+        troubles: rows that could not be read so far.
     """
 
     def __init__(self, database: ForeignDatabase) -> None:
@@ -37,133 +37,113 @@ class ForeignTables(ABC):
         self.troubles: list[Trouble] = []
 
     def name(self, table: str) -> str:
-        """Return what a table is called in this database."""
+        """Return a table's name in this database."""
         return table
 
     def row_name(self, column: str, value: Value) -> str:
-        """Return what tells a row from others in a report."""
+        """Return a row's identification for reports."""
         return f"{column} {value if isinstance(value, (int, str)) else described(value)}"[:120]
 
     def has(self, table: str, *columns: str) -> bool:
-        """Whether there is a table with all of these columns."""
-        found = self._database.tables.get(self.name(table))
-        return found is not None and set(columns) <= set(found)
+        """Return whether a table has all of these columns."""
+        columns_there = self._database.tables.get(self.name(table))
+        return columns_there is not None and set(columns) <= set(columns_there)
 
-    def everybodys(self, table: str, *columns: str) -> Iterator[tuple[Value, ...]]:
-        """Return columns of all rows of a table; a column it lacks is None, a table it lacks is empty.
+    def all_rows(self, table: str, *columns: str) -> Iterator[tuple[Value, ...]]:
+        """Return columns of all rows of a table.
 
-        Args:
-            columns: names; of ``one|other`` the first that is there.
+        ``one|other`` takes the first column that exists; missing columns are None, missing tables empty.
         """
         there = self._database.tables.get(self.name(table), ())
-        chosen = [next((name for name in names.split("|") if name in there), None) for names in columns]
-        asked = [name for name in chosen if name is not None]
-        if not asked:
+        selected = [next((name for name in names.split("|") if name in there), None) for names in columns]
+        existing = [name for name in selected if name is not None]
+        if not existing:
             return
-        for row in self._database.rows(self.name(table), asked):
+        for row in self._database.rows(self.name(table), existing):
             values = iter(row)
-            yield tuple(None if name is None else next(values) for name in chosen)
+            yield tuple(None if name is None else next(values) for name in selected)
 
     def rows(self, table: str, *columns: str) -> Iterator[tuple[Value, ...]]:
-        """Return the same of the project's rows, where rows name theirs and one was chosen."""
+        """Return columns of the selected project's rows."""
         is_owned = self.owner is not None and self.has(table, "project_id")
-        for owner, *values in self.everybodys(table, "project_id", *columns):
+        for owner, *values in self.all_rows(table, "project_id", *columns):
             if not is_owned or owner == self.owner:
                 yield tuple(values)
 
     @abstractmethod
     def projects(self) -> tuple[Mapping[Any, str], Collection[Value]]:
-        """Return the names of the projects by what stands for them in rows, and what of that rows hold."""
+        """Return the project names by id, and the ids used by rows."""
 
     def choose_project(self, wanted: str | None) -> None:
-        """Read only one project's rows from now on, where rows have one.
-
-        Args:
-            wanted: its name; None takes the only one that holds anything.
-
-        Raises:
-            Conflict: several projects hold something, and none was named.
-            InvalidInput: there is no such project.
-        """
+        """Restrict reading to one project; None takes the only one with items."""
         names, holding = self.projects()
         if not names:
             if wanted is not None:
                 raise InvalidInput(
-                    f"this database knows no projects, so none is called {wanted!r}",
+                    f"this database has no projects, so none is called {wanted!r}",
                     "Leave the source project out",
                 )
             return
-        chosen = [
+        candidates = [
             owner for owner, name in sorted(names.items()) if (owner in holding if wanted is None else name == wanted)
         ]
-        if not chosen and wanted is not None:
+        if not candidates and wanted is not None:
             raise unknown_name("source project", wanted, names.values())
-        if len(chosen) > 1:
+        if len(candidates) > 1:
             raise Conflict(
-                f"this database holds {len(chosen)} projects: {', '.join(names[owner] for owner in chosen)}",
+                f"this database holds {len(candidates)} projects: {', '.join(names[owner] for owner in candidates)}",
                 "Name the one to import with --source-project",
             )
-        self.owner = chosen[0] if chosen else min(names)
+        self.owner = candidates[0] if candidates else min(names)
         self.project = names[self.owner]
 
     def read(self, declared: Mapping[str, Reading], table: str, key: str) -> list[Fields]:
-        """Read every row of a table; a row that cannot be read is reported and left out.
+        """Read every row of a table as declared, field by field in order.
 
-        Args:
-            declared: what is read, by names, as :func:`column`, :func:`columns` and :func:`replaced` say it; in their
-                order, so that the first that is refused is the reason.
-            key: the column that tells rows apart.
-
-        Returns:
-            What was read of each, with what tells the row from others in a report as ``row``.
+        A row that cannot be read is reported and left out.
         """
-        asked = [name for reading in declared.values() for name in reading.columns]
-        said = key.partition("|")[0]
-        found: list[Fields] = []
-        for identifier, *values in self.rows(table, key, *asked):
-            row = Row(self, table, self.row_name(said, identifier))
-            left = iter(values)
+        names = [name for reading in declared.values() for name in reading.columns]
+        key_name = key.partition("|")[0]
+        fields: list[Fields] = []
+        for identifier, *values in self.rows(table, key, *names):
+            row = Row(self, table, self.row_name(key_name, identifier))
+            remaining = iter(values)
             try:
                 for name, reading in declared.items():
-                    row.fields[name] = reading.read(row, *islice(left, len(reading.columns)))
+                    row.fields[name] = reading.read(row, *islice(remaining, len(reading.columns)))
             except Unreadable as error:
                 self.trouble(table, row.name, str(error))
             else:
                 for problem in row.problems:
                     self.trouble(table, row.name, problem, left_out=False)
-                found.append({**row.fields, "row": row.name})
-        return found
+                fields.append({**row.fields, "row": row.name})
+        return fields
 
     def trouble(self, table: str, row: str, reason: str, *, left_out: bool = True) -> None:
-        """Report what could not be read."""
         self.troubles.append(Trouble(self.name(table), row, reason, left_out))
 
     @property
     @abstractmethod
     def format(self) -> str:
-        """Which version of the tool's schema it is, as far as can be told."""
+        """Return the tool's schema version, as far as it is known."""
 
     @abstractmethod
     def not_taken(self) -> tuple[tuple[str, int], ...]:
-        """Return the tables with rows that nothing here corresponds to, and how many rows they have."""
+        pass
 
     def arriving(
         self, source: Path, name: str, lines: Sequence[tuple[str, str, Line]], noted: Sequence[tuple[object, str]]
     ) -> Arriving:
-        """Return what was read as lines that arrive; see :func:`satchel.keep.importing.values.arriving`."""
+        """Return the lines as input of an import; see :func:`satchel.keep.importing.values.arriving`."""
         return arriving(source, name, self.format, lines, self.troubles, noted, self.project, self.not_taken())
 
     def not_among(self, read: Collection[str]) -> tuple[tuple[str, int], ...]:
-        """Return the tables with rows that are not read, and how many rows they have."""
+        """Return the tables with rows that are not read, and their row counts."""
         counted = ((name, self._database.count(name)) for name in self._database.tables if name not in read)
         return tuple((name, rows) for name, rows in counted if rows)
 
     def not_of(self, tool: str, where: str, has: str) -> StoreForeign:
-        """Return the error for a database of something else.
-
-        Args:
-            has: what one of the tool has, for the remedy.
-        """
+        """Return the error for a database of another tool."""
         names = list(self._database.tables)
         listed = ", ".join(names[:_MAX_NAMED]) + (", ..." if len(names) > _MAX_NAMED else "")
         return StoreForeign(
@@ -174,12 +154,12 @@ class ForeignTables(ABC):
 
 @dataclass(slots=True)
 class Row:
-    """One row while it is read.
+    """A row being read.
 
     Attributes:
-        name: what tells it from others in a report.
-        fields: what was read of it so far.
-        problems: what was wrong with values that were replaced or left out, to report once the row is taken.
+        name: its identification for reports.
+        fields: the fields read so far.
+        problems: problems with values that were replaced or left out, reported once the row is imported.
     """
 
     tables: Any
@@ -190,44 +170,36 @@ class Row:
 
 
 class Reading(NamedTuple):
-    """What is read of a row: of some columns, by a function of the row and their values."""
+    """Declaration of a field: columns, and a function of the row and their values."""
 
     columns: tuple[str, ...]
     read: Callable[..., object]
 
 
 def columns(*names: str, read: Callable[..., object]) -> Reading:
-    """Declare what is made of some columns.
+    """Declare a field made of several columns.
 
-    Args:
-        names: of ``one|other`` the first that is there; none for what follows from what was read before.
-        read: gets the :class:`Row` and the values; raises Unreadable for what is refused.
+    ``one|other`` takes the first that exists; ``read`` raises Unreadable to refuse the row.
     """
     return Reading(names, read)
 
 
 def column(name: str, read: Callable[[Value, str], object]) -> Reading:
-    """Declare the value of one column.
+    """Declare a field of one column.
 
-    Args:
-        name: of ``one|other`` the first that is there.
-        read: gets the value and the first name, for a report; raises Unreadable for what is refused.
+    ``one|other`` takes the first that exists; ``read`` receives the value and the first name.
     """
     field_name = name.partition("|")[0]
     return Reading((name,), lambda _, value: read(value, field_name))
 
 
 def optional(read: Callable[[Value, str], object]) -> Callable[[Value, str], object]:
-    """Return what reads a value that may be missing, which is None then."""
+    """Wrap a reader so that a missing value becomes None."""
     return lambda value, field_name: None if value is None else read(value, field_name)
 
 
 def replaced(name: str, read: Callable[[Value, str], tuple[object, str | None]]) -> Reading:
-    """Declare the value of one column, or what replaces it.
-
-    Args:
-        read: gets the value and its name; returns what to take, and what was wrong, if anything was, which is reported.
-    """
+    """Declare a field of one column; ``read`` returns the value or its replacement, and the problem, if any."""
 
     def one(row: Row, value: Value) -> object:
         got, problem = read(value, name)

@@ -1,4 +1,4 @@
-"""Values out of the rows of another tool's store, and the lasting identity of what comes from there."""
+"""Values from the rows of another tool's store, and stable identities of imported items."""
 
 from __future__ import annotations
 
@@ -16,28 +16,18 @@ from satchel.store.foreign import Value
 
 
 class Unreadable(Exception):
-    """A row cannot be read; the text says why."""
+    """Raised when a row cannot be read; the text gives the reason."""
 
 
 def identity(tool: str, *parts: object) -> bytes:
-    """Return the uid of something imported: the same for the same thing, whenever and from whatever copy.
-
-    Args:
-        parts: its kind, and what tells it from others of that there; JSON values.
-    """
+    """Return a stable uid for an imported item: equal parts give equal uids, from any copy at any time."""
     return blake2b(json.dumps([tool, *parts], ensure_ascii=False).encode(), digest_size=16).digest()
 
 
 def note(tool: str, parts: tuple[object, ...], content: str, at: int, **more: str) -> Line:
-    """Return the line of a note on the main run.
-
-    Args:
-        parts: what tells it from other notes of the tool.
-        at: when it was made, in milliseconds UTC.
-        more: further fields; the type is a discovery without one.
-    """
-    said = {"type": "discovery", "content": content, "run": MAIN_RUN, "created_at": iso(at), **more}
-    return {"kind": "entry", "uid": identity(tool, *parts).hex(), **said}
+    """Return the line of a note on the main run, a discovery by default. ``parts`` identify the note in the tool."""
+    fields = {"type": "discovery", "content": content, "run": MAIN_RUN, "created_at": iso(at), **more}
+    return {"kind": "entry", "uid": identity(tool, *parts).hex(), **fields}
 
 
 def arriving(
@@ -50,21 +40,13 @@ def arriving(
     project: str | None = None,
     not_taken: Sequence[tuple[str, int]] = (),
 ) -> Arriving:
-    """Return all lines of a source as they arrive.
-
-    Args:
-        noted: what should be known of them, each with whether it applies.
-    """
-    notes = [said for applies, said in noted if applies]
+    """Return all lines of a source as input of an import. ``noted`` pairs each remark with whether it applies."""
+    notes = [text for applies, text in noted if applies]
     return Arriving(source, name, tool_format, project, iter(lines), troubles, notes, list(not_taken), len(lines))
 
 
 def contents_of(file: Path) -> bytes:
-    """Return what a file holds.
-
-    Raises:
-        SatchelError: it cannot be read.
-    """
+    """Return a file's content."""
     try:
         return file.read_bytes()
     except OSError as error:
@@ -79,21 +61,14 @@ def number_of(value: Value) -> int | None:
 
 
 def described(value: Value) -> str:
-    """Say what a value is, for a report."""
+    """Return a description of a value, for reports."""
     if value is None:
         return "missing"
     return "no readable text" if isinstance(value, bytes) else repr(value)[:60]
 
 
 def whole(value: Value, field: str, least: int = 0, most: int | None = None, default: int | None = None) -> int:
-    """Return a whole number within limits, such as an id or the number of an enumeration.
-
-    Args:
-        default: what a missing one is; None refuses it.
-
-    Raises:
-        Unreadable: it is none.
-    """
+    """Return a whole number within limits; a missing one becomes ``default``, or is refused if that is None."""
     if value is None and default is not None:
         return default
     number = number_of(value)
@@ -104,11 +79,7 @@ def whole(value: Value, field: str, least: int = 0, most: int | None = None, def
 
 
 def text_of(value: Value, field: str) -> str:
-    """Return a text that is not blank.
-
-    Raises:
-        Unreadable: it is none.
-    """
+    """Return a non-blank text."""
     if isinstance(value, (int, float)):
         return str(value)
     if not isinstance(value, str):
@@ -119,11 +90,7 @@ def text_of(value: Value, field: str) -> str:
 
 
 def optional_text(value: Value, field: str) -> str | None:
-    """Return a text, or None for a blank one.
-
-    Raises:
-        Unreadable: it is no text.
-    """
+    """Return a text, or None for a blank one."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     return text_of(value, field)

@@ -88,18 +88,20 @@ def _begin(view: View) -> None:
     """Look up whose messages these are, which the field ``agent`` says, and how many of them are unread."""
     if view.project_id is None:
         return
-    reader, view.fields["agent"] = find_reader(view.transaction, view.project_id, view.fields["agent"], view.asked.now)
-    view.fields["asked_at"] = view.asked.now
+    reader, view.fields["agent"] = find_reader(
+        view.transaction, view.project_id, view.fields["agent"], view.request.now
+    )
+    view.fields["asked_at"] = view.request.now
     view.values |= reader.values
     view.begun = count(view.transaction, reader)
     view.fields["unread"] = view.begun.unread
-    chosen = view.asked.chosen
+    chosen = view.request.chosen
     view.me = reader.agent_id
     is_of_reader = "sender" in chosen and reader.agent_id in find_authors(
         view.transaction, view.workplace, reader.project_id, chosen["sender"], me=reader.agent_id
     )
     with_sent = not chosen.get("unread") and ("thread" in chosen or is_of_reader)
-    if view.asked.query is not None or with_sent or "thread" in chosen:
+    if view.request.query is not None or with_sent or "thread" in chosen:
         # not by walking the inbox; in a thread what the reader sent itself belongs to it
         view.base = ALIVE
         view.where(IS_MINE_OR_SENT if with_sent else IS_MINE)
@@ -125,7 +127,7 @@ def _in_thread(view: View, number: int) -> None:
 
 def _arms(view: View) -> tuple[Sequence[int], int] | None:
     """Return a page of an inbox: its parts are walked in order, each in an index of its own, and merged."""
-    asked, counts = view.asked, view.begun
+    asked, counts = view.request, view.begun
     assert isinstance(counts, Counts)
     if view.base == ALIVE:
         return None
@@ -239,7 +241,7 @@ def _message(row: Row, score: float | None) -> Message:
 def _made(view: View, rows: Sequence[Row]) -> tuple[Message, ...]:
     messages = [_message(row, view.scores.get(row[0])) for row in rows]
     assert view.project_id is not None
-    return _with_fates(view.transaction, view.project_id, view.values["me"], view.asked.now, messages)
+    return _with_fates(view.transaction, view.project_id, view.values["me"], view.request.now, messages)
 
 
 def _with_fates(

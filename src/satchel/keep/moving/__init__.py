@@ -1,4 +1,4 @@
-"""Moving what is kept from store to store, as lines of JSON."""
+"""Export and import: moving items between stores as JSON lines."""
 
 from satchel.keep.moving.records import Exported, ImportConflict, Imported, KindImported, Trouble
 

@@ -1,4 +1,4 @@
-"""Lines of one kind that arrive together: each is new, or meets the item that is here."""
+"""Import of a batch of lines of one kind: each line is a new item or is merged with the existing one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from satchel.store.transaction import RuleBroken, set_of
 
 @dataclass(frozen=True, slots=True)
 class _Incoming:
-    """A line whose form is right."""
+    """A line with a valid uid."""
 
     place: int
     line: Line
@@ -35,17 +35,17 @@ class _Incoming:
 
 
 _New = tuple[_Incoming, dict[str, Any], list[tuple[Any, Rows]], list[tuple[str, bytes]], bool]
-"""A new item: its line, columns, parts and links to what is not here, and whether it is kept otherwise than it came."""
+"""A new item: line, columns, parts, links to missing items, and whether it is stored differently than it came."""
 
 
 class Batch:
-    """Takes lines of one kind."""
+    """Importer for lines of one kind."""
 
     def __init__(self, kind: LineKind, reading: Reading, source: Source, *, decided: bool) -> None:
         self._decided = decided
         self._kind = kind
-        named = (*(field.name for field in kind.fields), *(part.name for part in kind.parts))
-        self._known = frozenset({"kind", "id", "uid", *named})
+        names = (*(field.name for field in kind.fields), *(part.name for part in kind.parts))
+        self._known = frozenset({"kind", "id", "uid", *names})
         self._reading = reading
         self._transaction = reading.transaction
         self._source = source
@@ -56,7 +56,7 @@ class Batch:
         self._verdicts: list[tuple[int, Verdict]] = []
 
     def take(self, batch: Sequence[tuple[int, Line]]) -> list[tuple[int, Verdict]]:
-        """Take lines, each with its place, and return a verdict for each place."""
+        """Import lines, each with its place, and return a verdict for each place."""
         incoming = [one for place, line in batch if (one := self._checked(place, line)) is not None]
         self._states = states.states_of(self._transaction, self._reading.project, {one.uid for one in incoming})
         if self._kind.take is not None:
@@ -75,16 +75,18 @@ class Batch:
             if number is None:
                 if self._prepare(one):
                     waiting |= {one.uid, one.key} - {None}
-            elif not self._kept_whole(partial(self._meet, one, number)):
-                self._leave_out(one.place, one.line, "it contradicts itself or what is here, and cannot be kept")
+            elif not self._try_write(partial(self._meet, one, number)):
+                self._leave_out(
+                    one.place, one.line, "it contradicts itself or an existing item, so it cannot be stored"
+                )
         self._flush()
         states.remember(self._transaction, self._reading.project, self._source, self._seen)
         return self._verdicts
 
     def _say(self, one: _Incoming, number: int | None, outcome: Outcome, notes: Iterable[str] = ()) -> None:
         ref = f"{self._kind.letter}{number}" if self._kind.letter and number is not None else None
-        said = "; ".join(dict.fromkeys(notes)) or None
-        self._verdicts.append((one.place, Verdict(self._kind.name, one.uid.hex(), ref, outcome, said)))
+        note = "; ".join(dict.fromkeys(notes)) or None
+        self._verdicts.append((one.place, Verdict(self._kind.name, one.uid.hex(), ref, outcome, note)))
 
     def _leave_out(self, place: int, line: Line, why: str) -> None:
         uid = str(line.get("uid"))[:40]
@@ -104,22 +106,21 @@ class Batch:
         return _Incoming(place, line, uid, key if isinstance(key, str) else None)
 
     def _find(self, incoming: Sequence[_Incoming]) -> dict[bytes, int]:
-        """Return the numbers of what is here, by the uids of the lines, and by what else makes two items one."""
         table, project = self._kind.table, self._reading.project
         if not incoming:
             return {}
-        # the plus keeps SQLite from going through all of the project: of a million notes that took 0.3 s
-        found: dict[bytes, int] = dict(
+        # the plus keeps SQLite from scanning the whole project
+        by_uid: dict[bytes, int] = dict(
             self._transaction.all(
                 f"SELECT uid, id FROM {table} "
                 f"WHERE uid IN {set_of(one.uid for one in incoming)} AND +project_id = :project",
                 {"project": project},
             )
         )
-        if self._kind.expires and self._drop_expired(found.values()):
+        if self._kind.expires and self._drop_expired(by_uid.values()):
             return self._find(incoming)
         if self._kind.key is None:
-            return found
+            return by_uid
         keys = {f"key{place}": one.key for place, one in enumerate(incoming)}
         column = self._kind.key[0]
         by_key: dict[object, int] = dict(
@@ -131,21 +132,19 @@ class Batch:
         )
         if self._kind.expires and self._drop_expired(by_key.values()):
             return self._find(incoming)
-        return found | {one.uid: by_key[one.key] for one in incoming if one.key in by_key}
+        return by_uid | {one.uid: by_key[one.key] for one in incoming if one.key in by_key}
 
     def _drop_expired(self, numbers: Iterable[int]) -> bool:
-        """Remove what is here no more but for its row, so that it comes anew; whether there was any."""
         rows = self._transaction.all(
             f"SELECT id FROM {self._kind.table} WHERE id IN {set_of(numbers)} AND expires_at <= :now",
             {"now": self._reading.now},
         )
         if rows and self._kind.documents is not None:
-            gone = [number for (number,) in rows]
-            KINDS[self._kind.documents].delete(self._transaction, self._reading.project, gone)
+            expired = [number for (number,) in rows]
+            KINDS[self._kind.documents].delete(self._transaction, self._reading.project, expired)
         return bool(rows)
 
     def _take_other(self, one: _Incoming) -> None:
-        """Take a line of a kind that is of no table with uids."""
         assert self._kind.take is not None
         self._reading.begin()
         whole = moving.whole_digest(one.line)
@@ -162,31 +161,25 @@ class Batch:
     # -- new items
 
     def _read(self, line: Line) -> tuple[dict[str, Any], list[tuple[Any, Rows]], list[tuple[str, bytes]]]:
-        """Return the columns of a line, its parts and what it links to that is not here.
-
-        Raises:
-            InvalidInput, TooLarge: it cannot be kept.
-        """
         reading = self._reading
         reading.begin()
         row = reading.row
         reading.fields(self._kind.fields, line, row)
-        given = [part for part in self._kind.parts if line.get(part.name) is not None]
-        parts = [(part, reading.part_rows(part, line[part.name])) for part in given]
+        present = [part for part in self._kind.parts if line.get(part.name) is not None]
+        parts = [(part, reading.part_rows(part, line[part.name])) for part in present]
         if self._kind.derive is not None:
             self._kind.derive(reading, row)
         if not self._known.issuperset(line):
             unknown = ", ".join(sorted(line.keys() - self._known))
-            reading.notes.append(f"fields that are not known here: {unknown}")
+            reading.notes.append(f"unknown fields: {unknown}")
             reading.changed = True
         return row, parts, reading.links
 
     def _prepare(self, one: _Incoming) -> bool:
-        """Read a new item, which is written with the others; whether it can be."""
         reading = self._reading
         try:
             if self._kind.table == "sessions" and self._is_elsewhere(one.uid):
-                self._say(one, None, Outcome.PRESENT, ["this session is one of another project of this store"])
+                self._say(one, None, Outcome.PRESENT, ["this session belongs to another project of this store"])
                 return False
             row, parts, links = self._read(one.line)
             if self._kind.prepare is not None:
@@ -201,33 +194,34 @@ class Batch:
         return True
 
     def _is_elsewhere(self, uid: bytes) -> bool:
-        """Whether a session belongs to another project: its uid is one of the whole store."""
+        # a session's uid is unique in the whole store, not per project
         return self._transaction.one("SELECT 1 FROM sessions WHERE uid = :uid", {"uid": uid}) is not None
 
     def _flush(self) -> None:
-        """Write the new items that wait."""
         if not self._new:
             return
         new, self._new = self._new, []
         notes, self._new_notes = self._new_notes, []
-        if self._kept_whole(lambda: self._write(new, notes)):
+        if self._try_write(lambda: self._write(new, notes)):
             return
-        # one of them is against a rule of the table, which no field knows: it alone stays out
+        # one of them breaks a table constraint that no field checks: leave out only that one
         for one, *_ in new:
             row, parts, links = self._read(one.line)
-            said = tuple(self._reading.notes)
-            if not self._kept_whole(partial(self._write, [(one, row, parts, links, True)], [said])):
-                self._leave_out(one.place, one.line, "it contradicts itself or what is here, and cannot be kept")
+            line_notes = tuple(self._reading.notes)
+            if not self._try_write(partial(self._write, [(one, row, parts, links, True)], [line_notes])):
+                self._leave_out(
+                    one.place, one.line, "it contradicts itself or an existing item, so it cannot be stored"
+                )
 
-    def _kept_whole(self, write: Callable[[], None]) -> bool:
-        """Write something wholly or not at all; whether the tables' rules allow it."""
-        verdicts, seen = len(self._verdicts), len(self._seen)
+    def _try_write(self, write: Callable[[], None]) -> bool:
+        # all or nothing: a line that breaks a table's rule leaves no trace
+        verdicts_before, states_before = len(self._verdicts), len(self._seen)
         try:
             with self._transaction.savepoint():
                 write()
         except RuleBroken:
             self._reading.forget()
-            del self._verdicts[verdicts:], self._seen[seen:]
+            del self._verdicts[verdicts_before:], self._seen[states_before:]
             return False
         return True
 
@@ -260,18 +254,18 @@ class Batch:
         if kind.name in _REMEMBERED:
             transaction.forget()
         self._remember_new(new, numbers)
-        for number, (one, *_), said in zip(numbers, new, notes, strict=True):
-            self._say(one, number, Outcome.ADDED, said)
+        for number, (one, *_), line_notes in zip(numbers, new, notes, strict=True):
+            self._say(one, number, Outcome.ADDED, line_notes)
 
     def _remember_new(self, new: Sequence[Any], numbers: Sequence[int]) -> None:
         changed = [number for number, (*_, is_changed) in zip(numbers, new, strict=True) if is_changed]
         ours = self._ours(changed)
         for number, (one, *_, is_changed) in zip(numbers, new, strict=True):
             incoming = moving.digest(one.line)
-            kept = moving.digest(ours[number]) if is_changed else incoming
-            self._seen.append((one.uid, kept, True))
+            stored = moving.digest(ours[number]) if is_changed else incoming
+            self._seen.append((one.uid, stored, True))
             if is_changed or moving.says_more(one.line):
-                others = {moving.whole_digest(one.line), incoming} - {kept}
+                others = {moving.whole_digest(one.line), incoming} - {stored}
                 self._seen += [(one.uid, other, False) for other in others]
 
     def _ours(self, numbers: Sequence[int]) -> dict[int, Line]:
@@ -282,13 +276,12 @@ class Batch:
     def _waiting(
         self, number: int, uid: bytes, columns: dict[str, Any], links: Iterable[tuple[str, bytes]]
     ) -> list[tuple[int, str, bytes]]:
-        """Return which links of an item wait for what is not here; until then one that is its own links to itself."""
+        # until its target arrives, a link marked is_own points at the item itself
         own = [field for name, _ in links if (field := self._kind.field(name)).is_own]
-        columns.update({field.kept_in: number for field in own})
+        columns.update({field.column_name: number for field in own})
         return [(number, name, target) for name, target in links if target != uid]
 
     def _link(self, unresolved: Sequence[tuple[int, str, bytes]], new: dict[bytes, int]) -> None:
-        """Keep links to what is not here, and link what waits for the new items."""
         kind, transaction, project = self._kind, self._transaction, self._reading.project
         transaction.many(
             "INSERT INTO unresolved_links (project_id, kind, item_id, field, target) "
@@ -311,11 +304,11 @@ class Batch:
         for name, item, field_name, target in waiting:
             kind = LINE_KINDS[name]
             field = kind.field(field_name)
-            # a field of the same name links to the table of the item that has come
-            if f"FROM {self._kind.table} n" not in field.read_from:
+            # skip fields of the same name that link to another table
+            if f"FROM {self._kind.table} n" not in field.expression:
                 continue
             self._transaction.run(
-                f"UPDATE {kind.table} SET {field.kept_in} = :number WHERE id = :item",
+                f"UPDATE {kind.table} SET {field.column_name} = :number WHERE id = :item",
                 {"number": new[target], "item": item},
             )
             self._transaction.run(
@@ -323,28 +316,29 @@ class Batch:
                 {"kind": name, "item": item, "field": field_name},
             )
 
-    # -- items that are here
+    # -- existing items
 
     def _meet(self, one: _Incoming, number: int) -> None:
-        """Judge a line of an item that is here, and let it change what it is to change."""
-        known = self._states.get(one.uid, [])
+        states_seen = self._states.get(one.uid, [])
         whole = moving.whole_digest(one.line)
-        if not self._decided and any(state.digest == whole for state in known):
+        if not self._decided and any(state.digest == whole for state in states_seen):
             self._say(one, number, Outcome.PRESENT)
             return
         ours = self._ours([number])[number]
         one = one if self._decided else replace(one, line=self._completed(one.line, ours))
         incoming = moving.digest(one.line)
         local = moving.digest(ours)
-        twice = any(state.source == self._source.id and state.round == self._source.round for state in known)
+        twice = any(state.source == self._source.id and state.round == self._source.round for state in states_seen)
         try:
             if twice and incoming != local:
-                self._say(one, number, Outcome.CONFLICT, ["two lines have this uid: the first one was taken"])
-                self._keep_beside(ours["uid"], one.line, is_ours=False)
+                self._say(one, number, Outcome.CONFLICT, ["two lines have this uid: the first one was imported"])
+                self._store_losing_state(ours["uid"], one.line, is_ours=False)
                 return
-            base = next((state.digest for state in known if state.in_step and state.source == self._source.id), None)
-            is_seen = any(state.digest == incoming for state in known)
-            judgement = states.judge(local, base, incoming, seen=is_seen)
+            base = next(
+                (state.digest for state in states_seen if state.in_step and state.source == self._source.id), None
+            )
+            is_seen = any(state.digest == incoming for state in states_seen)
+            judgement = states.judge(local, base, incoming, is_known=is_seen)
             judgement = Judgement.TAKE if self._decided else judgement
             outcome, notes = self._act(judgement, one, number, ours)
         except SatchelError as error:
@@ -355,33 +349,32 @@ class Batch:
             outcome = Outcome.UPDATED
         after = moving.digest(self._ours([number])[number])
         states.out_of_step(self._transaction, self._reading.project, self._source, [one.uid])
-        seen = {(one.uid, whole, False), (one.uid, incoming, False)} - {(one.uid, after, False)}
-        self._seen += [*seen, (one.uid, after, True)]
+        outdated = {(one.uid, whole, False), (one.uid, incoming, False)} - {(one.uid, after, False)}
+        self._seen += [*outdated, (one.uid, after, True)]
         self._states.setdefault(one.uid, []).append(State(after, self._source.id, True, self._source.round))
         self._say(one, number, outcome, notes)
 
     def _completed(self, line: Line, ours: Line) -> Line:
-        """Return a line with what is not known there, as an author may not be, and the earlier of two beginnings."""
-        known = {field.name for field in self._kind.fields if field.merge == FILL}
-        said = {name: value for name, value in line.items() if value is not None}
-        began = {"created_at": min(str(said.get("created_at")), ours["created_at"])} if "created_at" in ours else {}
-        return {**{name: ours[name] for name in known if name in ours}, **said, **began}
+        fillable = {field.name for field in self._kind.fields if field.merge == FILL}
+        values = {name: value for name, value in line.items() if value is not None}
+        began = {"created_at": min(str(values.get("created_at")), ours["created_at"])} if "created_at" in ours else {}
+        return {**{name: ours[name] for name in fillable if name in ours}, **values, **began}
 
     def _act(self, judgement: Judgement, one: _Incoming, number: int, ours: Line) -> tuple[Outcome, tuple[str, ...]]:
         if judgement is Judgement.PRESENT:
             return Outcome.PRESENT, ()
         if judgement is Judgement.KEEP_OURS:
             return Outcome.KEPT, ()
-        theirs, known = moving.rank_of(one.line), moving.rank_of(ours)
+        theirs, own = moving.rank_of(one.line), moving.rank_of(ours)
         if judgement is Judgement.TAKE:
-            if theirs < known and not self._source.is_ordered:
+            if theirs < own and not self._source.is_ordered:
                 return Outcome.KEPT, ()
             return Outcome.UPDATED, self._change(one, number, ours)
         if self._kind.name == "run" and ours["uid"] != one.line["uid"]:
-            return Outcome.KEPT, ("a run of this name was started here: it takes what belongs to it",)
-        later = (theirs, moving.digest(one.line)) > (known, moving.digest(ours))
+            return Outcome.KEPT, ("a run of this name exists here: its items are added to that run",)
+        later = (theirs, moving.digest(one.line)) > (own, moving.digest(ours))
         if moving.core_digest(one.line) == moving.core_digest(ours):
-            # what may be either way is as the later side has it, and that is no conflict
+            # only soft fields differ: the later side wins without a conflict
             return (Outcome.UPDATED, self._change(one, number, ours)) if later else (Outcome.KEPT, ())
         if self._in_history(one.line, ours):
             return Outcome.KEPT, ()
@@ -389,18 +382,16 @@ class Batch:
             return Outcome.UPDATED, self._change(one, number, ours)
         if later:
             notes = self._change(one, number, ours)
-            return Outcome.CONFLICT, (*notes, "changed on both sides: theirs is later and holds")
+            return Outcome.CONFLICT, (*notes, "changed on both sides: the imported state is later and wins")
         self._keep(number, one.line, ours, is_ours=False)
-        return Outcome.CONFLICT, ("changed on both sides: ours is later and holds",)
+        return Outcome.CONFLICT, ("changed on both sides: the local state is later and wins",)
 
     @staticmethod
     def _in_history(old: Line, new: Line) -> bool:
-        """Whether a state is one that the other one's history has already."""
-        said = [old.get("value"), old.get("updated_at")]
-        return any([state.get("value"), state.get("set_at")] == said for state in new.get("history", ()))
+        state_key = [old.get("value"), old.get("updated_at")]
+        return any([state.get("value"), state.get("set_at")] == state_key for state in new.get("history", ()))
 
     def _change(self, one: _Incoming, number: int, ours: Line) -> tuple[str, ...]:
-        """Bring an item into the state of a line; the one before is kept."""
         kind, transaction, project = self._kind, self._transaction, self._reading.project
         row, parts, links = self._read(one.line)
         notes = tuple(self._reading.notes)
@@ -409,8 +400,8 @@ class Batch:
         if kind.withdraw is not None:
             kind.withdraw(transaction, project, [number])
         unresolved = self._waiting(number, bytes.fromhex(ours["uid"]), row, links)
-        merged = {field.kept_in for field in kind.fields if field.merge in {MAX, MIN}}
-        merged |= {field.kept_in for field in kind.fields if field.merge == FILL and row[field.kept_in] is None}
+        merged = {field.column_name for field in kind.fields if field.merge in {MAX, MIN}}
+        merged |= {field.column_name for field in kind.fields if field.merge == FILL and row[field.column_name] is None}
         columns = {name: value for name, value in row.items() if name not in merged}
         if kind.table not in _WITHOUT_SEQ:
             columns["seq"] = transaction.next_seq(project)
@@ -437,7 +428,6 @@ class Batch:
         return notes
 
     def _merge(self, one: _Incoming, number: int, ours: Line) -> bool:
-        """Bring together what came to pass with an item on both sides; whether that changed anything."""
         kind, transaction = self._kind, self._transaction
         try:
             _, parts, _ = self._read(one.line)
@@ -446,13 +436,19 @@ class Batch:
         row = self._reading.row
         changed = []
         for field in kind.fields:
-            if field.merge not in {MAX, MIN, FILL} or row[field.kept_in] is None or one.line.get(field.name) is None:
+            if (
+                field.merge not in {MAX, MIN, FILL}
+                or row[field.column_name] is None
+                or one.line.get(field.name) is None
+            ):
                 continue
-            better = {MAX: f'OR :value > "{field.kept_in}"', MIN: f'OR :value < "{field.kept_in}"'}.get(field.merge, "")
+            better = {MAX: f'OR :value > "{field.column_name}"', MIN: f'OR :value < "{field.column_name}"'}.get(
+                field.merge, ""
+            )
             if transaction.execute(
-                f'UPDATE {kind.table} SET "{field.kept_in}" = :value '
-                f'WHERE id = :id AND ("{field.kept_in}" IS NULL {better})',
-                {"value": row[field.kept_in], "id": number},
+                f'UPDATE {kind.table} SET "{field.column_name}" = :value '
+                f'WHERE id = :id AND ("{field.column_name}" IS NULL {better})',
+                {"value": row[field.column_name], "id": number},
             ):
                 changed.append(field.name)
         may_differ = False
@@ -468,7 +464,6 @@ class Batch:
         return False
 
     def _current(self, number: int, columns: Iterable[str]) -> dict[str, Any]:
-        """Return columns of an item as they are now."""
         names = list(columns)
         read = ", ".join(f'"{name}"' for name in names)
         row = self._transaction.one(f"SELECT {read} FROM {self._kind.table} WHERE id = :id", {"id": number})
@@ -481,14 +476,13 @@ class Batch:
                 documents.renew(self._transaction, document)
 
     def _keep(self, number: int, old: Line, new: Line, *, is_ours: bool) -> None:
-        """Keep a state that does not hold: in the item's history, else beside the item."""
         if self._kind.keep_old is not None:
             self._kind.keep_old(self._reading, number, old, new)
         else:
-            self._keep_beside((old if is_ours else new)["uid"], old, is_ours=is_ours)
+            self._store_losing_state((old if is_ours else new)["uid"], old, is_ours=is_ours)
 
-    def _keep_beside(self, uid: str, line: Line, *, is_ours: bool) -> None:
-        """Keep a state of an item, by the uid that the item has here; what comes from elsewhere may hold secrets."""
+    def _store_losing_state(self, uid: str, line: Line, *, is_ours: bool) -> None:
+        # a state from another store may contain secrets, hence the redaction
         self._transaction.run(
             "INSERT INTO kept_states (project_id, uid, digest, line, source_id, is_ours, created_at) "
             "VALUES (:project, :uid, :digest, :line, :source, :ours, :now) ON CONFLICT DO NOTHING",
@@ -506,4 +500,4 @@ class Batch:
 
 _WITHOUT_SEQ = frozenset({"sessions"})
 _REMEMBERED = frozenset({"agent", "layer", "run"})
-"""Kinds that write transactions remember."""
+"""Kinds that write transactions cache."""

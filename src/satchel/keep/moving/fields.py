@@ -1,4 +1,4 @@
-"""How a field of a line is made of a column, and read back: one codec for each sort of value."""
+"""Fields of a line: codecs between column values and JSON."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _TIME_CHARS = len("2026-11-21T09:00:00.000Z")
 
 
 Line = dict[str, Any]
-"""What stands in one line."""
+"""A JSON line."""
 
 
 def called(line: Line) -> str:
-    """Say what the item of a line is called, for a report."""
+    """Return a short title of a line's item, for reports."""
     for name in ("key", "text", "content", "summary", "insight", "message", "name", "run", "file"):
         if isinstance(line.get(name), str):
             return shortened(line[name], 80)
@@ -44,14 +44,14 @@ Read = Callable[[Any, "Reading", str], Any]
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """How one sort of value stands in a line.
+    """Conversion between a column's value and the JSON in a line.
 
     Attributes:
-        what: what a reader of the schema is told.
-        show: returns what stands in a line for a column's value, which is not null; None for the value itself.
-        read: returns the column's value for what stands in a line; raises InvalidInput.
-        is_number: whether a column holds the number of what lines name; reading then says what it changed.
-        is_minor: whether a value that is none is left out where it is not required, instead of the line.
+        what: description for readers of the schema.
+        show: returns the JSON for a column's non-null value; None uses the value itself.
+        read: returns the column's value for JSON; raises InvalidInput.
+        is_number: whether the column holds the id of a row that lines name; reading then reports changes itself.
+        is_minor: whether an invalid optional value is dropped instead of the whole line.
     """
 
     what: str
@@ -62,11 +62,6 @@ class Codec:
 
 
 def read_uid(value: object, name: str = "uid") -> bytes:
-    """Return the bytes of a uid.
-
-    Raises:
-        InvalidInput: it is not 32 hexadecimal digits.
-    """
     try:
         uid = bytes.fromhex(value) if isinstance(value, str) else b""
     except ValueError:
@@ -93,7 +88,7 @@ def _folded(value: Any, _: Reading, name: str) -> str:
 def _topic(value: Any, reading: Reading, _: str) -> str:
     topic = strategy_writing.check_topic(value)
     if topic != value:
-        reading.notes.append(f"the topic is kept as {topic!r}")
+        reading.notes.append(f"the topic is stored as {topic!r}")
     return topic
 
 
@@ -105,14 +100,14 @@ def _time(value: Any, reading: Reading, name: str) -> int:
         milliseconds = round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1_000)
     except (ValueError, OverflowError):
         raise InvalidInput(f"its {name} {value[:60]!r} is not a time", "Times are ISO 8601") from None
-    # what has the form that is written here says the same when it is written anew
+    # a time in this format round-trips unchanged
     if len(value) != _TIME_CHARS or value[-1] != "Z":
         reading.changed = True
     return milliseconds
 
 
 def _born(value: Any, reading: Reading, name: str) -> int:
-    """Read when an item was made: names that it brings are as old as it is."""
+    # names created for this item get the item's age
     reading.at = _time(value, reading, name)
     return reading.at
 
@@ -150,7 +145,7 @@ def _layer(value: Any, reading: Reading, name: str) -> int:
 
 
 def _file(value: Any, reading: Reading, name: str) -> str | None:
-    """Read a path of the project; one out of it says something of another machine, and is left out."""
+    # a path outside the project belongs to another machine
     try:
         return reading.file(value, name)
     except SatchelError as error:
@@ -171,7 +166,7 @@ def _hex(value: Any, _: Reading, name: str) -> bytes:
 
 def _json(value: Any, reading: Reading, _: str) -> str | None:
     if isinstance(value, str):
-        # a text that looks like JSON is a text
+        # a string that looks like JSON is still a string
         cleaned = storable(value)
         reading.notes += cleaned.notes
         return to_json(cleaned.text)
@@ -200,19 +195,19 @@ JSON = Codec("any JSON value", json.loads, _json)
 
 
 def short(most: int, *, one_line: bool = False) -> Codec:
-    """Return the codec of a text of at most so many characters; a longer one is shortened."""
+    """Return the codec of a text that is shortened to a maximum length."""
 
     def read(value: Any, reading: Reading, name: str) -> str:
-        kept = check_short(value, name, most, reading.workplace.max_content_bytes, one_line=one_line)
-        reading.notes += kept.notes
-        return kept.text
+        content = check_short(value, name, most, reading.workplace.max_content_bytes, one_line=one_line)
+        reading.notes += content.notes
+        return content.text
 
     return Codec(f"a text of at most {most} characters", None, read)
 
 
 def of_table(table: str, what: str) -> Codec:
-    """Return the codec of a name that a table of names holds."""
-    return Codec(what, None, lambda value, reading, name: reading.named(table, value, name), is_number=True)
+    """Return the codec of a name stored in a table of names."""
+    return Codec(what, None, lambda value, reading, name: reading.row_id(table, value, name), is_number=True)
 
 
 CATEGORY, TAG, SCOPE = (
@@ -222,7 +217,7 @@ CATEGORY, TAG, SCOPE = (
 
 
 def one_of(choices: Sequence[str]) -> Codec:
-    """Return the codec of an enumeration, whose numbers begin with 1."""
+    """Return the codec of an enumeration numbered from 1."""
 
     def read(value: Any, _: Reading, name: str) -> int:
         if value not in choices:
@@ -233,7 +228,7 @@ def one_of(choices: Sequence[str]) -> Codec:
 
 
 def link(table: str) -> Codec:
-    """Return the codec of a link to another item; what is not here yet is linked once it is."""
+    """Return the codec of a link to another item; a link to a missing item is resolved when the item arrives."""
 
     def read(value: Any, reading: Reading, name: str) -> int | None:
         uid = read_uid(value, name)
@@ -246,25 +241,26 @@ def link(table: str) -> Codec:
 
 
 MAX, MIN, FILL, SOFT = "max", "min", "fill", "soft"
-"""How a field that differs is brought together: counters take the larger, beginnings the smaller, authors the one that
-is known, and what may be either way is taken from the side that changed last."""
+"""How differing fields are merged: counters take the larger, start times the smaller, authors the known one, and soft
+fields the value of the side that changed last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of the lines of a kind.
+    """A field of the lines of a kind.
 
     Attributes:
-        name: what lines call it.
-        codec: how its values stand there.
-        column: the column that it is kept in; None takes the name.
-        sql: what is read of the item's row ``i``; None takes the column.
+        name: its JSON name.
+        codec: converts its values.
+        column: the column it is stored in; None uses the name.
+        sql: expression over the item's row ``i``; None uses the column.
         required: whether a line without it is left out.
-        default: what is kept where a line lacks it.
-        merge: one of :data:`MAX` and those beside it; empty for what an item says, which is judged as a whole.
-        either: how many columns ``sql`` reads; at most one of them holds the value.
-        is_own: whether a link to what is not here is kept as one to the item itself: what was replaced does not hold,
-            whether what replaced it is here or not.
+        default: the value stored if a line lacks it.
+        merge: one of :data:`MAX`, :data:`MIN`, :data:`FILL`, :data:`SOFT`; empty for content, which is compared as
+            a whole.
+        either: number of columns that ``sql`` selects; at most one of them is not null.
+        is_own: whether a link to a missing item is stored as a link to the item itself: a replaced item stays
+            replaced even if its replacement is missing.
     """
 
     name: str
@@ -278,31 +274,30 @@ class Field:
     either: int = 1
 
     @property
-    def kept_in(self) -> str:
-        """The column that it is kept in."""
+    def column_name(self) -> str:
         return self.column or self.name
 
     @property
-    def read_from(self) -> str:
-        """The SQL that reads it."""
-        return self.sql or f"i.{self.kept_in}"
+    def expression(self) -> str:
+        return self.sql or f"i.{self.column_name}"
 
 
-def named(
-    name: str, codec: Codec, table: str, column: str, shown: str = "name", *, required: bool = False, merge: str = ""
+def name_field(
+    name: str,
+    codec: Codec,
+    table: str,
+    column: str,
+    name_column: str = "name",
+    *,
+    required: bool = False,
+    merge: str = "",
 ) -> Field:
-    """Return a field that is kept as the number of a named row.
-
-    Args:
-        table: where the named rows are.
-        column: the column that holds the number.
-        shown: the column of ``table`` that lines show.
-    """
-    sql = f"(SELECT n.{shown} FROM {table} n WHERE n.id = i.{column})"
+    """Return a field stored as the id of a named row, such as an agent."""
+    sql = f"(SELECT n.{name_column} FROM {table} n WHERE n.id = i.{column})"
     return Field(name, codec, column, sql, required, merge=merge)
 
 
-def linked(name: str, table: str, column: str | None = None, *, merge: str = "", is_own: bool = False) -> Field:
+def link_field(name: str, table: str, column: str | None = None, *, merge: str = "", is_own: bool = False) -> Field:
     """Return a field that links to an item of a table by its uid."""
     column = column or name
     sql = f"(SELECT n.uid FROM {table} n WHERE n.id = i.{column})"
@@ -314,19 +309,18 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A list inside the lines of a kind, of rows of another table.
+    """A list in the lines of a kind, stored as rows of another table.
 
     Attributes:
-        name: what lines call it.
-        table: where its rows are.
-        owner: the column with the number of the item.
-        fields: of each row; with one alone the list holds its values, else objects.
-        is_own: whether it is what the item says, replaced with it; else it is what came to pass with the item, which is
-            brought together from both sides.
-        same: the columns that make two rows one.
+        name: its JSON name.
+        table: the table of its rows.
+        owner: the column with the item's id.
+        fields: the fields of each row; a single one makes a list of values instead of objects.
+        is_own: whether it is content, replaced with the item; otherwise it is history, merged from both sides.
+        same: the columns that identify a row.
         order: SQL for the order of rows.
-        is_single: whether there is one at most, which stands in the line as an object.
-        add: brings rows in where a plain insertion would not do; gets the item's number and row.
+        is_single: whether there is at most one row, written as an object.
+        add: inserts rows where a plain INSERT is not enough; receives the item's id and row.
         parts: lists inside the rows.
     """
 

@@ -1,4 +1,4 @@
-"""Files of lines: written with a header and an end, read line by line however long they are."""
+"""Export files: JSON lines with a header and an end line, read one line at a time."""
 
 from __future__ import annotations
 
@@ -14,20 +14,15 @@ from satchel.keep.moving.lines import HEADER, SCHEMA
 from satchel.keep.moving.records import Arriving, Trouble
 
 END = "end"
-"""The kind of the line that a whole file ends with."""
+"""The kind of a complete file's last line."""
 
-_REMEDY = "Name what `satchel export` wrote, or say with --from which tool's store it is"
+_REMEDY = "Name a file written by `satchel export`, or give the tool with --from"
 _MAX_LINE_BYTES = 64 << 20
 _MAX_HEADER_BYTES = 1 << 16
 
 
 def header_of(file: Path) -> Line | None:
-    """Return the first line of a file of lines, or None for any other file.
-
-    Raises:
-        NotFound: there is no such file.
-        SatchelError: it cannot be read.
-    """
+    """Return the first line of an export file, or None for any other file."""
     try:
         with file.open("rb") as stream:
             first = stream.readline(_MAX_HEADER_BYTES)
@@ -47,26 +42,20 @@ def _not_there(file: Path) -> NoReturn:
 
 
 def read_lines(file: Path) -> Arriving:
-    """Read a file that ``satchel export`` wrote, line by line.
-
-    Raises:
-        NotFound: there is no such file.
-        StoreForeign: it is no such file.
-        StoreNewer: it has a newer schema than this program reads.
-    """
+    """Read a file written by ``satchel export``, line by line."""
     header = header_of(file)
     if header is None:
-        raise StoreForeign(f"{file} is no export: it does not begin with a line of the kind {HEADER!r}", _REMEDY)
+        raise StoreForeign(f"{file} is not an export: its first line is not of kind {HEADER!r}", _REMEDY)
     schema = header.get("schema")
     if not isinstance(schema, int) or schema < 1:
-        raise StoreForeign(f"{file} does not say of which schema it is", f"This program reads up to {SCHEMA}")
+        raise StoreForeign(f"{file} has no schema version", f"This program reads up to {SCHEMA}")
     if schema > SCHEMA:
         raise StoreNewer(
             f"{file} has lines of schema {schema}, and this program reads up to {SCHEMA}",
-            "Nothing was taken from it; update Satchel",
+            "Nothing was imported; update Satchel",
         )
-    given = header.get("project")
-    project = given if isinstance(given, dict) else {}
+    header_project = header.get("project")
+    project = header_project if isinstance(header_project, dict) else {}
     name, uid = project.get("name"), project.get("uid")
     count, exported = header.get("lines"), header.get("exported_at")
     try:
@@ -104,27 +93,27 @@ def _lines(file: Path, arriving: Arriving) -> Iterator[tuple[str, str, Line]]:
             try:
                 line = json.loads(raw.decode("utf-8"))
                 if not isinstance(line, dict):
-                    raise ValueError("it is no object")
+                    raise ValueError("it is not an object")
             except (ValueError, RecursionError) as error:
                 is_cut = not raw.endswith(b"\n")
-                said = "the file is cut in this line" if is_cut else f"it cannot be read: {_said(error)}"
-                arriving.troubles.append(Trouble("line", row, said))
+                reason = "the file is truncated in this line" if is_cut else f"it cannot be read: {_reason(error)}"
+                arriving.troubles.append(Trouble("line", row, reason))
                 continue
             kind = line.get("kind")
             if kind == END:
                 ended = line.get("lines")
                 continue
             if kind == HEADER:
-                # files that were put one behind the other are read as one
+                # concatenated files are read as one
                 continue
             read += 1
             yield str(kind)[:60], row, line
     if ended is None:
-        said = f"the file is cut: after {read:,} lines its last line is missing"
-        arriving.troubles.append(Trouble("file", "its end", said))
+        reason = f"the file is truncated: the end line is missing after {read:,} lines"
+        arriving.troubles.append(Trouble("file", "its end", reason))
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"byte {error.start + 1} is not UTF-8"
     return str(error) if not isinstance(error, RecursionError) else "it is nested too deeply"

@@ -1,4 +1,4 @@
-"""The history of decisions in lines: a state that was replaced is in it, from whichever side it came."""
+"""Histories of decisions in lines: states replaced on either side are merged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from satchel.keep.moving.fields import (
     Line,
     Part,
     Rows,
-    named,
+    name_field,
     one_of,
 )
 from satchel.keep.moving.reading import Reading
@@ -34,20 +34,20 @@ def _show_value(value: str | float) -> str | int | float:
 
 
 def _value(value: Any, reading: Reading, _: str) -> str | float:
-    # the key names what the value is of: of a secret it tells that
+    # the key helps to recognize a secret value
     key = reading.row.get("key") or "value"
-    given = prepare(NewDecision(key=key, value=value), reading.workplace)
-    reading.notes += given.notes
-    kept = given.value
-    assert isinstance(kept, (str, int, float))
-    return kept if isinstance(kept, str) else float(kept)
+    prepared = prepare(NewDecision(key=key, value=value), reading.workplace)
+    reading.notes += prepared.notes
+    stored = prepared.value
+    assert isinstance(stored, (str, int, float))
+    return stored if isinstance(stored, str) else float(stored)
 
 
 VALUE = Codec("a text or a number", _show_value, _value)
 
 
 def split_value(row: dict[str, Any]) -> None:
-    """Put the value of a row into the columns of texts and of numbers."""
+    """Move a row's value into the text or the number column."""
     value = row.pop("value")
     row["value_text"], row["value_number"] = (value, None) if isinstance(value, str) else (None, value)
 
@@ -59,41 +59,40 @@ def _names(value: Any, _: Reading, name: str) -> str:
 _NAMES = Codec("a list of names", lambda text: json.loads(text) or None, _names)
 
 VALUE_SQL = "i.value_text, i.value_number"
-"""What holds the value: a text in one column, or a number in the other."""
+"""The columns of a value: text or number."""
 
 _UID = Field("uid", HEX)
 _STATE = (
     Field("value", VALUE, sql=VALUE_SQL, either=2, required=True),
     Field("status", one_of(STATUSES), required=True),
     Field("version", NAME, default=DEFAULT_VERSION),
-    named("layer", LAYER, "layers", "layer_id"),
+    name_field("layer", LAYER, "layers", "layer_id"),
     Field("rationale", TEXT),
-    named("agent", AGENT, "agents", "agent_id"),
+    name_field("agent", AGENT, "agents", "agent_id"),
     Field("tags", _NAMES, default="[]"),
     Field("scopes", _NAMES, default="[]"),
     Field("set_at", TIME, required=True),
 )
 _COLUMNS = ("value_text", "value_number", "status", "version", "layer_id", "rationale", "tags", "scopes", "set_at")
-"""What tells the states of one decision apart."""
+"""The columns that identify a state of a decision."""
 
 
-def _bring_together(reading: Reading, number: int, row: dict[str, Any], given: Rows) -> None:
-    """Put states into the history that it does not have, in the order of their times."""
+def _merge(reading: Reading, number: int, row: dict[str, Any], incoming: Rows) -> None:
     transaction = reading.transaction
-    known = transaction.all(
+    rows = transaction.all(
         f"SELECT {', '.join(_COLUMNS)}, uid, agent_id, created_at, revision FROM decision_history "
         "WHERE decision_id = :id ORDER BY revision",
         {"id": number},
     )
     columns = (*_COLUMNS, "uid", "agent_id", "created_at", "revision")
-    states = [dict(zip(columns, one, strict=True)) for one in known]
-    seen = {tuple(one[column] for column in _COLUMNS) for one in states}
+    states = [dict(zip(columns, one, strict=True)) for one in rows]
+    existing = {tuple(one[column] for column in _COLUMNS) for one in states}
     new: Rows = []
-    for one in given:
+    for one in incoming:
         split_value(one)
         state = tuple(one[column] for column in _COLUMNS)
-        if state not in seen:
-            seen.add(state)
+        if state not in existing:
+            existing.add(state)
             new.append({**one, "uid": one["uid"] or os.urandom(16)})
     if not new:
         return
@@ -119,19 +118,14 @@ HISTORY = Part(
     "decision_id",
     (_UID, Field("revision", WHOLE, required=True), *_STATE, Field("replaced_at", TIME, "created_at", required=True)),
     order="i.revision",
-    add=_bring_together,
+    add=_merge,
 )
 
 
 def keep_old(reading: Reading, number: int, old: Line, new: Line) -> None:
-    """Put a state that another replaces, or that lost against it, into the history.
-
-    Args:
-        old: what the decision said, or what another store says of it, as a line.
-        new: what it says from now on.
-    """
+    """Add a replaced or losing state to the history."""
     replaced = max(new["updated_at"], old["updated_at"])
     state = {field.name: old[field.name] for field in _STATE if field.name in old}
-    given = {**state, "set_at": old["updated_at"], "replaced_at": replaced, "revision": old.get("revision", 1)}
-    row = reading.part_rows(HISTORY, [given])
-    _bring_together(reading, number, {"revision": 0}, row)
+    entry = {**state, "set_at": old["updated_at"], "replaced_at": replaced, "revision": old.get("revision", 1)}
+    row = reading.part_rows(HISTORY, [entry])
+    _merge(reading, number, {"revision": 0}, row)

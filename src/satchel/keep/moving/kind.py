@@ -1,4 +1,4 @@
-"""What is declared of one kind of lines, and the fields that several kinds have."""
+"""Declaration of a kind of lines, and the fields that several kinds share."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from satchel.keep.moving.fields import (
     Field,
     Line,
     Part,
-    linked,
-    named,
+    link_field,
+    name_field,
 )
 from satchel.keep.moving.reading import Reading
 from satchel.store.transaction import Transaction
@@ -25,28 +25,28 @@ from satchel.store.transaction import Transaction
 
 @dataclass(frozen=True, slots=True)
 class LineKind:
-    """One kind of lines.
+    """A kind of lines.
 
     Attributes:
-        name: what lines call it.
-        table: where its items are.
-        about: what a reader of the schema is told.
-        fields, parts: what its lines hold.
-        letter: of its short ids; empty for none.
-        key: the column of what makes two items one whatever their uids are, and what it is called in lines.
-        documents: its kind among what can be found; None for what is not.
-        given: names that every project begins with, which no line need say.
-        expires: whether its items have an ``expires_at``, after which they are gone.
-        shown: brings a line that was made of its fields into shape.
-        derive: gives a row the columns that follow from others; gets what was read of the line, and that.
+        name: its name in lines.
+        table: the table of its items.
+        about: description for readers of the schema.
+        fields, parts: the content of its lines.
+        letter: the letter of its short ids, or empty.
+        key: the column that identifies an item besides its uid, and the name of that field in lines.
+        documents: its kind in the search index, if it is searchable.
+        predefined: names that exist in every project and are not exported.
+        expires: whether its items have an ``expires_at``.
+        finish: completes a line made from its fields.
+        derive: sets a row's derived columns.
         prepare: makes room for a new item.
-        enter: does what follows from new or changed items in other tables; gets their numbers.
-        withdraw: takes that back before they change.
-        keep_old: keeps the state before a change; None keeps it beside the item. Gets the item's number, that state
+        enter: updates other tables for new or changed items; receives their ids.
+        withdraw: reverts ``enter`` before items change.
+        keep_old: stores a state before it changes; None uses ``kept_states``. Receives the item's id, that state
             and the new one.
-        renew: does what follows where it was met again on the other side; gets its number.
-        rank: what tells which of two states is the later one.
-        take: takes a line of a kind that is of no table with uids; returns whether it brought anything.
+        renew: handles an item that was seen again on the other side; receives its id.
+        rank: the fields that order states by age.
+        take: imports a line of a kind without a table of uids; returns whether it added anything.
     """
 
     name: str
@@ -57,9 +57,9 @@ class LineKind:
     letter: str = ""
     key: tuple[str, str] | None = None
     documents: Kind | None = None
-    given: tuple[str, ...] = ()
+    predefined: tuple[str, ...] = ()
     expires: bool = False
-    shown: Callable[[Line], None] | None = None
+    finish: Callable[[Line], None] | None = None
     derive: Callable[[Reading, dict[str, Any]], None] | None = None
     prepare: Callable[[Reading, dict[str, Any], bytes], None] | None = None
     enter: Callable[[Transaction, int, Sequence[int]], None] | None = None
@@ -70,12 +70,11 @@ class LineKind:
     take: Callable[[Reading, Line], bool] | None = None
 
     def field(self, name: str) -> Field:
-        """Return the field that lines call so."""
         return next(field for field in self.fields if field.name == name)
 
 
 CREATED = Field("created_at", BORN, required=True)
 BEGAN = Field("created_at", BORN, required=True, merge=MIN)
-SESSION = linked("session", "sessions", "session_id")
+SESSION = link_field("session", "sessions", "session_id")
 TASK, LOOP = Field("task_id", NAME), Field("loop_id", NAME)
-AUTHOR = named("agent", AGENT, "agents", "agent_id", merge=FILL)
+AUTHOR = name_field("agent", AGENT, "agents", "agent_id", merge=FILL)

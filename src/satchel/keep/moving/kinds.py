@@ -1,6 +1,6 @@
-"""Every kind of lines: its fields, declared once, of which export and import are made.
+"""Declarations of all kinds of lines, used by export and import.
 
-A kind that has a rule of its own says so by a function here; everything else follows from its fields.
+Functions here hold the rules that fields cannot express.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from satchel.keep.moving.fields import (
     Field,
     Line,
     Part,
-    linked,
-    named,
+    link_field,
+    name_field,
     one_of,
     read_uid,
     short,
@@ -63,7 +63,7 @@ def _folded_name(_: Reading, row: dict[str, Any]) -> None:
 _AGENT_KIND = LineKind(
     "agent",
     "agents",
-    "who acts, or gets messages",
+    "an agent, which writes or receives messages",
     (
         BEGAN,
         Field("name", NAME, required=True),
@@ -78,10 +78,10 @@ _AGENT_KIND = LineKind(
 _LAYER_KIND = LineKind(
     "layer",
     "layers",
-    "a layer of the architecture, beside those that every project has",
+    "a layer of the architecture, besides the predefined ones",
     (Field("name", NAME, required=True), BEGAN),
     key=("folded", "name"),
-    given=LAYERS,
+    predefined=LAYERS,
     derive=_folded_name,
 )
 
@@ -106,15 +106,15 @@ _RUN_KIND = LineKind(
 _SESSION_KIND = LineKind(
     "session",
     "sessions",
-    "a conversation of a client, without what only its machine knows; elsewhere it is over",
+    "a conversation of a client, without machine-specific data; elsewhere it is ended",
     (
         CREATED,
         Field("client", NAME),
         Field("version", NAME, merge=SOFT),
-        named("agent", AGENT, "agents", "agent_id", merge=SOFT),
-        named("run", RUN, "runs", "run_id", "run_id", merge=SOFT),
+        name_field("agent", AGENT, "agents", "agent_id", merge=SOFT),
+        name_field("run", RUN, "runs", "run_id", "run_id", merge=SOFT),
         Field("task_id", NAME, merge=SOFT),
-        linked("predecessor", "sessions", "predecessor_id", merge=SOFT),
+        link_field("predecessor", "sessions", "predecessor_id", merge=SOFT),
         Field("branch", NAME, merge=SOFT),
         Field("commit", NAME, "commit_id", merge=SOFT),
         Field("window", WHOLE, default=1, merge=MAX),
@@ -129,7 +129,7 @@ def _content(value: Any, reading: Reading, _: str) -> str:
     name = ENTRY_TYPES[reading.row["type"] - 1]
     text, notes = entry_writing.storable_content(name, value, reading.workplace.max_content_bytes)
     reading.notes += notes
-    # an object is written anew, so that only what was done to its texts tells
+    # an object is serialized again, so compare only plain texts
     reading.changed = reading.changed or (name not in STRUCTURED_TYPES and text != value)
     return text
 
@@ -137,7 +137,7 @@ def _content(value: Any, reading: Reading, _: str) -> str:
 _CONTENT = Codec("a text; an object for a structured type", None, _content, is_number=True)
 
 
-def _entry_shown(line: Line) -> None:
+def _parse_content(line: Line) -> None:
     if line["type"] in STRUCTURED_TYPES:
         line["content"] = json.loads(line["content"])
 
@@ -151,7 +151,7 @@ def _entry_derived(_: Reading, row: dict[str, Any]) -> None:
 
 
 def _one_analysis(reading: Reading, row: dict[str, Any], uid: bytes) -> None:
-    """Let the later of two analyses of a run hold."""
+    # a run has one live analysis: the later one wins
     if row["type"] != CODEBASE_ANALYSIS or row["superseded_by"] is not None:
         return
     other = reading.transaction.one(
@@ -175,7 +175,7 @@ _ENTRY_KIND = LineKind(
         CREATED,
         Field("type", one_of(ENTRY_TYPES), required=True),
         Field("content", _CONTENT, required=True),
-        named("run", RUN, "runs", "run_id", "run_id", required=True),
+        name_field("run", RUN, "runs", "run_id", "run_id", required=True),
         TASK,
         LOOP,
         Field("file", FILE),
@@ -184,7 +184,7 @@ _ENTRY_KIND = LineKind(
         AUTHOR,
         SESSION,
         Field("seen", COUNT, merge=MAX),
-        linked("superseded_by", "context", merge=SOFT, is_own=True),
+        link_field("superseded_by", "context", merge=SOFT, is_own=True),
     ),
     (
         Part(
@@ -209,7 +209,7 @@ _ENTRY_KIND = LineKind(
             "sightings",
             "entry_id",
             (
-                named("run", RUN, "runs", "run_id", "run_id", required=True),
+                name_field("run", RUN, "runs", "run_id", "run_id", required=True),
                 AUTHOR,
                 SESSION,
                 TASK,
@@ -221,7 +221,7 @@ _ENTRY_KIND = LineKind(
     ),
     letter=Kind.ENTRY.letter,
     documents=Kind.ENTRY,
-    shown=_entry_shown,
+    finish=_parse_content,
     derive=_entry_derived,
     prepare=_one_analysis,
     rank=("superseded_by",),
@@ -243,7 +243,7 @@ def _package_derived(_: Reading, row: dict[str, Any]) -> None:
 _PACKAGE_KIND = LineKind(
     "package",
     Kind.PACKAGE.table,
-    "a file or text that is handed to other agents",
+    "a file or text handed to other agents",
     (
         CREATED,
         Field("type", one_of(PACKAGE_TYPES), required=True),
@@ -251,10 +251,10 @@ _PACKAGE_KIND = LineKind(
         Field("summary", short(MAX_SUMMARY_CHARS, one_line=True), required=True),
         Field("path", Codec("a path inside the project", None, _package_path), "content_path"),
         Field("content", TEXT),
-        named("run", RUN, "runs", "run_id", "run_id", required=True),
+        name_field("run", RUN, "runs", "run_id", "run_id", required=True),
         TASK,
-        named("agent", AGENT, "agents", "producer_id", merge=FILL),
-        linked("superseded_by", "context_packages", merge=SOFT, is_own=True),
+        name_field("agent", AGENT, "agents", "producer_id", merge=FILL),
+        link_field("superseded_by", "context_packages", merge=SOFT, is_own=True),
         Field("updated_at", TIME, required=True, merge=SOFT),
     ),
     (
@@ -289,7 +289,7 @@ def _live_on(reading: Reading, number: int) -> None:
 _PATTERN_KIND = LineKind(
     "error_pattern",
     Kind.ERROR_PATTERN.table,
-    "an error, with what solved it and who found that it did",
+    "an error with its solutions and their confirmations",
     (
         BEGAN,
         Field("hash", NAME, "pattern_hash", required=True),
@@ -304,7 +304,7 @@ _PATTERN_KIND = LineKind(
     ),
     (
         solutions.SOLUTIONS,
-        solutions.MET,
+        solutions.OCCURRENCES,
     ),
     letter=Kind.ERROR_PATTERN.letter,
     key=("pattern_hash", "hash"),
@@ -328,7 +328,7 @@ _STRATEGY_KIND = LineKind(
         Field("helped", WHOLE, default=0, merge=MAX),
         Field("not_helped", WHOLE, default=0, merge=MAX),
         AUTHOR,
-        linked("superseded_by", "strategies", merge=SOFT, is_own=True),
+        link_field("superseded_by", "strategies", merge=SOFT, is_own=True),
         Field("last_seen", TIME, required=True, merge=MAX),
     ),
     letter=Kind.STRATEGY.letter,
@@ -361,7 +361,7 @@ def _corrected_item(value: Any, reading: Reading, name: str) -> int:
     kind = _CORRECTED[_BY_NUMBER[reading.row["item_kind"]]]
     number = reading.number_of(kind.table, value)
     if number is None:
-        raise InvalidInput(f"its {name} {value} is not here", "A correction comes with what it corrects")
+        raise InvalidInput(f"its {name} {value}is missing", "Export the corrected item with the correction")
     return number
 
 
@@ -370,13 +370,13 @@ _ITEM = Codec("the uid of another item", bytes.hex, _corrected_item, is_number=T
 
 def _correction_derived(_: Reading, row: dict[str, Any]) -> None:
     if (row["action"] == SUPERSEDED) != (row["heir_id"] is not None):
-        raise InvalidInput("it does not name what replaced the item", "Give heir where action is superseded")
+        raise InvalidInput("it does not name the replacement", "Give heir where action is superseded")
 
 
 _CORRECTION_KIND = LineKind(
     "correction",
     "corrections",
-    "that an item was replaced, retracted or confirmed",
+    "the replacement, retraction or confirmation of an item",
     (
         CREATED,
         Field("action", one_of(("superseded", "retracted", "confirmed")[:CONFIRMED]), required=True),
@@ -395,7 +395,7 @@ _CORRECTION_KIND = LineKind(
 _DELIVERY_KIND = LineKind(
     windows.NAME_OF_KIND,
     "windows",
-    "what was delivered to an agent in one context window; its uid is made of what names the window",
+    "items delivered to an agent in one context window; its uid is derived from the window's fields",
     windows.FIELDS,
     (Part("items", "deliveries", "window_id", windows.ITEM_FIELDS),),
     take=windows.take,
@@ -420,4 +420,4 @@ LINE_KINDS: dict[str, LineKind] = {
         _DELIVERY_KIND,
     )
 }
-"""Every kind, in the order in which an export has them: what is named comes before what names it."""
+"""All kinds in export order: an item comes after the items it refers to."""

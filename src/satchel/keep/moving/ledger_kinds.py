@@ -1,4 +1,4 @@
-"""The lines of the ledger: decisions, constraints, messages and edits."""
+"""Kinds of lines for decisions, constraints, messages and file changes."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from satchel.keep.moving.fields import (
     Field,
     Part,
     Rows,
-    linked,
-    named,
+    link_field,
+    name_field,
     one_of,
 )
 from satchel.keep.moving.kind import AUTHOR, BEGAN, CREATED, SESSION, LineKind
@@ -46,24 +46,23 @@ from satchel.keep.names import find_agent
 
 
 def _names(of: str, names: str, codec: Codec) -> Part:
-    """Return the part with the names, such as tags, that items of a kind have many of."""
     name = names[:-1]
-    fields = (named(name, codec, names, f"{name}_id", required=True),)
+    fields = (name_field(name, codec, names, f"{name}_id", required=True),)
     return Part(names, f"{of}_{names}", f"{of}_id", fields, is_own=True, order="1")
 
 
 def _decision_names(names: str, codec: Codec) -> Part:
-    """Return the same of a decision, whose state and age stand beside each."""
+    # a decision's state and age are stored with each of its names
     part = _names("decision", names, codec)
-    table, column = part.table, part.fields[0].kept_in
+    table, column = part.table, part.fields[0].column_name
 
-    def add(reading: Reading, number: int, row: dict[str, Any], given: Rows) -> None:
+    def add(reading: Reading, number: int, row: dict[str, Any], rows: Rows) -> None:
         reading.transaction.many(
             f"INSERT INTO {table} ({column}, status, created_at, decision_id) "
             "VALUES (:name, :status, :created, :decision) ON CONFLICT DO NOTHING",
             [
                 {"name": one[column], "status": row["status"], "created": row["created_at"], "decision": number}
-                for one in given
+                for one in rows
             ],
         )
 
@@ -73,16 +72,16 @@ def _decision_names(names: str, codec: Codec) -> Part:
 DECISION_KIND = LineKind(
     "decision",
     Kind.DECISION.table,
-    "what the project decided under a key, with all that it was before",
+    "a decision under a key, with its history",
     (
         BEGAN,
         Field("key", NAME, required=True),
         Field("value", histories.VALUE, sql=histories.VALUE_SQL, either=2, required=True),
         Field("status", one_of(DECISION_STATUSES), required=True),
         Field("version", NAME, default=DEFAULT_VERSION),
-        named("layer", LAYER, "layers", "layer_id"),
+        name_field("layer", LAYER, "layers", "layer_id"),
         Field("rationale", TEXT),
-        named("agent", AGENT, "agents", "agent_id", merge=FILL),
+        name_field("agent", AGENT, "agents", "agent_id", merge=FILL),
         Field("revision", COUNT, default=1, merge=MAX),
         Field("updated_at", TIME, required=True, merge=SOFT),
     ),
@@ -115,10 +114,10 @@ CONSTRAINT_KIND = LineKind(
     (
         CREATED,
         Field("text", TEXT, required=True),
-        named("category", CATEGORY, "categories", "category_id", required=True),
+        name_field("category", CATEGORY, "categories", "category_id", required=True),
         Field("priority", one_of(PRIORITIES), required=True),
-        named("layer", LAYER, "layers", "layer_id"),
-        named("agent", AGENT, "agents", "created_by", merge=FILL),
+        name_field("layer", LAYER, "layers", "layer_id"),
+        name_field("agent", AGENT, "agents", "created_by", merge=FILL),
         Field(
             "status",
             Codec(f"one of {', '.join(RULE_STATUSES)}", lambda active: RULE_STATUSES[1 - active], _rule_status),
@@ -127,7 +126,7 @@ CONSTRAINT_KIND = LineKind(
             merge=SOFT,
         ),
         Field("reason", TEXT, merge=SOFT),
-        named("deactivated_by", AGENT, "agents", "deactivated_by", merge=SOFT),
+        name_field("deactivated_by", AGENT, "agents", "deactivated_by", merge=SOFT),
         Field("deactivated_at", TIME, merge=SOFT),
     ),
     (_names("constraint", "tags", TAG),),
@@ -138,16 +137,16 @@ CONSTRAINT_KIND = LineKind(
 
 
 def _message_derived(reading: Reading, row: dict[str, Any]) -> None:
-    kept = reading.workplace.retention
-    row["expires_at"] = kept.expires_at(reading.now, kept.unread_messages_hours)
-    row["read_expires_at"] = min(row["expires_at"], kept.expires_at(reading.now, kept.messages_hours))
+    retention = reading.workplace.retention
+    row["expires_at"] = retention.expires_at(reading.now, retention.unread_messages_hours)
+    row["read_expires_at"] = min(row["expires_at"], retention.expires_at(reading.now, retention.messages_hours))
 
 
-def _read(reading: Reading, number: int, row: dict[str, Any], given: Rows) -> None:
-    if not given:
+def _read(reading: Reading, number: int, row: dict[str, Any], reads: Rows) -> None:
+    if not reads:
         return
     to, persons = row["to_agent_id"], find_agent(reading.transaction, reading.project, HUMAN)
-    for one in given:
+    for one in reads:
         is_to_all = to is None or (to == persons and to != one["agent_id"])
         unread = message_writing.Unread(number, is_to_all, row["expires_at"], row["read_expires_at"], to == persons)
         message_writing.mark(reading.transaction, one["agent_id"], [unread], one["read_at"])
@@ -156,25 +155,28 @@ def _read(reading: Reading, number: int, row: dict[str, Any], given: Rows) -> No
 MESSAGE_KIND = LineKind(
     "message",
     Kind.MESSAGE.table,
-    "a message to an agent or to all, with who has read it",
+    "a message to an agent or to all, with its readers",
     (
         CREATED,
         Field("type", one_of(MESSAGE_TYPES), required=True),
         Field("priority", one_of(PRIORITIES), required=True),
-        named("from", AGENT, "agents", "from_agent_id", merge=FILL),
-        named("to", ADDRESSEE, "agents", "to_agent_id"),
-        named("first_to", ADDRESSEE, "agents", "first_to_id"),
+        name_field("from", AGENT, "agents", "from_agent_id", merge=FILL),
+        name_field("to", ADDRESSEE, "agents", "to_agent_id"),
+        name_field("first_to", ADDRESSEE, "agents", "first_to_id"),
         Field("message", TEXT, required=True),
         Field("payload", JSON),
-        linked("reply_to", "agent_messages"),
-        linked("thread", "agent_messages", "thread_id"),
+        link_field("reply_to", "agent_messages"),
+        link_field("thread", "agent_messages", "thread_id"),
     ),
     (
         Part(
             "reads",
             "message_reads",
             "message_id",
-            (named("agent", ADDRESSEE, "agents", "agent_id", required=True), Field("read_at", TIME, required=True)),
+            (
+                name_field("agent", ADDRESSEE, "agents", "agent_id", required=True),
+                Field("read_at", TIME, required=True),
+            ),
             same=("agent_id",),
             order="i.agent_id",
             add=_read,
@@ -188,21 +190,21 @@ MESSAGE_KIND = LineKind(
 
 
 def _change_derived(reading: Reading, row: dict[str, Any]) -> None:
-    kept = reading.workplace.retention
-    row["expires_at"] = kept.expires_at(reading.now, kept.file_changes_hours)
+    retention = reading.workplace.retention
+    row["expires_at"] = retention.expires_at(reading.now, retention.file_changes_hours)
 
 
 FILE_CHANGE_KIND = LineKind(
     "file_change",
     Kind.FILE_CHANGE.table,
-    "an edit that was recorded",
+    "a recorded edit",
     (
         CREATED,
-        named("file", FILE_NUMBER, "files", "file_id", "path", required=True),
+        name_field("file", FILE_NUMBER, "files", "file_id", "path", required=True),
         Field("change", one_of(CHANGES), required=True),
         AUTHOR,
         SESSION,
-        named("layer", LAYER, "layers", "layer_id"),
+        name_field("layer", LAYER, "layers", "layer_id"),
         Field("description", TEXT),
     ),
     letter=Kind.FILE_CHANGE.letter,

@@ -1,4 +1,4 @@
-"""Lines of what a project keeps: JSON objects that another store takes, each with the uid of its item."""
+"""Export lines of a project's items, and the digests that compare them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.store.transaction import Row, Transaction, set_of
 
 SCHEMA = 1
-"""The version of the lines that this program writes, and the latest that it reads."""
+"""The schema version that this program writes, and the latest one it reads."""
 
 HEADER = "satchel"
-"""The kind of the line that a file begins with."""
+"""The kind of a file's first line."""
 
 DIGEST_BYTES = 16
 _PER_PAGE = 500
 
 
 def lines_of(transaction: Transaction, project_id: int, kind: str, numbers: Sequence[int]) -> dict[int, Line]:
-    """Return the lines of some items, by their numbers; those that are gone are left out."""
+    """Return the lines of items by id, without those that no longer exist."""
     plan = _plan(LINE_KINDS[kind])
     rows = transaction.all(
         f"{plan.select} WHERE i.project_id = :project AND i.id IN {set_of(numbers)} ORDER BY i.id",
@@ -37,18 +37,13 @@ def lines_of(transaction: Transaction, project_id: int, kind: str, numbers: Sequ
 def all_lines(
     transaction: Transaction, project_id: int, now: int = 0, kinds: Sequence[str] = tuple(LINE_KINDS)
 ) -> Iterator[Line]:
-    """Yield a line for everything that a project keeps, kind by kind, in the order it came.
-
-    Args:
-        now: milliseconds UTC; what has expired by then is left out.
-        kinds: which.
-    """
+    """Yield a line for each item of a project that has not expired at ``now``, kind by kind, oldest first."""
     for kind in kinds:
         if kind == windows.NAME_OF_KIND:
             yield from windows.all_lines(transaction, project_id)
             continue
         plan = _plan(LINE_KINDS[kind])
-        where, values = _chosen(plan.kind, project_id, now)
+        where, values = _condition(plan.kind, project_id, now)
         values["after"] = 0
         where += " AND i.id > :after"
         while rows := transaction.all(f"{plan.select} WHERE {where} ORDER BY i.id LIMIT {_PER_PAGE}", values):
@@ -56,12 +51,11 @@ def all_lines(
             values["after"] = rows[-1][0]
 
 
-def _chosen(kind: LineKind, project_id: int, now: int) -> tuple[str, dict[str, Any]]:
-    """Return the condition on the rows that there are lines of, and its values."""
-    # the plus keeps the order that of the table
+def _condition(kind: LineKind, project_id: int, now: int) -> tuple[str, dict[str, Any]]:
+    # the plus keeps the table's own order
     where, values = "+i.project_id = :project", {"project": project_id}
-    if kind.given:
-        where += f" AND i.folded NOT IN ({', '.join(map(repr, kind.given))})"
+    if kind.predefined:
+        where += f" AND i.folded NOT IN ({', '.join(map(repr, kind.predefined))})"
     if kind.expires:
         where += " AND i.expires_at > :now"
         values["now"] = now
@@ -69,38 +63,37 @@ def _chosen(kind: LineKind, project_id: int, now: int) -> tuple[str, dict[str, A
 
 
 def count(transaction: Transaction, project_id: int, now: int, kinds: Sequence[str] = tuple(LINE_KINDS)) -> int:
-    """Return about how many lines :func:`all_lines` yields: a window counts though nothing was delivered in it."""
+    """Return the approximate number of lines :func:`all_lines` yields: windows without deliveries count too."""
     total = 0
     for kind in kinds:
-        where, values = _chosen(LINE_KINDS[kind], project_id, now)
+        where, values = _condition(LINE_KINDS[kind], project_id, now)
         row = transaction.one(f"SELECT count(*) FROM {LINE_KINDS[kind].table} i WHERE {where}", values)
         total += row[0] if row else 0
     return total
 
 
 def digest(line: Line) -> bytes:
-    """Return a digest of what an item says: not its ids, nor what came to pass with it.
+    """Return a digest of an item's content.
 
-    What does not count is that of one clone alone, or is brought together from both sides without a question: counters,
-    reads, sightings, histories.
+    Ids are left out, and so is what is merged without a conflict: counters, reads, sightings, histories.
     """
     plan = _plan(LINE_KINDS[line["kind"]])
     return _hash(line, plan.apart, plan)
 
 
 def says_more(line: Line) -> bool:
-    """Whether a line says more than :func:`digest` counts, so that it differs from :func:`whole_digest`."""
-    return not _plan(LINE_KINDS[line["kind"]]).told.isdisjoint(line)
+    """Return whether a line has fields that :func:`digest` leaves out, so that :func:`whole_digest` differs."""
+    return not _plan(LINE_KINDS[line["kind"]]).ignored.isdisjoint(line)
 
 
 def whole_digest(line: Line) -> bytes:
-    """Return a digest of all that a line says, but for the short id; that of :func:`digest` where no more is said."""
+    """Return a digest of a whole line except its ids; equal to :func:`digest` if it has no other fields."""
     plan = _plan(LINE_KINDS[line["kind"]])
     return _hash(line, _IDS, plan)
 
 
 def core_digest(line: Line) -> bytes:
-    """Return a digest of what an item says for good: not what may change without a conflict either, as its end may."""
+    """Return a digest of an item's content without the soft fields, which may differ without a conflict."""
     plan = _plan(LINE_KINDS[line["kind"]])
     return _hash(line, plan.apart | plan.soft, plan)
 
@@ -110,16 +103,16 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=
 
 
 def _hash(line: Line, without: frozenset[str], plan: _Plan) -> bytes:
-    # what is not said, and the order of names, make no difference
-    said = {name: value for name, value in line.items() if value is not None and value != [] and name not in without}
+    # missing fields and the order of names do not matter
+    content = {name: value for name, value in line.items() if value is not None and value != [] and name not in without}
     for name in plan.sets:
-        if isinstance(said.get(name), list):
-            said[name] = sorted(said[name], key=str)
-    return blake2b(_encode(said).encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
+        if isinstance(content.get(name), list):
+            content[name] = sorted(content[name], key=str)
+    return blake2b(_encode(content).encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
 
 
 def rank_of(line: Line) -> tuple[str, ...]:
-    """Return what tells which of two states of an item is the later one; their digests decide between equals."""
+    """Return the key that orders two states of an item by age; equal ranks are ordered by digest."""
     return tuple(str(line.get(name) or "") for name in LINE_KINDS[line["kind"]].rank)
 
 
@@ -128,13 +121,13 @@ _Shows = tuple[tuple[str, Callable[[Any], Any] | None], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How the lines of a kind are read: made once.
+    """Cached reading plan of a kind.
 
     Attributes:
-        shows: of each field the name and what shows its value, or None.
-        apart: the names that a digest leaves out; ``soft``: those that its core leaves out too.
-        sets: those that list names, in no order.
-        told: those of ``apart`` that are no ids.
+        shows: per field its name and its codec's ``show``.
+        apart: the names that a digest leaves out; ``soft``: those a core digest also leaves out.
+        sets: unordered lists of names.
+        ignored: the names in ``apart`` that are not ids.
     """
 
     kind: LineKind
@@ -143,7 +136,7 @@ class _Plan:
     apart: frozenset[str]
     soft: frozenset[str]
     sets: tuple[str, ...]
-    told: frozenset[str]
+    ignored: frozenset[str]
 
 
 _PLANS: dict[str, _Plan] = {}
@@ -152,7 +145,7 @@ _PLANS: dict[str, _Plan] = {}
 def _plan(kind: LineKind) -> _Plan:
     plan = _PLANS.get(kind.name)
     if plan is None:
-        columns = ", ".join(field.read_from for field in kind.fields)
+        columns = ", ".join(field.expression for field in kind.fields)
         apart = {field.name for field in kind.fields if field.merge in {MAX, MIN}}
         apart |= {part.name for part in kind.parts if not part.is_own}
         plan = _PLANS[kind.name] = _Plan(
@@ -172,59 +165,58 @@ def _shows(fields: Sequence[Field]) -> _Shows:
 
 
 def _show(shows: _Shows, values: Sequence[Any], line: Line) -> Line:
-    """Put the values of a row into a line as they stand there, but for those that are none."""
     for (name, show), value in zip(shows, values, strict=False):
         if value is not None:
-            shown = value if show is None else show(value)
-            if shown is not None:
-                line[name] = shown
+            rendered = value if show is None else show(value)
+            if rendered is not None:
+                line[name] = rendered
     return line
 
 
 def _lines(transaction: Transaction, plan: _Plan, rows: Sequence[Row]) -> dict[int, Line]:
     kind = plan.kind
-    found: dict[int, Line] = {}
+    by_number: dict[int, Line] = {}
     for number, uid, *values in rows:
         line: Line = {"kind": kind.name, "uid": uid.hex()}
         if kind.letter:
             line["id"] = f"{kind.letter}{number}"
         _show(plan.shows, values, line)
-        if kind.shown is not None:
-            kind.shown(line)
-        found[number] = line
-    if not found:
-        return found
-    numbers = set_of(found)
+        if kind.finish is not None:
+            kind.finish(line)
+        by_number[number] = line
+    if not by_number:
+        return by_number
+    numbers = set_of(by_number)
     for part in kind.parts:
         for owner, listed in _parts(transaction, part, numbers).items():
-            found[owner][part.name] = listed[0] if part.is_single else listed
+            by_number[owner][part.name] = listed[0] if part.is_single else listed
     for number, field, target in transaction.all(
         f"SELECT item_id, field, target FROM unresolved_links WHERE kind = :kind AND item_id IN {numbers}",
         {"kind": kind.name},
     ):
-        found[number][field] = target.hex()
-    return found
+        by_number[number][field] = target.hex()
+    return by_number
 
 
 def _parts(transaction: Transaction, part: Part, owners: str) -> dict[int, list[Any]]:
-    columns = ", ".join(field.read_from for field in part.fields)
+    columns = ", ".join(field.expression for field in part.fields)
     own = "i.id" if part.parts else "NULL"
     order = "o" if part.order == "1" else part.order
-    first = "" if order != "o" else f", lower({part.fields[0].read_from}) AS o"
+    first = "" if order != "o" else f", lower({part.fields[0].expression}) AS o"
     rows = transaction.all(
         f"SELECT i.{part.owner}, {own}, {columns}{first} FROM {part.table} i "
         f"WHERE i.{part.owner} IN {owners} ORDER BY i.{part.owner}, {order}"
     )
     shows = _shows(part.fields)
-    found: dict[int, list[Any]] = {}
+    by_owner: dict[int, list[Any]] = {}
     by_number: dict[int, Line] = {}
     for owner, number, *values in rows:
-        said = _show(shows, values, {})
-        by_number[number] = said
-        found.setdefault(owner, []).append(said if len(part.fields) > 1 else next(iter(said.values()), None))
+        rendered = _show(shows, values, {})
+        by_number[number] = rendered
+        by_owner.setdefault(owner, []).append(rendered if len(part.fields) > 1 else next(iter(rendered.values()), None))
     if by_number and part.parts:
         inside = set_of(by_number)
         for inner in part.parts:
             for number, listed in _parts(transaction, inner, inside).items():
                 by_number[number][inner.name] = listed
-    return found
+    return by_owner

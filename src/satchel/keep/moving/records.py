@@ -1,4 +1,4 @@
-"""The records of an export and of an import: what was written, what arrived, and what became of it."""
+"""Records of exports and imports."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from satchel.keep.moving.fields import Line
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What an export wrote.
+    """Result of an export.
 
     Attributes:
         project: the project's name.
-        lines: how many, without the first and the last one.
-        kinds: how many of each kind.
+        lines: number of lines without header and end.
+        kinds: number of lines of each kind.
     """
 
     project: str
@@ -26,13 +26,13 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Something that could not be taken as it is.
+    """A line or row that could not be imported completely.
 
     Attributes:
-        table: where it stands: a kind of lines, or a table of another tool as it is called there.
-        row: what tells it from others, such as ``line 12`` or ``id 12``.
-        reason: what is wrong with it, and what was done instead where anything was.
-        left_out: whether it was left out; False where only part of it was.
+        table: its kind of lines, or the other tool's table.
+        row: its position, such as ``line 12`` or ``id 12``.
+        reason: the problem, and what was done instead, if anything.
+        left_out: whether it was left out completely.
     """
 
     table: str
@@ -43,18 +43,18 @@ class Trouble:
 
 @dataclass(slots=True)
 class Arriving:
-    """What a reader has to give: lines, and what it could not read.
+    """Input of an import: lines, and the rows that could not be read.
 
     Attributes:
         source: the file.
-        name: what the source is called, whose states are the base of a later merge.
-        format: which format it is in.
-        project: the project that is read there, or None where it names none.
-        lines: each with the table and the row that it was read of.
-        troubles, notes: what was found while it was read; complete once the lines are over.
-        not_taken: tables with rows that nothing here corresponds to, and how many rows.
-        total: how many lines there are, or 0 where that is not known.
-        written_at: when it was written, in milliseconds UTC; None where that tells nothing of what it holds.
+        name: the name of the source, whose states are the base of later merges.
+        format: its format.
+        project: the source's project, if it names one.
+        lines: each with the table and row it came from.
+        troubles, notes: findings while reading; complete once the lines are exhausted.
+        not_taken: tables with rows that have no counterpart here, and how many rows.
+        total: number of lines, or 0 if unknown.
+        written_at: when it was written, in milliseconds UTC; None if that says nothing about the age of its items.
     """
 
     source: Path
@@ -71,12 +71,12 @@ class Arriving:
 
 @dataclass(frozen=True, slots=True)
 class ImportConflict:
-    """An item that was changed on both sides, of which both states are kept.
+    """An item changed on both sides; both states are kept.
 
     Attributes:
-        ref: its short id here, or its uid where its kind has none.
-        item: what it is called.
-        reason: which state holds.
+        ref: its local short id, or its uid if its kind has none.
+        item: its title.
+        reason: which state won.
     """
 
     ref: str
@@ -86,16 +86,16 @@ class ImportConflict:
 
 @dataclass(frozen=True, slots=True)
 class KindImported:
-    """What became of the lines of one kind.
+    """Import counts of one kind.
 
     Attributes:
         kind: such as ``decision``.
-        rows: how many arrived.
-        added: how many are new here.
-        updated: how many were here and took something from the other side.
-        present: how many were here already, or are newer here.
-        conflicts: how many were changed on both sides.
-        left_out: how many could not be taken.
+        rows: number read.
+        added: number of new items.
+        updated: number of existing items that changed.
+        present: number of items that existed already or are newer here.
+        conflicts: number of items changed on both sides.
+        left_out: number that could not be imported.
     """
 
     kind: str
@@ -109,18 +109,18 @@ class KindImported:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did, or would do.
+    """Result of an import or its preview.
 
     Attributes:
         source: the file.
-        format: which format it is in.
-        source_project: the project that was read there, or None where the file knows none.
-        kinds: what became of each kind.
-        conflicts: what was changed on both sides.
-        troubles: what could not be taken, or only in part, the important first; at most 10,000.
-        more_troubles: how many beyond those.
-        notes: what else should be known.
-        not_taken: tables with rows that nothing here corresponds to, and how many rows.
+        format: its format.
+        source_project: the source's project, if it names one.
+        kinds: the counts of each kind.
+        conflicts: the items changed on both sides.
+        troubles: rows not imported completely, important kinds first; at most 10,000.
+        more_troubles: number of further troubles.
+        notes: other remarks.
+        not_taken: tables with rows that have no counterpart here, and how many rows.
         done: False for a preview.
     """
 
@@ -137,5 +137,5 @@ class Imported:
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether anything was left out that should have been taken."""
+        """Return whether anything was left out."""
         return any(kind.left_out for kind in self.kinds) or any(trouble.left_out for trouble in self.troubles)

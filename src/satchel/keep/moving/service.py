@@ -1,4 +1,4 @@
-"""Export and import: everything of a project as lines, and lines into any store, again and again."""
+"""Service for exporting a project as lines and importing lines into any store."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from satchel.keep.projects import NOTHING_YET, Service, Workplace
 from satchel.redaction import redact
 
 Progress = Callable[[int, int], None]
-"""Called with the lines done and the lines in all."""
+"""Called with the lines done and the total."""
 
 _IMPORTANT = ("decision", "constraint", "error", "entry", "orchestration", "strateg", "package", "message")
-"""Parts of the names of kinds and tables whose troubles are told first, in this order."""
+"""Substrings of kinds and tables whose troubles are listed first, in this order."""
 
 _MAX_TROUBLES = 10_000
 _MAX_CONFLICTS_SAID = 5
@@ -40,22 +40,22 @@ class Moving(Service):
     def export(
         self, target: BinaryIO, *, kinds: Sequence[str] | None = None, progress: Progress | None = None
     ) -> Exported:
-        """Write everything that the project keeps as lines of JSON.
+        """Write all items of the project as JSON lines.
 
-        All of it is read in one snapshot. What has expired is left out, as is what belongs to this machine alone:
-        claims, windows of clients, processes and folders.
+        Everything is read in one snapshot. Expired items and machine-specific data are left out: claims, client
+        windows, processes and folders.
 
         Args:
-            target: what is written to.
-            kinds: only these, of :data:`satchel.keep.moving.kinds.LINE_KINDS`; None is all.
-            progress: told about the lines done.
+            target: the stream to write to.
+            kinds: the kinds to export, of :data:`satchel.keep.moving.kinds.LINE_KINDS`; None exports all.
+            progress: called with the number of lines done.
 
         Raises:
-            InvalidInput: there is no such kind.
-            NotFound: nothing was written for this project yet.
+            InvalidInput: a kind is unknown.
+            NotFound: the project has no items yet.
         """
-        chosen = tuple(LINE_KINDS) if kinds is None else tuple(kinds)
-        for kind in chosen:
+        selected = tuple(LINE_KINDS) if kinds is None else tuple(kinds)
+        for kind in selected:
             if kind not in LINE_KINDS:
                 raise unknown_name("kind of lines", kind, LINE_KINDS)
         work = self._workplace
@@ -68,7 +68,7 @@ class Moving(Service):
                 raise NotFound(NOTHING_YET, "Write something first, or name the project with --project")
             row = transaction.one("SELECT uid FROM projects WHERE id = :id", {"id": project.id})
             assert row is not None
-            total = moving.count(transaction, project.id, now, chosen)
+            total = moving.count(transaction, project.id, now, selected)
             header = {
                 "kind": moving.HEADER,
                 "schema": moving.SCHEMA,
@@ -77,7 +77,7 @@ class Moving(Service):
                 "lines": total,
             }
             target.write(encode(header).encode() + b"\n")
-            every = moving.all_lines(transaction, project.id, now, chosen)
+            every = moving.all_lines(transaction, project.id, now, selected)
             while batch := list(islice(every, PER_TRANSACTION)):
                 counted.update(line["kind"] for line in batch)
                 text = "\n".join(map(encode, batch))
@@ -88,30 +88,32 @@ class Moving(Service):
         return Exported(project.name, counted.total(), tuple(counted.items()))
 
     def import_file(self, file: Path, *, dry_run: bool = False, progress: Progress | None = None) -> Imported:
-        """Take what an export wrote, from whichever project and store; again and again, by the uids of the items.
+        """Import an export file of any project or store.
+
+        Importing it again updates the same items, matched by uid.
 
         Args:
-            file: what was exported.
-            dry_run: only say what would happen.
-            progress: told about the lines done.
+            file: the export file.
+            dry_run: only report what would happen.
+            progress: called with the number of lines done.
 
         Returns:
-            What was taken, what was not, and why.
+            Counts per kind, conflicts and troubles.
 
         Raises:
-            NotFound, StoreForeign, StoreNewer: there is no such file, it is no export, or a newer one's; nothing was
-                written.
+            NotFound, StoreForeign, StoreNewer: the file is missing, not an export, or written by a newer version;
+                nothing was changed.
         """
         return self.take(read_lines(file), dry_run=dry_run, progress=progress)
 
     def take(self, arriving: Arriving, *, dry_run: bool = False, progress: Progress | None = None) -> Imported:
-        """Take lines, whatever reader they come from.
+        """Import lines from any reader.
 
-        Where an item was changed on both sides since it was last in step, the later state holds, the other is kept,
-        and all agents get a message that says so.
+        If an item was changed on both sides since they were last in step, the later state wins, the other one is kept,
+        and all agents get a message.
 
         Raises:
-            As the reader.
+            The errors of the reader.
         """
         if dry_run:
             with _on_a_copy(self._workplace) as workplace:
@@ -120,7 +122,7 @@ class Moving(Service):
 
 
 class _Import:
-    """One import."""
+    """A single import."""
 
     def __init__(self, workplace: Workplace, arriving: Arriving) -> None:
         self._workplace = workplace
@@ -131,7 +133,6 @@ class _Import:
         self._more = 0
 
     def run(self, progress: Progress | None) -> Imported:
-        """Take everything, some hundred lines in a transaction."""
         work, arriving = self._workplace, self._arriving
         now = work.clock()
         taking = Taking(work, source=arriving.name, now=now, written_at=arriving.written_at)
@@ -163,15 +164,14 @@ class _Import:
         if len(self._troubles) >= _MAX_TROUBLES:
             self._more += 1
             return
-        # what was refused for the secret in it is quoted here
+        # a refused secret may be quoted here
         row, reason = redact(trouble.row).text, redact(trouble.reason).text
         self._troubles.append(replace(trouble, row=row, reason=reason))
 
     def _tell(self, now: int) -> None:
-        """Say to all agents what was changed on both sides."""
         work = self._workplace
-        said = [f"{one.ref} {one.item}: {one.reason}" for one in self._conflicts[:_MAX_CONFLICTS_SAID]]
-        more = len(self._conflicts) - len(said)
+        conflicts = [f"{one.ref} {one.item}: {one.reason}" for one in self._conflicts[:_MAX_CONFLICTS_SAID]]
+        more = len(self._conflicts) - len(conflicts)
         with work.engine.write() as transaction:
             messages.post(
                 transaction,
@@ -181,8 +181,8 @@ class _Import:
                 type="warning",
                 priority="medium",
                 text=redact(
-                    f"An import from {self._arriving.format} met what was changed on both sides; both states are kept. "
-                    + "; ".join(said)
+                    f"An import from {self._arriving.format} found items changed on both sides; both states are kept. "
+                    + "; ".join(conflicts)
                     + (f"; and {more} more" if more > 0 else "")
                 ).text,
                 now=now,
@@ -193,10 +193,10 @@ class _Import:
         arriving = self._arriving
         notes = list(arriving.notes)
         if taking.new_layers:
-            notes.append(f"layers that this project did not have: {', '.join(taking.new_layers.values())}")
+            notes.append(f"new layers: {', '.join(taking.new_layers.values())}")
         if taking.new_runs:
-            named = ", ".join(taking.new_runs)
-            notes.append(f"runs that nothing is known of but their names, made as ones that are over: {named}")
+            run_names = ", ".join(taking.new_runs)
+            notes.append(f"runs known only by name, created as ended: {run_names}")
         return Imported(
             source=arriving.source,
             format=arriving.format,
@@ -213,7 +213,6 @@ class _Import:
 
 @contextmanager
 def _on_a_copy(workplace: Workplace) -> Iterator[Workplace]:
-    """Hand out a workplace whose store is a copy that goes again: a preview meets exactly what an import would."""
     with workplace.engine.upkeep.temporary_copy(workplace.clock) as engine:
         yield replace(workplace, engine=engine, caller=None)
 
@@ -224,8 +223,8 @@ def _by_kind(item: tuple[str, object]) -> int:
 
 
 def _by_importance(trouble: Trouble) -> tuple[bool, int]:
-    named = (place for place, word in enumerate(_IMPORTANT) if word in trouble.table)
-    return not trouble.left_out, next(named, len(_IMPORTANT))
+    places = (place for place, word in enumerate(_IMPORTANT) if word in trouble.table)
+    return not trouble.left_out, next(places, len(_IMPORTANT))
 
 
 def _counted(kind: str, outcomes: Counter[Outcome]) -> KindImported:

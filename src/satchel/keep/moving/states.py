@@ -1,4 +1,4 @@
-"""Which states of an item were seen, and which was last in step with another store: the base of a merge."""
+"""States of items seen in other stores, and the state last in step with each source: the base of a merge."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from satchel.keep.moving.fields import Line
 from satchel.store.transaction import Transaction, set_of
 
 SHARED = "shared"
-"""The name of the text in the repository among what states come from."""
+"""The source name of the text in the repository."""
 
 
 class Judgement(Enum):
-    """What an incoming state of an item is beside ours."""
+    """Verdict on an incoming state of an existing item."""
 
     PRESENT = "present"
     TAKE = "take"
@@ -24,16 +24,13 @@ class Judgement(Enum):
     CONFLICT = "conflict"
 
 
-def judge(local: bytes, base: bytes | None, incoming: bytes, *, seen: bool) -> Judgement:
-    """Say what becomes of an incoming state of an item that is here.
+def judge(local: bytes, base: bytes | None, incoming: bytes, *, is_known: bool) -> Judgement:
+    """Decide between the local and an incoming state, given their digests.
 
-    Args:
-        local: the digest of our state.
-        base: that of our state when it was last in step with where the other comes from; None where it never was.
-        incoming: the digest of the other state.
-        seen: whether the other was seen before, so that it is an old copy.
+    ``base`` is the digest of the local state when it was last in step with the source; ``is_known`` marks a state seen
+    before, an old copy.
     """
-    if incoming == local or seen:
+    if incoming == local or is_known:
         return Judgement.PRESENT
     if base is None:
         return Judgement.CONFLICT
@@ -43,7 +40,10 @@ def judge(local: bytes, base: bytes | None, incoming: bytes, *, seen: bool) -> J
 
 
 class State(NamedTuple):
-    """A state that was seen, and whether ours was it when it was last in step with the source; ``row`` is its row."""
+    """A state seen before.
+
+    ``in_step`` tells whether it was the local state when last in step with the source; ``row`` is its row id.
+    """
 
     digest: bytes
     source: int
@@ -54,12 +54,12 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where states come from.
+    """A source of states.
 
     Attributes:
-        id: its number.
-        round: which of the times this is that something comes from it.
-        is_ordered: whether what comes now is later than what came before; else an older copy may come.
+        id: its row id.
+        round: the number of this import from it.
+        is_ordered: whether this import is later than the previous one; otherwise it may be an older copy.
     """
 
     id: int
@@ -68,11 +68,7 @@ class Source:
 
 
 def open_source(transaction: Transaction, project_id: int, name: str, written_at: int | None = None) -> Source:
-    """Begin another round of taking from a source.
-
-    Args:
-        written_at: when what comes was written, in milliseconds UTC; None where that is not known.
-    """
+    """Start the next round of imports from a source."""
     row = transaction.one(
         """
         INSERT INTO moving_sources (project_id, name, rounds) VALUES (:project, :name, 1)
@@ -89,18 +85,18 @@ def open_source(transaction: Transaction, project_id: int, name: str, written_at
 
 
 def states_of(transaction: Transaction, project_id: int, uids: Iterable[bytes]) -> dict[bytes, list[State]]:
-    """Return the states that were seen of some items, by their uids."""
+    """Return the states seen of some items, by uid."""
     wanted = set(uids)
     rows = transaction.all(
         "SELECT uid, digest, source_id, in_step, round, id FROM moving_states "
         f"WHERE mark IN {set_of(map(_mark, wanted))} AND project_id = :project ORDER BY id",
         {"project": project_id},
     )
-    found: dict[bytes, list[State]] = {}
+    by_uid: dict[bytes, list[State]] = {}
     for uid, digest, source, in_step, number, row in rows:
         if uid in wanted:
-            found.setdefault(uid, []).append(State(digest, source, bool(in_step), number, row))
-    return found
+            by_uid.setdefault(uid, []).append(State(digest, source, bool(in_step), number, row))
+    return by_uid
 
 
 def _mark(uid: bytes) -> int:
@@ -110,20 +106,20 @@ def _mark(uid: bytes) -> int:
 def remember(
     transaction: Transaction, project_id: int, source: Source, states: Collection[tuple[bytes, bytes, bool]]
 ) -> None:
-    """Remember states that were seen: for each the uid, the digest and whether ours is it, in step with the source."""
+    """Record seen states: uid, digest, and whether the state is the local one, in step with the source."""
     wanted = {(uid, digest): False for uid, digest, _ in states}
     for uid, digest, in_step in states:
         wanted[uid, digest] |= in_step
-    known = {
+    existing = {
         (uid, state.digest): state
         for uid, of_uid in states_of(transaction, project_id, (uid for uid, _ in wanted)).items()
         for state in of_uid
         if state.source == source.id
     }
     changed = [
-        {"id": known[key].row, "step": int(in_step or known[key].in_step), "round": source.round}
+        {"id": existing[key].row, "step": int(in_step or existing[key].in_step), "round": source.round}
         for key, in_step in wanted.items()
-        if key in known
+        if key in existing
     ]
     transaction.many("UPDATE moving_states SET in_step = :step, round = :round WHERE id = :id", changed)
     transaction.insert_many(
@@ -139,27 +135,27 @@ def remember(
                 "round": source.round,
             }
             for (uid, digest), in_step in wanted.items()
-            if (uid, digest) not in known
+            if (uid, digest) not in existing
         ],
     )
 
 
 def out_of_step(transaction: Transaction, project_id: int, source: Source, uids: Iterable[bytes]) -> None:
-    """Record that the states which were last in step are so no more, before others are."""
-    found = states_of(transaction, project_id, uids)
-    rows = [{"id": state.row} for states in found.values() for state in states if state.source == source.id]
+    """Mark the states last in step as outdated, before new ones are recorded."""
+    by_uid = states_of(transaction, project_id, uids)
+    rows = [{"id": state.row} for states in by_uid.values() for state in states if state.source == source.id]
     transaction.many("UPDATE moving_states SET in_step = 0 WHERE id = :id", rows)
 
 
 @dataclass(frozen=True, slots=True)
 class KeptState:
-    """A state of an item that lost against another one at an import or sync.
+    """A state of an item that lost against another one in an import or sync.
 
     Attributes:
-        source: what was taken then, such as ``export of 0123...``; ``shared`` is the text in the repository.
-        is_ours: whether it was here before; else it came from the source.
-        kept_at: when that was, in milliseconds UTC.
-        line: all that it said, as lines have it.
+        source: the source at that time, such as ``export of 0123...``; ``shared`` is the text in the repository.
+        is_ours: whether it was the local state; otherwise it came from the source.
+        kept_at: when it lost, in milliseconds UTC.
+        line: its content as a line.
     """
 
     source: str
@@ -169,7 +165,7 @@ class KeptState:
 
 
 def kept_of(transaction: Transaction, project_id: int, table: str, number: int) -> tuple[KeptState, ...]:
-    """Return the states that are kept beside an item, the latest first."""
+    """Return the losing states of an item, latest first."""
     rows = transaction.all(
         f"""
         SELECT s.name, k.is_ours, k.created_at, k.line FROM kept_states k JOIN moving_sources s ON s.id = k.source_id
@@ -182,7 +178,7 @@ def kept_of(transaction: Transaction, project_id: int, table: str, number: int) 
 
 
 def forget(transaction: Transaction, project_id: int, uid: bytes) -> None:
-    """Remove what is known of an item that is forgotten, its kept states among it."""
+    """Delete the recorded states of a deleted item."""
     of_item = "project_id = :project AND uid = :uid"
     values = {"project": project_id, "uid": uid}
     transaction.run(f"DELETE FROM moving_states WHERE mark = {_mark(uid)} AND {of_item}", values)

@@ -1,4 +1,4 @@
-"""Taking lines into a store: the one way in for what another store, tool or text brings."""
+"""Import of lines into a store: the only way in for other stores, tools and texts."""
 
 from __future__ import annotations
 
@@ -17,24 +17,22 @@ from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
 PER_TRANSACTION = 1_000
-"""How many lines are taken in one transaction: it keeps others waiting for a tenth of a second, and stays done."""
+"""Number of lines per transaction: other writers wait for one such batch, and finished batches stay committed."""
 
 
 class Taking:
-    """Takes lines from one source.
+    """An import of lines from one source.
 
     Args:
-        workplace: where they arrive.
-        source: where they come from; a merge has the state that was last in step with that as its base.
-        now: the time of the import, in milliseconds UTC; None asks the clock.
-        written_at: when what comes was written, in milliseconds UTC; None where that is not known, so that it may be
-            older than what came before.
-        is_ordered: whether what comes is never older than what came before unless it was seen; None judges by
-            ``written_at``.
-        decided: whether a person has decided already that what comes holds, as it is; what it replaces is kept.
+        workplace: the target.
+        source: name of the source; a merge is based on the state last in step with it.
+        now: the time of the import, in milliseconds UTC; None reads the clock.
+        written_at: when the lines were written, in milliseconds UTC; None if unknown, so they may be older than others.
+        is_ordered: whether lines are never older than earlier ones unless seen before; None decides by ``written_at``.
+        decided: whether a person decided that the incoming state wins as it is; the replaced state is kept.
 
     Attributes:
-        new_layers: layers that the project did not have; ``new_runs``: runs that items name and nothing is known of.
+        new_layers: layers the project did not have; ``new_runs``: runs known only by name.
     """
 
     def __init__(
@@ -58,16 +56,7 @@ class Taking:
         self._source: Source | None = None
 
     def take(self, transaction: Transaction, project_id: int, lines: Sequence[Line]) -> list[Verdict]:
-        """Take some lines, in their order.
-
-        Args:
-            transaction: a write transaction; a preview rolls it back.
-            project_id: our project.
-            lines: at most some hundred; those of one kind together are fastest.
-
-        Returns:
-            A verdict for each line, in order.
-        """
+        """Import lines within a write transaction and return a verdict for each, in order."""
         if self._source is None:
             opened = states.open_source(transaction, project_id, self._name, self._written_at)
             is_ordered = opened.is_ordered if self._is_ordered is None else self._is_ordered
@@ -77,13 +66,13 @@ class Taking:
         verdicts: list[Verdict | None] = [None] * len(lines)
         for kind, group in groupby(enumerate(lines), key=lambda pair: pair[1].get("kind")):
             batch = list(group)
-            known = LINE_KINDS.get(kind) if isinstance(kind, str) else None
-            if known is None:
-                said = f"lines of the kind {repr(kind)[:60]} are not known here"
+            line_kind = LINE_KINDS.get(kind) if isinstance(kind, str) else None
+            if line_kind is None:
+                reason = f"unknown kind of lines {repr(kind)[:60]}"
                 for place, line in batch:
-                    verdicts[place] = Verdict(str(kind), str(line.get("uid")), None, Outcome.LEFT_OUT, said)
+                    verdicts[place] = Verdict(str(kind), str(line.get("uid")), None, Outcome.LEFT_OUT, reason)
                 continue
-            for place, verdict in Batch(known, reading, self._source, decided=self._decided).take(batch):
+            for place, verdict in Batch(line_kind, reading, self._source, decided=self._decided).take(batch):
                 verdicts[place] = verdict
         return [verdict for verdict in verdicts if verdict is not None]
 

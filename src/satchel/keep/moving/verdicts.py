@@ -1,4 +1,4 @@
-"""What became of lines."""
+"""Outcomes of imported lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from satchel.base.records import dataclass
 
 
 class Outcome(Enum):
-    """What became of one line."""
+    """Outcome of one line."""
 
     ADDED = "added"
     UPDATED = "updated"
@@ -20,14 +20,14 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one line.
+    """Verdict on one line.
 
     Attributes:
-        kind: as the line says; so for ``uid``.
-        ref: the short id that the item has here, or None.
-        outcome: ``kept`` for a line that ours is newer than, ``conflict`` where both sides changed; both states of
-            that are kept, and ``note`` says which one holds.
-        note: what should be known of it, or why it was left out.
+        kind: as in the line, like ``uid``.
+        ref: the item's local short id, or None.
+        outcome: ``kept`` if the local state is newer, ``conflict`` if both sides changed; both states are then kept
+            and ``note`` names the winner.
+        note: a remark, or the reason it was left out.
     """
 
     kind: str

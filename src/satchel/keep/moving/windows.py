@@ -1,4 +1,4 @@
-"""Deliveries in lines: what was delivered in which context window, so that no briefing repeats it there."""
+"""Deliveries in lines: items delivered per context window, so that briefings do not repeat them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _PER_PAGE = 100
 
 
 def all_lines(transaction: Transaction, project_id: int) -> Iterator[Line]:
-    """Yield a line for each window in which something was delivered that is still there."""
+    """Yield a line for each window with deliveries of existing items."""
     after = 0
     while True:
         row = transaction.one(
@@ -65,15 +65,19 @@ def all_lines(transaction: Transaction, project_id: int) -> Iterator[Line]:
                 continue
             if number not in lines:
                 lines[number] = _line(*where)
-            said: Line = {"kind": _NAMES[kind], "item": item.hex(), "delivered_at": TIME.show(at) if TIME.show else at}
-            lines[number]["items"].append(said | ({"is_stale": True} if is_stale else {}))
+            delivery: Line = {
+                "kind": _NAMES[kind],
+                "item": item.hex(),
+                "delivered_at": TIME.show(at) if TIME.show else at,
+            }
+            lines[number]["items"].append(delivery | ({"is_stale": True} if is_stale else {}))
         yield from lines.values()
         after = row[0]
 
 
 def _line(*where: Any) -> Line:
     session, number, run, task, role, agent, iteration = where
-    named = {
+    fields = {
         "session": None if session is None else session.hex(),
         "number": number or None,
         "run": run,
@@ -82,30 +86,27 @@ def _line(*where: Any) -> Line:
         "agent": agent,
         "iteration": iteration or None,
     }
-    return line_of_window({name: value for name, value in named.items() if value is not None})
+    return line_of_window({name: value for name, value in fields.items() if value is not None})
 
 
-def line_of_window(named: Line) -> Line:
-    """Return the line of a window that nothing was delivered in yet, by its fields; they make its uid."""
-    said = repr(sorted(named.items())).encode("utf-8", "surrogatepass")
-    uid = blake2b(said, digest_size=16, person=b"window").hexdigest()
-    return {"kind": NAME_OF_KIND, "uid": uid, **named, "items": []}
+def line_of_window(fields: Line) -> Line:
+    """Return the line of a window without deliveries; its fields determine its uid."""
+    identity = repr(sorted(fields.items())).encode("utf-8", "surrogatepass")
+    uid = blake2b(identity, digest_size=16, person=b"window").hexdigest()
+    return {"kind": NAME_OF_KIND, "uid": uid, **fields, "items": []}
 
 
 def take(reading: Reading, line: Line) -> bool:
-    """Record what was delivered in a window that was not recorded yet; whether there was any.
+    """Record new deliveries of a window and return whether there were any.
 
-    What has changed since it was delivered is news here too.
-
-    Raises:
-        InvalidInput: it is no window, or one of a session that is not here.
+    Items changed since their delivery count as news here too.
     """
     row = reading.fields(FIELDS, line, {})
     if reading.links:
-        raise InvalidInput("its session is not here", "It comes with the session")
+        raise InvalidInput("its session is not here", "Import the session with it")
     items = line.get("items")
     if not isinstance(items, list):
-        raise InvalidInput("its items are no list", "Give items as [...]")
+        raise InvalidInput("its items are not a list", "Give items as [...]")
     window = Window(
         reading.project,
         row["session_id"],
@@ -116,26 +117,26 @@ def take(reading: Reading, line: Line) -> bool:
         row["task_id"],
         row["role"],
     )
-    known = deliveries.delivered(reading.transaction, window)
+    delivered = deliveries.delivered(reading.transaction, window)
     missing = 0
     is_news = False
     for item in items:
         if not isinstance(item, dict):
-            raise InvalidInput("its items are no objects", "Each has kind, item and delivered_at")
+            raise InvalidInput("its items are not objects", "Each has kind, item and delivered_at")
         kind = ITEM_FIELDS[0].codec.read(item.get("kind"), reading, "kind")
         read_uid(item.get("item"), "item")
         number = reading.number_of(_TABLES[kind], item["item"])
         if number is None:
             missing += 1
-        elif number not in known.get(kind, {}):
+        elif number not in delivered.get(kind, {}):
             at = TIME.read(item.get("delivered_at"), reading, "delivered_at")
             seq = 0 if item.get("is_stale") else _seq(reading, kind, number)
             deliveries.record(reading.transaction, window, [(kind, number, seq)], at)
             is_news = True
     if missing and missing == len(items):
-        raise InvalidInput("nothing of what was delivered is here", "It comes with the items")
+        raise InvalidInput("none of its items exist here", "Import the items with it")
     if missing:
-        reading.notes.append(f"{missing} of what was delivered is not here")
+        reading.notes.append(f"{missing} delivered items do not exist here")
     return is_news
 
 

@@ -1,4 +1,4 @@
-"""Packages: files and texts worth handing to other agents."""
+"""Packages: files and texts handed to other agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How packages are listed."""
+"""Queries for packages."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from satchel.store.transaction import Row
 
 
 class PackageFilters(RunFilters, total=False):
-    """What packages are listed by.
+    """Filters for packages.
 
     Keys:
         types: only these types; at least one.
         priority: only this one or a higher one.
-        task_id: only what belongs to this task, or to the whole run.
-        role: only what is meant for this role, or for any role.
-        author: only what this agent produced.
+        task_id: only packages of this task or of the whole run.
+        role: only packages for this role or for any role.
+        author: only packages of this agent.
         status: live, superseded or all.
     """
 

@@ -1,4 +1,4 @@
-"""The records of packages, and how rows become them."""
+"""Records of packages, and their construction from rows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from satchel.find.kind import Kind
 from satchel.store.transaction import Row
 
 TYPES = ("research", "failures", "decisions", "handoff", "investigation")
-"""What packages hold; the number of one in the tables is its place here, from 1."""
+"""The package types, stored by their position, from 1."""
 
 STATUSES = ("live", "superseded")
-"""The states of a package; the number of one in the documents is its place here, from 1."""
+"""The statuses of a package, stored by their position, from 1."""
 
 DEFAULT_TYPE = "research"
 DEFAULT_PRIORITY = "medium"
@@ -20,21 +20,17 @@ DEFAULT_PRIORITY = "medium"
 MAX_SUMMARY_CHARS = 200
 
 RISES = {"error": "critical", "blocker": "critical", "finding": "high"}
-"""What makes a package more urgent, and how urgent at least."""
+"""Events that raise a package's priority, and to what at least."""
 
 FALLS = {"resolved": "low", "stale": "low"}
-"""What makes it less urgent."""
+"""Events that lower it."""
 
 EVENTS = (*RISES, *FALLS)
-"""What changes a package's priority by rule."""
+"""Events that change a package's priority."""
 
 
 def priority_after(event: str, before: int) -> int:
-    """Return the number of the priority that a package has after an event, by the number of the one before it.
-
-    Args:
-        event: one of :data:`EVENTS`.
-    """
+    """Return the number of a package's priority after an event."""
     if event in RISES:
         return max(before, priority_number(RISES[event]))
     return priority_number(FALLS[event])
@@ -42,7 +38,7 @@ def priority_after(event: str, before: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """One package: a file of the project or a stored text, under a summary.
+    """A file of the project or a stored text, with a summary.
 
     Attributes:
         id: the store's number; ``ref`` is its short id.
@@ -82,22 +78,21 @@ class Package:
 
     @property
     def ref(self) -> str:
-        """The short id, as in ``p7``."""
         return Kind.PACKAGE.ref(self.id)
 
     @property
     def status(self) -> str:
-        """One of :data:`STATUSES`."""
+        """Return one of :data:`STATUSES`."""
         return STATUSES[self.superseded_by is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class PackagePage(KeptPage[Package]):
-    """Part of the packages of a run or of the project, counted and read in one snapshot.
+    """A page of packages of a run or project, counted and read in one snapshot.
 
     Attributes:
-        run_id: the run they were read from; None for all runs of the project.
-        by_priority: pairs of priority and how many of the whole list have it, the most urgent first.
+        run_id: the run; None for all runs of the project.
+        by_priority: pairs of priority and count over the whole list, most urgent first.
     """
 
     run_id: str | None = None
@@ -105,18 +100,17 @@ class PackagePage(KeptPage[Package]):
 
     @property
     def packages(self) -> tuple[Package, ...]:
-        """The part."""
         return self.items
 
 
 @dataclass(frozen=True, slots=True)
 class PackageContent:
-    """What a package holds, or why that cannot be had.
+    """A package's content, or the reason it is missing.
 
     Attributes:
-        ref: the package that was asked for.
-        package: None where the project has no such one.
-        text: what it holds; None where there is a reason.
+        ref: the requested package.
+        package: None if it does not exist.
+        text: its content; None if there is a reason.
         reason: why there is no text.
         notes: what was cleaned or redacted.
     """
@@ -129,7 +123,6 @@ class PackageContent:
 
 
 def type_number(name: object) -> int:
-    """Return the number of a package type, as :func:`number_of` does."""
     return number_of("package type", name, TYPES)
 
 
@@ -137,7 +130,7 @@ COLUMNS = """
     c.id, c.uid, c.seq, r.run_id, c.type, c.priority, c.summary, c.content_path, octet_length(c.content), c.task_id,
     a.name, c.superseded_by, c.created_at, c.updated_at
 """
-"""The columns :func:`package_of` reads, from :data:`SOURCE`."""
+"""Columns of :data:`SOURCE` for :func:`package_of`."""
 
 SOURCE = "context_packages c JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id = c.producer_id"
 
@@ -145,7 +138,7 @@ SOURCE = "context_packages c JOIN runs r ON r.id = c.run_id LEFT JOIN agents a O
 def package_of(
     row: Row, consumers: tuple[str, ...], *, score: float | None = None, notes: tuple[str, ...] = ()
 ) -> Package:
-    """Turn a row of :data:`COLUMNS`, which stand in the order of the fields, into a record."""
+    """Build a record from a row of :data:`COLUMNS`, which are in field order."""
     number, uid, seq, run, kind, priority, summary, path, size, *rest = row[:14]
     rest += [score, notes]
     names = TYPES[kind - 1], PRIORITIES[priority - 1]

@@ -1,4 +1,4 @@
-"""The packages of a project's runs: save, find, read what they hold, and say how urgent they are."""
+"""Service for the packages of a project's runs: save, find and read them, and set their priority."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from satchel.store.transaction import Transaction
 
 MAX_READ = 100
-"""How many packages one call reads at most."""
+"""Maximum number of packages read by one call."""
 
 
 class Packages(Service):
@@ -91,53 +91,54 @@ class Packages(Service):
             return _loaded(transaction, project.id, number, (*new.notes, *run.notes))
 
     def find(self, **filters: Unpack[PackageFilters]) -> PackagePage:
-        """List packages of the project or of one run, without what they hold, the most urgent first.
+        """List packages of the project or of one run, without content, most urgent first.
 
-        A query looks into summaries and stored texts, not into files.
+        A query searches summaries and stored texts, not files.
 
         Returns:
-            The page with its total and how many there are of each priority.
+            The page with its total and the count of each priority.
 
         Raises:
             InvalidInput: a filter is empty, unknown or out of range.
             NotFound: the run does not exist.
         """
-        # a caller that only writes leaves the lists alone
+        # imported here: writers do not need lists
         from satchel.keep import lists
         from satchel.keep.packages.queries import LISTING
 
         return lists.find(self._workplace, LISTING, PackagePage, filters)
 
     def read(self, ref: str | int, max_bytes: int | None = None) -> PackageContent:
-        """Return what a package holds: the stored text, or that of its file as it is now, secrets redacted.
+        """Return a package's content: the stored text, or that of its file as it is now, with secrets redacted.
 
         Args:
             ref: its short id, such as ``p7``.
             max_bytes: the largest package to read, 1 to 64 MiB; None is ``context.max_content_kib``.
 
         Returns:
-            The text; or the reason why there is none: the file is gone, too large, no text, or no longer inside the
-            project.
+            The text, or the reason it is missing: the file was deleted, is too large, is not text, or is no longer
+            inside the project.
 
         Raises:
             NotFound: the project has no such package.
-            InvalidInput: the id or the size is none.
+            InvalidInput: the id or the size is invalid.
         """
         number = Kind.PACKAGE.number_of(ref)
-        (found,) = self.read_many([number], max_bytes)
-        if found.package is None:
+        (content,) = self.read_many([number], max_bytes)
+        if content.package is None:
             raise updates.not_there(number)
-        return found
+        return content
 
     def read_many(self, refs: Sequence[str | int], max_bytes: int | None = None) -> tuple[PackageContent, ...]:
-        """Return what several packages hold; one that cannot be read or does not exist has a reason instead of a text.
+        """Return the contents of several packages; one that cannot be read or does not exist has a reason instead of a
+        text.
 
         Args:
             refs: 1 to 100 short ids; each is read once, in the order given.
             max_bytes: as for :meth:`read`, for each of them.
 
         Raises:
-            InvalidInput: an id or the size is none.
+            InvalidInput: an id or the size is invalid.
         """
         work = self._workplace
         numbers = _check_refs(refs)
@@ -145,48 +146,49 @@ class Packages(Service):
             max_bytes = work.max_content_bytes
         check_whole("max_bytes", max_bytes, contents.MAX_BYTES, smallest=1)
         with projects.reading(work) as (transaction, project):
-            found = [
+            packages = [
                 (number, None if project is None else updates.load_with_content(transaction, project.id, number))
                 for number in numbers
             ]
-        # files are read after the snapshot was let go: a slow disk holds up nobody
+        # files are read outside the transaction, so that a slow disk delays nobody
         return tuple(
-            _gone(number) if one is None else _content(*one, work.files_root, max_bytes) for number, one in found
+            _not_found(number) if one is None else _content(*one, work.files_root, max_bytes)
+            for number, one in packages
         )
 
     def set_priority(self, ref: str | int, priority: str) -> Package:
-        """Say how urgent a package is, by hand.
+        """Set a package's priority.
 
         Args:
             ref: its short id, such as ``p7``.
             priority: low, medium, high or critical.
 
         Returns:
-            The package as it stands; ``notes`` says where nothing was changed.
+            The package; ``notes`` tell if nothing changed.
 
         Raises:
             NotFound: the project has no such package.
             Conflict: it was superseded.
-            InvalidInput: the id or the priority is none.
+            InvalidInput: the id or the priority is invalid.
         """
         wanted = priority_number(priority)
         return self._change_priority(ref, lambda _: wanted, "")
 
     def react(self, ref: str | int, event: str) -> Package:
-        """Change how urgent a package is by rule, because of what happened.
+        """Change a package's priority by rule after an event.
 
         Args:
             ref: its short id, such as ``p7``.
-            event: error or blocker, which make it critical; finding, which makes it high unless it is more; resolved
-                or stale, which make it low.
+            event: error or blocker, which make it critical; finding, which makes it at least high; resolved or
+                stale, which make it low.
 
         Returns:
-            The package as it stands; ``notes`` says where nothing was changed.
+            The package; ``notes`` tell if nothing changed.
 
         Raises:
             NotFound: the project has no such package.
             Conflict: it was superseded.
-            InvalidInput: the id or the event is none.
+            InvalidInput: the id or the event is invalid.
         """
         if event not in EVENTS:
             raise unknown_name("event", event, EVENTS)
@@ -213,11 +215,11 @@ class Packages(Service):
 
 def _check_refs(refs: object) -> list[int]:
     if not isinstance(refs, (list, tuple)) or not 1 <= len(refs) <= MAX_READ:
-        raise InvalidInput("refs is no list of ids", f'Give 1 to {MAX_READ}, as in ["p7", "p9"]')
+        raise InvalidInput("refs is not a list of ids", f'Give 1 to {MAX_READ}, as in ["p7", "p9"]')
     return list(dict.fromkeys(map(Kind.PACKAGE.number_of, refs)))
 
 
-def _gone(number: int) -> PackageContent:
+def _not_found(number: int) -> PackageContent:
     return PackageContent(Kind.PACKAGE.ref(number), None, None, updates.not_there(number).problem)
 
 

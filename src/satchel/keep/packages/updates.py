@@ -1,4 +1,4 @@
-"""Writing packages, and what the search documents knows of them."""
+"""Writes of packages and of their search documents."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from satchel.store.transaction import Transaction, set_of
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A package that passed every check that needs no store, and is ready to be stored as it is."""
+    """A package checked without the store, ready to be stored."""
 
     summary: str
     path: str | None
@@ -54,13 +54,7 @@ def prepare(
     consumers: object,
     workplace: Workplace,
 ) -> Prepared:
-    """Check a package and make its texts storable, before anything is written.
-
-    Raises:
-        InvalidInput: a text, type, priority, name or path that is none; a path and a content, or neither.
-        Refused: the path leads out of the project.
-        TooLarge: the summary or content exceeds the configured size.
-    """
+    """Check a package and make its texts storable."""
     if (path is None) == (content is None):
         raise InvalidInput("a package is either a file or a text", "Give path or content, one of them")
     most = workplace.max_content_bytes
@@ -71,9 +65,9 @@ def prepare(
     roles = tuple(sorted({fold(role) for role in names.check_names(consumers, "consumers")}))
     text = file = None
     if content is not None:
-        kept = check_content(content, "content", most)
-        text = kept.text
-        notes += kept.notes
+        stored = check_content(content, "content", most)
+        text = stored.text
+        notes += stored.notes
     else:
         file = names.check_file(path, workplace.files_root, "path")
         notes += contents.check_saved(file, workplace.files_root, most)
@@ -81,11 +75,7 @@ def prepare(
 
 
 def check_superseded(transaction: Transaction, project_id: int, run: RunChoice, number: int) -> None:
-    """Refuse to supersede what is not there, belongs to another run, or was superseded already.
-
-    Raises:
-        NotFound, Conflict: it is so.
-    """
+    """Refuse to replace a package that is missing, of another run, or already replaced."""
     ref = Kind.PACKAGE.ref(number)
     old = load(transaction, project_id, number)
     if old is None:
@@ -100,13 +90,13 @@ def check_superseded(transaction: Transaction, project_id: int, run: RunChoice, 
 
 
 def superseded_already(package: Package) -> Conflict:
-    """Return the error for a change to a package that another one replaced."""
+    """Return the error for a change to a replaced package."""
     heir = Kind.PACKAGE.ref(package.superseded_by or 0)
     return Conflict(f"{package.ref} was superseded by {heir} already", f"Name {heir} instead")
 
 
 def not_there(number: int) -> NotFound:
-    """Return the error for a package that the project does not have."""
+    """Return the error for a missing package."""
     return NotFound(
         f"there is no package {Kind.PACKAGE.ref(number)} in this project", "Listing packages shows their ids"
     )
@@ -120,14 +110,7 @@ def insert(
     new: Prepared,
     now: int,
 ) -> int:
-    """Store a package with its consumers and its document.
-
-    Args:
-        now: when it was saved, in milliseconds UTC.
-
-    Returns:
-        Its number.
-    """
+    """Insert a package with its consumers and document."""
     seq = transaction.next_seq(project_id, documents=1)
     number = transaction.add(
         "context_packages",
@@ -171,12 +154,7 @@ def insert(
 
 
 def set_priority(transaction: Transaction, project_id: int, number: int, priority: int, now: int) -> None:
-    """Record how urgent a live package is from now on.
-
-    Args:
-        priority: its number.
-        now: the time in milliseconds UTC.
-    """
+    """Set a live package's priority."""
     seq = transaction.next_seq(project_id)
     transaction.run(
         """
@@ -191,17 +169,7 @@ def set_priority(transaction: Transaction, project_id: int, number: int, priorit
 def react_for_task(
     transaction: Transaction, project_id: int, run: int, task_id: str, types: Sequence[str], event: str, now: int
 ) -> list[int]:
-    """Change by rule how urgent the live packages of a task are, because of what happened to the task.
-
-    Args:
-        run: the run's number.
-        types: only packages of these types.
-        event: one of :data:`satchel.keep.packages.EVENTS`.
-        now: the time in milliseconds UTC.
-
-    Returns:
-        The numbers of those that changed.
-    """
+    """Change the priority of a task's live packages by rule, after an event of the task; return their numbers."""
     listed = ", ".join(str(type_number(name)) for name in types)
     rows = transaction.all(
         f"""
@@ -221,11 +189,7 @@ def react_for_task(
 
 
 def load(transaction: Transaction, project_id: int, number: int, *, notes: tuple[str, ...] = ()) -> Package | None:
-    """Return one package, or None where the project has no such one.
-
-    Args:
-        notes: what the writer should know.
-    """
+    """Return a package, or None."""
     row = transaction.one(
         f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.project_id = :project AND c.id = :id",
         {"project": project_id, "id": number},
@@ -236,7 +200,7 @@ def load(transaction: Transaction, project_id: int, number: int, *, notes: tuple
 
 
 def load_with_content(transaction: Transaction, project_id: int, number: int) -> tuple[Package, str | None] | None:
-    """Return one package with its stored text, or None where the project has no such one."""
+    """Return a package with its stored text, or None."""
     package = load(transaction, project_id, number)
     if package is None:
         return None
@@ -248,28 +212,28 @@ def load_with_content(transaction: Transaction, project_id: int, number: int) ->
 
 
 def consumers_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, tuple[str, ...]]:
-    """Return the consumers of packages, sorted, by their numbers; those that have none are left out."""
+    """Return the sorted consumers of packages by number."""
     rows = transaction.all(
         f"""
         SELECT package_id, role FROM package_consumers WHERE package_id IN {set_of(numbers)}
         ORDER BY role
         """
     )
-    found: dict[int, list[str]] = grouped(rows)
-    return {number: tuple(roles) for number, roles in found.items()}
+    by_package: dict[int, list[str]] = grouped(rows)
+    return {number: tuple(roles) for number, roles in by_package.items()}
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Remove packages with their documents; what they had superseded falls to what superseded them, or lives again."""
+    """Delete packages with their documents; those they replaced pass to their replacement, or live again."""
     for number in numbers:
         replacing.hand_on(transaction, project_id, Kind.PACKAGE, number)
         values = {"project": project_id, "id": number}
         removed = f"DELETE FROM {Kind.PACKAGE.table} WHERE project_id = :project AND id = :id RETURNING id"
-        documents.remove(transaction, Kind.PACKAGE, [found for (found,) in transaction.all(removed, values)])
+        documents.remove(transaction, Kind.PACKAGE, [package for (package,) in transaction.all(removed, values)])
 
 
 def _searchable(summary: str, content: str | None) -> str:
-    # a file may change or go at any time, so its text is nothing that an index could stay true to
+    # a file may change at any time, so its text is not indexed
     return summary if content is None else f"{summary}\n{content}"
 
 

@@ -1,4 +1,4 @@
-"""Error patterns: what an error's signature is, and what is known to have fixed it."""
+"""Error patterns: signatures of errors, and their solutions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where in a project an error arose: the innermost frame that is the project's own."""
+"""Innermost frame of the project's own code in a stack."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ import re
 from functools import cache
 
 _MOST_FRAMES = 400
-"""How many frames of a stack are looked at, from either end."""
+"""Maximum number of frames examined, from either end."""
 
 
 def innermost_frame(text: str) -> str:
-    """Return the file's own name and the function of the innermost frame of the project.
+    """Return the file name and function of the innermost project frame in a stack or output.
 
-    Where all frames are of libraries it is that of a library, and where all are of the language itself none.
-
-    Args:
-        text: a stack, or an output that holds one, as Python, Node, the JVM, Go, Rust, gdb and valgrind print them.
-
-    Returns:
-        Such as ``cart.py total``, or an empty text.
+    With library frames only, return the innermost of those; with frames of the language itself only, an empty text.
     """
     frames = _frames(text)
     for is_wanted in (_is_own, _is_library):
@@ -29,25 +23,24 @@ def innermost_frame(text: str) -> str:
 
 
 def _frames(text: str) -> list[tuple[str, str]]:
-    """Return the frames of a text as paths and functions, the innermost first."""
     python, other = _patterns()
     lines = text.splitlines()
     ours = [
-        (found["file"] or found["tested"], found["function"] or "")
+        (match["file"] or match["tested"], match["function"] or "")
         for line in lines
-        if (found := python.match(line)) is not None
+        if (match := python.match(line)) is not None
     ]
     if ours:
         return ours[: -_MOST_FRAMES - 1 : -1]
     frames: list[tuple[str, str]] = []
     before = ""
     for line in lines:
-        found = other.match(line)
-        if found is not None:
-            groups = found.groupdict()
+        match = other.match(line)
+        if match is not None:
+            groups = match.groupdict()
             place = next(filter(None, (groups[name] for name in "abcdefgh")), "")
-            named = next(filter(None, (groups[name] for name in ("fa", "fc", "fd", "fe"))), "")
-            frames.append((place, named or (before if found["b"] or found["f"] else "")))
+            path = next(filter(None, (groups[name] for name in ("fa", "fc", "fd", "fe"))), "")
+            frames.append((place, path or (before if match["b"] or match["f"] else "")))
             if len(frames) == _MOST_FRAMES:
                 break
         before = line
@@ -71,12 +64,12 @@ def _file(place: str) -> str:
 
 
 def _crate(place: str) -> str:
-    found = _crates().search(place.replace("\\", "/"))
-    return found[1] if found else ""
+    match = _crates().search(place.replace("\\", "/"))
+    return match[1] if match else ""
 
 
 def _function(function: str) -> str:
-    """Return a function's own name: without what it was called with, its package, and marks of anonymous ones."""
+    # without arguments, package and markers of anonymous functions
     name = _arguments().sub("", function.strip())
     name = re.sub(r"^\s*\d+:\s+|::h[0-9a-f]{5,16}$|^(?:async|new) ", "", name)
     name = re.sub(r"^(?:.*/)?(?:[\w\-]+\.)*(?=[^.]*\.[^.]*$)", "", name) if "." in name else name
@@ -90,7 +83,6 @@ def _arguments() -> re.Pattern[str]:
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of a frame of Python, the innermost last, and of the others, the innermost first."""
     path = r"(?:[A-Za-z]:)?[^\s:()\"']{1,300}"
     prefix = r"(?:[A-Za-z]:(?=[/\\])|\w{2,20}://[^()\s:/]{0,200}(?::\d+)?)?"
     return (
@@ -113,7 +105,6 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 @cache
 def _foreign() -> re.Pattern[str]:
-    """Return the pattern of the folders of libraries."""
     return re.compile(
         r"(?:site|dist)-packages/|node_modules/|/pkg/mod/|/vendor/|\.cargo/(?:registry|git)/|cargo/git/checkouts/"
         r"|\.(?:gradle|m2|ivy2)/|/gems/|/usr/(?:include|share|lib)/"
@@ -122,7 +113,6 @@ def _foreign() -> re.Pattern[str]:
 
 @cache
 def _standard() -> re.Pattern[str]:
-    """Return the pattern of files of the languages themselves."""
     return re.compile(
         r"(?:^|/)lib(?:64)?/python\d[\d.]*/(?!(?:site|dist)-packages)|/Lib/(?!site-packages)(?=[\w/]*\.py$)|^<"
         r"|^(?:node:|internal/)|^(?:net|fs|vm|os|events|util|module|timers|stream|http|domain|repl"
@@ -135,7 +125,6 @@ def _standard() -> re.Pattern[str]:
 
 @cache
 def _runtime() -> re.Pattern[str]:
-    """Return the pattern of functions of the languages themselves."""
     return re.compile(
         r"(?:java|javax|jdk|sun|com\.sun|kotlin|kotlinx|scala|groovy|android|androidx|com\.android|dalvik|libcore)\."
         r"|java\.base|java\.\w+/|runtime\.|panic\(|std::|core::|alloc::|rust_begin_unwind"

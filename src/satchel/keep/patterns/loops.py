@@ -1,4 +1,4 @@
-"""Errors that were met in a loop: they wait there until it is known what fixed them."""
+"""Errors reported in a loop, waiting for the fix that makes the loop succeed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from satchel.store.transaction import Transaction
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An error that a loop has met and not solved yet.
+    """An error reported in a loop and not solved yet.
 
     Attributes:
         pattern: its number.
-        met_at: when it was met last, in milliseconds UTC.
+        met_at: when it was last reported, in milliseconds UTC.
     """
 
     pattern: int
@@ -22,12 +22,7 @@ class Waiting:
 
 
 def note(transaction: Transaction, place: LoopScope, pattern: int, now: int) -> None:
-    """Record that an error was met; of one that waits at the same place for the same author, the last time counts.
-
-    Args:
-        place: where it was met, and by whom.
-        now: milliseconds UTC.
-    """
+    """Record a report of an error; repeated reports by one author at one place keep only the latest time."""
     values = {**place.values, "pattern": pattern, "now": now}
     met_again = transaction.execute(
         """
@@ -50,13 +45,9 @@ def note(transaction: Transaction, place: LoopScope, pattern: int, now: int) -> 
 
 
 def waiting(transaction: Transaction, loop: LoopScope, since: int, now: int) -> list[Waiting]:
-    """Return the errors that a loop has met and not solved yet, those met first first; expired ones are left out.
+    """Return the unsolved and unexpired errors of a loop reported after ``since``, oldest first.
 
-    So are those of commands that have not succeeded since: what an agent did has not fixed them.
-
-    Args:
-        since: only those met after this time, in milliseconds UTC.
-        now: milliseconds UTC.
+    Errors of commands that still fail are left out: the agent's work has not fixed them.
     """
     rows = transaction.all(
         f"""
@@ -74,11 +65,7 @@ def waiting(transaction: Transaction, loop: LoopScope, since: int, now: int) -> 
 
 
 def met_since(transaction: Transaction, loop: LoopScope, since: int) -> set[str]:
-    """Return the hashes of the errors that were reported in a loop after a time, solved or not.
-
-    Args:
-        since: milliseconds UTC.
-    """
+    """Return the hashes of all errors reported in a loop after a time."""
     rows = transaction.all(
         f"""
         SELECT p.pattern_hash FROM error_reports r JOIN error_patterns p ON p.id = r.pattern_id
@@ -90,7 +77,7 @@ def met_since(transaction: Transaction, loop: LoopScope, since: int) -> set[str]
 
 
 def settle(transaction: Transaction, loop: LoopScope, pattern: int, solution: int) -> None:
-    """Record what fixed an error of a loop."""
+    """Record the solution of a loop's error."""
     transaction.run(
         f"""
         UPDATE error_reports SET solution_id = :solution
@@ -101,10 +88,9 @@ def settle(transaction: Transaction, loop: LoopScope, pattern: int, solution: in
 
 
 def settle_of(transaction: Transaction, project_id: int, pattern: int, solution: int, agent: int | None) -> None:
-    """Record what fixed an error in every loop where an agent had met it: its own word stands over any guess.
+    """Record the solution of an error in every loop where the agent reported it; None covers all anonymous agents.
 
-    Args:
-        agent: who says so; None for all who give no name.
+    An agent's own report overrides any guess.
     """
     transaction.run(
         """

@@ -1,8 +1,8 @@
-"""What a message says without what changes from one time to the next.
+"""Masking of the volatile parts of error messages.
 
-Kept is what tells errors apart: words, names of modules and types, quoted names, file names, error codes and HTTP
-statuses of failures. Masked are numbers, ids, hashes, addresses, times, sizes, directories and stacks. The rules
-know of no single program and remember nothing, so the same message is always masked alike.
+Kept are words, names of modules and types, quoted names, file names, error codes and HTTP statuses of failures. Masked
+are numbers, ids, hashes, addresses, times, sizes, directories and stacks. The rules are stateless and specific to no
+program, so the same message is always masked alike.
 """
 
 from __future__ import annotations
@@ -14,42 +14,36 @@ from satchel.keep.patterns.stacks import without_stacks
 from satchel.redaction import redact
 
 _MARK = "#"
-"""Stands for all that is volatile: where one time shows a number, the next may show a hash or a UUID."""
+"""The mark for anything volatile: a number in one report may be a hash or a UUID in the next."""
 
 _WIDTHS = frozenset(("16", "32", "64", "128", "256", "384", "512"))
 """Numbers that are part of a name: int32, sha256, base64."""
 
 _MOST = 6_000
-"""How many characters are masked: a megabyte took the rules up to 0.6 s, and no error needs more to be told apart."""
+"""Maximum number of characters masked; no error needs more to be recognized."""
 
 _MOST_LINES = 1_000
-"""How many lines are read, from either end half: 16,000 empty ones took 60 ms."""
+"""Maximum number of lines read, half from either end."""
 
 _QUOTES = str.maketrans('`‘’“”"', "''''''")
-"""One program quotes a name as another does not."""
+"""Programs differ in the quotes they use."""
 
 _BESIDE_NAMES = "'\"`.[]"
-"""A word beside one of these is quoted, or part of a longer name."""
+"""A word next to one of these is quoted, or part of a longer name."""
 
 
 def mask(message: str) -> str:
-    """Return a message without its secrets, its stack, and whatever is volatile in it.
+    """Return a message without secrets, stack and volatile parts.
 
-    Takes time linear in the length up to a bound. Of a message that is longer than 6,000 characters without its stack,
-    the first and the last 3,000 are masked, and what stands between them is left out: it tells no errors apart.
-
-    Args:
-        message: an error's message, or the whole output of a program that failed.
-
-    Returns:
-        The message in one line; ``#`` stands for what was masked, and paths have lost their directories.
+    Of a message over 6,000 characters (without its stack), only the first and last 3,000 are used, so that the time
+    stays bounded.
     """
     return masked_text(without_stacks(bounded(message)))
 
 
 def bounded(text: str) -> str:
-    """Return the begin and the end of a text, without its secrets and a terminal's escapes."""
-    # cut wider before than after, so that no secret is shown of which a half was cut off
+    """Return the start and end of a text, without secrets and terminal escapes."""
+    # cut wider before redacting than after, so that no half of a secret remains
     text = redact(_cut(text, 4 * _MOST)).text
     text = _cut(_patterns()[1].sub("", text), 2 * _MOST)
     if text.count("\n") <= _MOST_LINES:
@@ -63,7 +57,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def masked_text(text: str) -> str:
-    """Mask a text; lines that are said again, and words said twice in a row, count once."""
+    """Mask a text and drop repeated lines and words."""
     scanner, _, lists = _patterns()
     masked = scanner.sub(_masked, _cut(text, _MOST))
     words: list[str] = []
@@ -72,34 +66,33 @@ def masked_text(text: str) -> str:
     return lists.sub(_MARK, " ".join(words).translate(_QUOTES)).strip(" .,:;!")
 
 
-def _masked(found: re.Match[str]) -> str:
-    """Judge one piece of a text, by the group that found it."""
-    text = found[0]
-    match found.lastgroup:
+def _masked(match: re.Match[str]) -> str:
+    text = match[0]
+    match match.lastgroup:
         case "url":
             return _masked_url(text)
         case "request":
-            # A request that was served tells no failures apart by what it asked for.
-            asked = _MARK if found["served"] else _masked_words(found["asked"])
-            return " ".join(filter(None, (text.split()[0], asked, found["answer"])))
+            # the target of a request that was served does not distinguish failures
+            query = _MARK if match["served"] else _masked_words(match["asked"])
+            return " ".join(filter(None, (text.split()[0], query, match["answer"])))
         case "path" | "spaced":
             return _masked_path(text)
         case "word":
             around = (
-                found.string[max(0, found.start() - 1) : found.start()] + found.string[found.end() : found.end() + 1]
+                match.string[max(0, match.start() - 1) : match.start()] + match.string[match.end() : match.end() + 1]
             )
             return _masked_word(text, is_exact=any(char in _BESIDE_NAMES for char in around))
         case "who":
-            return text[: -len(found["whose"])] + _MARK
+            return text[: -len(match["whose"])] + _MARK
         case "server":
-            return text[: -len(found["named_host"])] + _MARK
+            return text[: -len(match["named_host"])] + _MARK
         case "named" | "numbered" | "reply":
             return text
         case "at":
             return "@" + _MARK
         case "status":
-            # The status of an answer that was no failure tells no failures apart; an exit's status does.
-            before, number = text[: -len(found["number"])], found["number"]
+            # a successful response's status does not distinguish failures; an exit status does
+            before, number = text[: -len(match["number"])], match["number"]
             is_fine = len(number) == 3 and number[0] in "123" and _answer().match(before)
             return before + (_MARK if is_fine else number)
         case "octets" | "uppercase" if not any(char.isdigit() for char in text):
@@ -109,13 +102,13 @@ def _masked(found: re.Match[str]) -> str:
 
 
 def _masked_url(url: str) -> str:
-    """Keep the scheme, a host that is no machine's, and the words of the path."""
+    # keep the scheme, a host that is not a machine's, and the words of the path
     scheme, _, rest = url.partition("://")
     if scheme.lower() == "file":
         return _masked_path(rest)
     end = len(rest.rstrip(".,:;!"))
     tail = rest[end:]
-    rest = _asked().split(rest[:end], maxsplit=1)[0]
+    rest = _query_start().split(rest[:end], maxsplit=1)[0]
     host, slash, path = rest.partition("/")
     host = host.rpartition("@")[2].partition(":")[0]
     if any(char.isdigit() for char in host.partition(".")[0]) or not host:
@@ -124,12 +117,11 @@ def _masked_url(url: str) -> str:
 
 
 def _masked_words(path: str) -> str:
-    """Keep the words of an address's path, and leave out what it was asked."""
-    return "/".join(map(_masked_name, _asked().split(path, maxsplit=1)[0].split("/")))
+    return "/".join(map(_masked_name, _query_start().split(path, maxsplit=1)[0].split("/")))
 
 
 def _masked_path(path: str) -> str:
-    """Keep a file's own name; in what has slashes and is no path, such as the name of a package, every name."""
+    # keep a file's name; in a slashed name that is not a path, such as a package's, keep every part
     key, joint, value = path.partition("=")
     if joint and (value[:1] in {"/", "~", "\\"} or value[1:2] == ":"):
         return f"{key}={_masked_path(value)}"
@@ -148,7 +140,7 @@ def _masked_name(name: str) -> str:
 
 
 def _masked_word(word: str, *, is_exact: bool) -> str:
-    """Judge a word that holds a digit; the single digit that ends an exact name belongs to it: 'urllib3'."""
+    # a single digit at the end belongs to the name: 'urllib3'
     if _code().fullmatch(word):
         return word
     if _is_id(word) or _temporary().fullmatch(word):
@@ -156,7 +148,7 @@ def _masked_word(word: str, *, is_exact: bool) -> str:
     parts: list[str] = []
     for part in word.split("_"):
         if part.isdigit() and len(part) >= 5 and parts:
-            # What goes on after a long number, as task_1445144423722_0020_m_000002 does, is an id to its end.
+            # after a long number the rest of the word is an id too: task_1445144423722_0020_m_000002
             parts.append(_MARK)
             break
         masked = _MARK if _is_id(part) else _digits().sub(_masked_digits, part)
@@ -166,7 +158,6 @@ def _masked_word(word: str, *, is_exact: bool) -> str:
 
 
 def _is_id(word: str) -> bool:
-    """Tell a number, a hash or a random string from a name."""
     digits = sum(char.isdigit() for char in word)
     if digits == len(word):
         return digits > 0
@@ -175,16 +166,16 @@ def _is_id(word: str) -> bool:
     return len(_turns().findall(word)) >= 4
 
 
-def _masked_digits(found: re.Match[str]) -> str:
-    digits = found[0]
-    if len(digits) == 1 or (digits in _WIDTHS and _wide().match(found.string[: found.start()])):
+def _masked_digits(match: re.Match[str]) -> str:
+    digits = match[0]
+    if len(digits) == 1 or (digits in _WIDTHS and _wide().match(match.string[: match.start()])):
         return digits
     return _MARK
 
 
 @cache
-def _asked() -> re.Pattern[str]:
-    """Return the pattern of where an address's query or fragment begins, which is no mark of what was masked before."""
+def _query_start() -> re.Pattern[str]:
+    # the start of a URL's query or fragment, but not a mark left by earlier masking
     return re.compile(r"\?|#(?=\w)")
 
 
@@ -195,20 +186,20 @@ def _answer() -> re.Pattern[str]:
 
 @cache
 def _wide() -> re.Pattern[str]:
-    """Return the pattern of what a width is part of: int32, utf16, sha256, base64, i64."""
+    # prefixes of a width: int32, utf16, sha256, base64, i64
     stems = "int|float|complex|datetime|timedelta|utf|ucs|sha|base|fp|bf|aes|rsa|crc|arm|amd|win"
     return re.compile(rf"(?i)(?:.*(?:{stems})|[iufvx])\Z")
 
 
 @cache
 def _code() -> re.Pattern[str]:
-    """Return the pattern of an error's code: E0308, TS2322, CS0246."""
+    # such as E0308, TS2322, CS0246
     return re.compile(r"[A-Z]{1,8}\d{3,5}[A-Z]?")
 
 
 @cache
 def _temporary() -> re.Pattern[str]:
-    """Return the pattern of a name that Python's tempfile draws."""
+    # names generated by Python's tempfile
     return re.compile(r"tmp[a-z0-9_]{8}")
 
 
@@ -234,10 +225,7 @@ def _turns() -> re.Pattern[str]:
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of what is judged, of a terminal's escapes, and of marks in a row.
-
-    Every repetition is bounded or possessive, and none starts again within what an earlier one has refused.
-    """
+    # every repetition is bounded or possessive, and none restarts within what an earlier one rejected
     digits = r"\d{1,2}[:_-]?\d{2}[:_-]?\d{2}(?:[.,_]\d{1,9})?"
     clock = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:\s?[AP]M\b)?"
     zone = r"(?:\s?(?:Z\b|UTC\b|GMT\b|[A-Z]{1,2}[SD]T\b|[+-]\d{2}:?\d{2}\b)){0,2}"
@@ -258,12 +246,12 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
             rf"\b(?P<time>\d{{4}}(?P<joint>[-/.])\d{{1,2}}(?P=joint)\d{{1,2}}(?:[T _:-]{{0,2}}{digits})?{zone}",
             rf"{day}{month}\.?\s{{1,2}}\d{{1,2}}\b(?:{year}[ ,]\s?{clock}{zone}{year}|{year})",
             rf"{day}\d{{1,2}}[-/ ]{month}[-/ ]\d{{4}}(?:[ :]{clock})?{zone}",
-            rf"[IWEF]\d{{4}}\s{{1,2}}{clock}",  # the date of glog and klog
+            rf"[IWEF]\d{{4}}\s{{1,2}}{clock}",  # dates of glog and klog
             rf"{clock}{zone})(?![^\W_])",
             rf"\b(?P<request>{method}\s(?P<asked>[/*][^\s\"'<>]*+)(?:\s(?P<answer>[45]\d\d)\b"
             r"|(?P<served>\sHTTP/\d(?:\.\d)?\"\W{1,4}(?i:status\W{1,3})?[123]\d\d\b))?)",
             r"(?<![\w-])(?P<uuid>[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})(?![^\W_])",
-            # A machine's name beside its address, and a name that holds an address, are as volatile as that.
+            # a host name next to its address, or containing it, is as volatile as the address
             rf"(?<![\w.\-])(?P<machine>(?:localhost(?![\w.-])|(?:[\w.\-]{{1,253}}+/)?{quad})(?::\d{{1,5}})?(?![\w.-]*\w)"
             r"(?:\s\([\w.\-]{0,253}\))?",
             rf"(?=[\w\-]{{0,40}}?\d{{1,3}}[.-])[A-Za-z\-]{{0,40}}{quad}[\w\-]{{0,63}}(?:\.[\w\-]{{1,63}}+){{1,8}}+)",
@@ -286,7 +274,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
             r"(?<=[\"'])(?P<spaced>[A-Za-z]:[/\\][^\"'<>|:*?\n]{1,400})(?=[\"'])",
             rf"(?<![\w.@%+~$=\-/\\<\]}})#])(?P<path>(?:[A-Za-z]:(?=[/\\]))?"
             rf"{name}*+(?:[/\\]{{1,8}}+{name}++)++(?:[/\\]{{1,8}}+(?!#))?)",
-            r"(?<=[\w\"'])(?P<at>@(?:npm:)?[~^]?v?\d[\w.+\-]{0,60}+)",  # the release of a package
+            r"(?<=[\w\"'])(?P<at>@(?:npm:)?[~^]?v?\d[\w.+\-]{0,60}+)",  # package versions
             r"(?<![\w.+-])(?P<mail>[\w.+-]{1,64}+@(?![\dv]\d*\.)[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,8}+)",
             r"(?<![\w.-])(?P<host>(?=[^\W\d]*+\d|\w+-[\w-]*?\d)[\w-]{1,63}+"
             rf"(?:\.[A-Za-z][\w-]{{0,62}}+){{1,6}}?\.{top})(?![\w-]|\.\w)",

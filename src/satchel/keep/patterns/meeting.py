@@ -1,4 +1,4 @@
-"""Meeting errors: counting those that are known, keeping those that are new."""
+"""Recording of errors: known ones are counted, new ones stored."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _WAITS = """
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
-    """What meeting an error told.
+class Recorded:
+    """Result of recording an error.
 
     Attributes:
-        number: that of its pattern.
-        is_new: the pattern is new; then it is not indexed yet.
-        by_names: it was found only by what is left of the error without its names, as an import kept it.
+        number: the number of its pattern.
+        is_new: whether the pattern is new; it is not indexed yet then.
+        by_names: whether it matched only without its quoted names, as an import stored it.
     """
 
     number: int
@@ -46,7 +46,7 @@ class Met:
     by_names: bool = False
 
 
-def meet(
+def record(
     transaction: Transaction,
     project_id: int,
     new: Prepared,
@@ -54,16 +54,11 @@ def meet(
     *,
     agent: int | None = None,
     session: int | None = None,
-) -> Met:
-    """Count an error that was met, or keep it where it is new or its life was over.
+) -> Recorded:
+    """Count a known error and extend its life, or store a new or expired one.
 
-    A known one is counted and its life extended in one statement. ON CONFLICT is no use here: it takes a number for
-    every report of a known error. Where the one who met it and waits for its solution now brings that, it is no second
-    meeting. Patterns that older rules have signed are signed anew, a bounded number, before one is taken for new.
-
-    Args:
-        now: milliseconds UTC.
-        agent, session: who reports.
+    A report that brings the solution its author was waiting for is not counted again. Patterns signed by older rules
+    are first re-signed, a bounded number at a time.
     """
     seq = transaction.next_seq(project_id)
     values: dict[str, object] = {
@@ -76,28 +71,29 @@ def meet(
         "session": session,
     }
 
-    def known(signature: str) -> Row | None:
-        asked = {**values, "hash": signature}
+    def find(signature: str) -> Row | None:
+        bindings = {**values, "hash": signature}
         is_back = new.solution is not None and (agent, session) != (None, None)
-        times = 0 if is_back and transaction.one(_WAITS, _only(asked, "project", "hash", "agent", "session")) else 1
-        return transaction.one(_MEET, {**_only(asked, "seq", "project", "hash", "lang", "ttl", "now"), "times": times})
+        is_counted = not (is_back and transaction.one(_WAITS, _only(bindings, "project", "hash", "agent", "session")))
+        parameters = _only(bindings, "seq", "project", "hash", "lang", "ttl", "now")
+        return transaction.one(_MEET, {**parameters, "times": int(is_counted)})
 
-    met = known(new.hash)
-    if resign(transaction, project_id, new.error_type, now) and met is None:
-        met = known(new.hash)
-    elif met is not None:
-        # what was signed anew may have been merged with it, into the older of the two
-        met = transaction.one(
+    row = find(new.hash)
+    if resign(transaction, project_id, new.error_type, now) and row is None:
+        row = find(new.hash)
+    elif row is not None:
+        # re-signing may have merged another pattern with it, into the older of the two
+        row = transaction.one(
             "SELECT id, expires_at FROM error_patterns WHERE project_id = :project AND pattern_hash = :hash",
             {"project": project_id, "hash": new.hash},
         )
     by_names = False
-    if met is None and new.hash_elsewhere is not None:
-        met = known(new.hash_elsewhere)
-        by_names = met is not None
-    if met is not None:
-        documents.set_expiry(transaction, Kind.ERROR_PATTERN, [(met[0], met[1])])
-        return Met(int(met[0]), False, by_names)
+    if row is None and new.hash_elsewhere is not None:
+        row = find(new.hash_elsewhere)
+        by_names = row is not None
+    if row is not None:
+        documents.set_expiry(transaction, Kind.ERROR_PATTERN, [(row[0], row[1])])
+        return Recorded(int(row[0]), False, by_names)
     over = transaction.one(
         "SELECT id FROM error_patterns WHERE project_id = :project AND pattern_hash = :hash",
         {"project": project_id, "hash": new.hash},
@@ -124,11 +120,11 @@ def meet(
             "created_at": now,
         },
     )
-    return Met(number, True)
+    return Recorded(number, True)
 
 
 def resign(transaction: Transaction, project_id: int, error_type: str, now: int) -> bool:
-    """Sign a bounded number of patterns of older rules anew, and say whether there were any."""
+    """Re-sign a bounded number of patterns of older rules, and return whether there were any."""
     done = resigning.resign(transaction, project_id, error_type, now)
     for number in done.changed:
         updates.index(transaction, project_id, number, is_new=False)

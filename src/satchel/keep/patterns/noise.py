@@ -1,4 +1,4 @@
-"""What surrounds an error in a program's output: prompts, log prefixes, progress, dumps, advice and what follows."""
+"""Noise around an error in a program's output: prompts, log prefixes, progress, dumps, advice and consequences."""
 
 from __future__ import annotations
 
@@ -6,63 +6,54 @@ import re
 from functools import cache
 
 _QUOTED = 0.8
-"""The share of lines that begin with > or | from which a whole text is a quotation, or the log of a container."""
+"""Share of lines starting with > or | that makes a text a quotation or a container's log."""
 
 
 def unwrapped(text: str) -> list[str]:
-    """Return the lines of an output without what a terminal, a log or a quotation puts before each.
-
-    Args:
-        text: a message or a program's output, without a terminal's escapes.
-
-    Returns:
-        The lines; lines of a log that tell of no error are left out where others remain.
-    """
+    """Return the lines of an output without the prefixes of terminals, logs and quotations."""
     lines = text.splitlines()
-    said = [line for line in lines if line.strip()]
+    filled = [line for line in lines if line.strip()]
     for mark in (">", "|"):
-        if said and sum(line.startswith(mark) for line in said) >= _QUOTED * len(said):
+        if filled and sum(line.startswith(mark) for line in filled) >= _QUOTED * len(filled):
             lines = [line.removeprefix(mark).removeprefix(" ") for line in lines]
     if _script().search(text):
         others = [line for line in lines if not line.startswith(("npm ERR!", "npm error"))]
         lines = others if any(line.strip() for line in others) else lines
     if tested := [line for line in lines if line.startswith("E   ")]:
-        lines = tested  # what pytest says of a failure stands in lines of its own
+        lines = tested  # pytest prints failures on lines of their own
     bare: list[str] = []
     for line in lines:
         rest = _tools().sub("", line, count=1)
         if rest is not line and line.startswith(("npm", "gyp")) and _npm().match(rest):
             continue
-        # a log's line has a clock or a level; its pattern takes 1 ms to compile
+        # only lines with a clock or a level need the log pattern, which is slow to compile
         may_be_logged = rest.count(":") > 1 or any(word in rest for word in _LEVELS)
-        found = _logged().match(rest) if may_be_logged else None
-        if found is not None and found.end() < len(rest):
-            rest = "" if _quiet().search(found[0]) else rest[found.end() :]
+        match = _logged().match(rest) if may_be_logged else None
+        if match is not None and match.end() < len(rest):
+            rest = "" if _quiet().search(match[0]) else rest[match.end() :]
         bare.append(rest)
     return bare if any(line.strip() for line in bare) else lines
 
 
 def is_noise(line: str) -> bool:
-    """Whether a line of an output is a prompt, progress, a dump, or what follows from an error."""
+    """Return whether a line is a prompt, progress, a dump, or a consequence of an error."""
     prompt, tail = _noise()
     return bool(tail.match(line) or prompt.match(line) or (line[:1] == " " and tail.match(line.lstrip())))
 
 
 def without_advice(text: str) -> str:
-    """Return a message without the sentences that say what to do about it; the whole where nothing else is in it."""
+    """Return a message without sentences of advice, or the whole message if nothing else is in it."""
     rest = _advice().sub("", text)
     return rest if rest.strip(" \n.,:;") else text
 
 
 @cache
 def _script() -> re.Pattern[str]:
-    """Return the pattern of what npm says when a script of a package failed, which said why itself."""
     return re.compile(r"npm (?:ERR!|error) (?:code ELIFECYCLE|[Ll]ifecycle script)")
 
 
 @cache
 def _npm() -> re.Pattern[str]:
-    """Return the pattern of what npm and node-gyp say beside an error, behind their prefix."""
     return re.compile(
         r"(?:code ELIFECYCLE|errno\b|syscall\b|path\b|argv\b|node v\d|npm {1,2}v\d|Linux \d|Darwin \d|Windows_NT"
         r"|cwd\b|System\b"
@@ -77,12 +68,11 @@ _LEVELS = (
     *("TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "SEVERE", "CRITICAL", "PANIC", "FATAL"),
     "level=",
 )
-"""Levels of logs, and what stands before one in lower case."""
+"""Log levels, and the prefixes of lower-case ones."""
 
 
 @cache
 def _tools() -> re.Pattern[str]:
-    """Return the pattern of a tool's prefix."""
     return re.compile(
         r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|E {3,}|#\d{1,3} \d{1,5}\.\d{1,3} "
         r"|[a-z][\w.\-]{0,40}[-_]\d{1,3} {1,4}\| ?){1,3}"
@@ -91,7 +81,6 @@ def _tools() -> re.Pattern[str]:
 
 @cache
 def _logged() -> re.Pattern[str]:
-    """Return the pattern of a log's prefix."""
     clock = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?"
     zone = r"(?:\s?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2}))?"
     level = f"(?:{'|'.join(_LEVELS[:-1])})"
@@ -110,13 +99,12 @@ def _logged() -> re.Pattern[str]:
 
 @cache
 def _quiet() -> re.Pattern[str]:
-    """Return the pattern of levels that tell of no error."""
+    # log levels that do not report errors
     return re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE)\b")
 
 
 @cache
 def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of a prompt with its command, and of lines that say nothing of an error."""
     prompt = (
         r"\s{0,4}(?:(?:\([\w.\- ]{1,40}\)\s?)?(?:"
         r"[\w.\-]{1,40}@[\w.\-]{1,60}[: ][^$#%>\n]{0,120}[$#%>](?:\s|$)"
@@ -125,7 +113,7 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         r"|[$%»λ❯➜√]\s?[\w./~]|#\s[./\w]|>{3}\s|\[[\w.\-]{1,40}\]>\s|In \[\d{1,4}\]: )"
     )
     tails = (
-        # what tools add when they stop
+        # closing lines of tools
         r"\[?[Pp]rocess (?:finished|exited|completed)\b",
         r"(?:error: )?exit status \d",
         r"error: (?:aborting due to|could not compile|build failed|failed to compile|Recipe )",
@@ -187,7 +175,7 @@ def _advice() -> re.Pattern[str]:
         r"|Or,\s|Alternatively\b|Update the\b|CUDA kernel errors might|For debugging\b|Compile with\b"
         r"|Doing this|Perhaps\b|Hint\b|Tip\b|Use the\b|Run the\b|Learn more|More info|Read more|\(?Background on this"
     )
-    # a sentence ends with a mark before a space, so that the names of files and modules stay whole
+    # a sentence ends with a mark before a space, so that names of files and modules stay whole
     return re.compile(
         rf"(?:(?<=[.!?;)\n] )|(?<=[\n.!?;])|\A|(?<=[a-z\d] )(?=Is the |Did you|Please "
         rf"|See doc))\s{{0,16}}(?:{begins})(?:[^.!?\n]|[.!?](?![\s\"')]|\Z)|\n(?!\n)){{0,800}}+[.!?]?"

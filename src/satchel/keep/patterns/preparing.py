@@ -1,4 +1,4 @@
-"""Reports of errors on their way into the store: checked, redacted, masked and hashed before anything is written."""
+"""Validation of error reports: everything is checked, redacted, masked and hashed before a write."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from satchel.keep.texts import Storable, check_content, check_size, parse_json, 
 from satchel.redaction import redact
 
 EXAMPLE_BYTES = 4_096
-"""The most bytes of UTF-8 that are kept of a message and its stack as they came."""
+"""Maximum size of the stored example: the message and stack as reported, in bytes of UTF-8."""
 
 MAX_TTL_DAYS = 3_650
 MAX_HINTS = 50
@@ -22,12 +22,12 @@ MAX_HINTS = 50
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A report that passed every check and holds no secret of a known pattern.
+    """A checked report without known secrets.
 
     Attributes:
-        hash_elsewhere: the hash that the same error has where it was imported without its names, or None.
-        clues: the stack and the hints, which rank solutions and are not kept.
-        ttl_days: None leaves what is kept.
+        hash_elsewhere: the hash of the same error imported without its names, or None.
+        clues: the stack and hints, which rank solutions and are not stored.
+        ttl_days: None keeps the stored value.
     """
 
     hash: str
@@ -52,68 +52,53 @@ def prepare(
     ttl_days: object,
     limit: int,
 ) -> Prepared:
-    """Check a report, and redact, then mask, then hash it, before anything is written.
-
-    Args:
-        limit: the most bytes of UTF-8 of each text.
-
-    Raises:
-        InvalidInput: a text is empty, a name is none, the hints are no list, or the days are out of range.
-        TooLarge: a text exceeds the limit.
-    """
+    """Check, redact, mask and hash a report. ``limit`` is the maximum size of each text in bytes of UTF-8."""
     kind = check_identifier(error_type, "error_type")
-    said = check_content(message, "message", limit)
+    content = check_content(message, "message", limit)
     trace = None if stack is None else check_content(stack, "stack", limit)
     hinted = _check_hints(hints, limit)
     if ttl_days is not None:
         check_whole("ttl_days", ttl_days, MAX_TTL_DAYS, smallest=1)
     fix = None if solution is None else check_content(solution, "solution", limit)
-    # of the message as it came, so that its hash is the one that anybody computes; masking redacts first
+    # hash the original message, so that everybody computes the same hash; masking redacts first
     made = signed(kind, str(message), None if stack is None else str(stack))
-    given = [text for text in (said, trace, *hinted, fix) if text is not None]
+    texts = [text for text in (content, trace, *hinted, fix) if text is not None]
     return Prepared(
         hash=made.hash,
         hash_elsewhere=made.hash_elsewhere,
         error_type=kind,
         message=storable(made.message).text,
-        example=_example(said.text, trace.text if trace else None),
+        example=_example(content.text, trace.text if trace else None),
         lang=None if lang is None else check_lang(lang),
         ttl_days=ttl_days if isinstance(ttl_days, int) else None,
         clues=tuple(text.text for text in (trace, *hinted) if text is not None),
         solution=fix,
-        notes=tuple(dict.fromkeys(note for text in given for note in text.notes)),
+        notes=tuple(dict.fromkeys(note for text in texts for note in text.notes)),
     )
 
 
 def check_lang(lang: object) -> str:
-    """Return the name of a language as it is kept, in lower case.
-
-    Raises:
-        InvalidInput: it is no name.
-    """
+    """Return a language's name in lower case."""
     return fold(check_identifier(lang, "lang"))
 
 
 def _check_hints(hints: object, limit: int) -> list[Storable]:
-    """Return hints that can be ranked by: a list of texts, or the JSON text of one.
-
-    What was given is not repeated in an error: it was not redacted yet.
-    """
+    # error messages do not repeat the hints: they are not redacted yet
     remedy = 'Give hints as ["import statement", "tsconfig"]'
     if isinstance(hints, str):
         check_size(hints, limit, "hints")
         try:
             hints = parse_json(hints)
         except json.JSONDecodeError as error:
-            raise InvalidInput(f"hints is no JSON, at character {error.pos + 1}", remedy) from None
+            raise InvalidInput(f"hints is not JSON, at character {error.pos + 1}", remedy) from None
         except (ValueError, RecursionError):
-            raise InvalidInput("hints is no JSON list of texts", remedy) from None
+            raise InvalidInput("hints is not a JSON list of texts", remedy) from None
         if hints is None:
-            raise InvalidInput("hints is no JSON list of texts, it is null", remedy)
+            raise InvalidInput("hints must be a JSON list of texts, not null", remedy)
     if hints is None:
         return []
     if not isinstance(hints, (list, tuple)):
-        raise InvalidInput(f"hints is no list of texts, it is {type(hints).__name__}", remedy)
+        raise InvalidInput(f"hints must be a list of texts, not {type(hints).__name__}", remedy)
     if len(hints) > MAX_HINTS:
         raise InvalidInput(f"{len(hints)} hints were given", f"At most {MAX_HINTS} are allowed")
     for place, hint in enumerate(hints):
@@ -124,7 +109,7 @@ def _check_hints(hints: object, limit: int) -> list[Storable]:
 
 
 def _example(message: str, stack: str | None) -> str:
-    """Return the message and the first lines of the stack; together they may show a secret that neither did alone."""
+    # redact again: joined texts may reveal a secret that neither did alone
     joined = message if stack is None else f"{message}\n{stack}"
     return _cut(redact(_cut(joined)).text)
 

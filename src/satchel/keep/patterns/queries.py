@@ -1,4 +1,4 @@
-"""How errors and their solutions are listed."""
+"""Queries for errors and their solutions."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from satchel.keep.patterns.records import COLUMNS, LEAST, STATES, WEAK, ErrorPat
 from satchel.store.transaction import Row, Transaction
 
 SHOWN = ("offered", "all")
-"""Which solutions to show: those that a report offers, or those that are only observed too."""
+"""Which solutions to show: those that reports offer, or also those only observed."""
 
 UNSOLVED = "unsolved"
 
 STATES_FOUND = (*STATES, UNSOLVED)
-"""What patterns can be asked for: those with a solution in a state, or those without any solution."""
+"""The states to filter by: that of a solution, or none at all."""
 
 
 class ErrorFilters(ListFilters, total=False):
-    """What errors are listed by.
+    """Filters for errors.
 
     Keys:
-        lang: only errors of this language, and those of any.
-        error_type: only errors of this type, compared exactly.
+        lang: only errors of this language, and of any.
+        error_type: only errors of exactly this type.
         state: only errors with a solution in this state (active, confirmed or demoted), or unsolved.
-        status: offered leaves solutions out of account that are only observed; all shows them too.
+        status: offered hides solutions that are only observed; all shows them too.
     """
 
     lang: str | None
@@ -40,11 +40,7 @@ class ErrorFilters(ListFilters, total=False):
 
 
 def least_shown(status: str) -> int:
-    """Return the least tenths of the solutions to show.
-
-    Raises:
-        InvalidInput: it is not one of :data:`SHOWN`.
-    """
+    """Return the lowest confidence, in tenths, of the solutions to show."""
     if status not in SHOWN:
         raise unknown_name("status", status, SHOWN)
     return LEAST if status == "all" else WEAK
@@ -52,13 +48,13 @@ def least_shown(status: str) -> int:
 
 def _make(view: View, rows: Sequence[Row]) -> tuple[ErrorPattern, ...]:
     assert view.project_id is not None
-    least = view.asked.chosen["status"]
+    least = view.request.chosen["status"]
     solutions = solutions_of(view.transaction, view.project_id, [row[0] for row in rows], least)
     return tuple(pattern_of(row, solutions.get(row[0], ()), score=view.scores.get(row[0])) for row in rows)
 
 
 def _in_state(view: View, state: str) -> None:
-    least = view.asked.chosen["status"]
+    least = view.request.chosen["status"]
     is_in_state = "" if state == UNSOLVED else f"AND s.state = {STATES.index(state) + 1}"
     view.where(
         f"""
@@ -69,7 +65,7 @@ def _in_state(view: View, state: str) -> None:
 
 
 def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    from satchel.keep.patterns import updates  # a search for a name reads texts; a list leaves it alone
+    from satchel.keep.patterns import updates  # imported here: only a search by words needs it
 
     return updates.searchable_texts(transaction, numbers)
 

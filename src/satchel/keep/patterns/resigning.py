@@ -1,4 +1,4 @@
-"""Patterns that older rules have signed: signed anew a few at a time, and merged where two turn out to be one error."""
+"""Re-signing of patterns signed by older rules; patterns that turn out to be the same error are merged."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from satchel.keep.patterns.signing import VERSION, signed
 from satchel.store.transaction import Transaction
 
 AT_ONCE = 20
-"""How many patterns one report signs anew: 50 outputs of failing programs took 70 to 110 ms on a busy machine."""
+"""Maximum number of patterns that one report re-signs, to bound its time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resigned:
-    """What became of patterns that were signed anew.
+    """Result of re-signing patterns.
 
     Attributes:
-        count: how many there were.
-        changed: the numbers of those that took in another, whose documents are stale.
+        count: number of patterns examined.
+        changed: numbers of merged patterns, whose documents are stale.
     """
 
     count: int
@@ -28,12 +28,7 @@ class Resigned:
 
 
 def resign(transaction: Transaction, project_id: int, error_type: str, now: int) -> Resigned:
-    """Sign so many patterns of older rules anew, those of one type first; what has expired is removed instead.
-
-    Args:
-        error_type: compared with and without its package.
-        now: milliseconds UTC.
-    """
+    """Re-sign up to :data:`AT_ONCE` patterns of older rules, those of the given type first, and delete expired ones."""
     plain = error_type.rpartition(".")[2] or error_type
     length = len(plain)
     rows = transaction.all(
@@ -70,33 +65,28 @@ def resign(transaction: Transaction, project_id: int, error_type: str, now: int)
         if other is not None and other[1] <= now:
             _remove(transaction, project_id, other[0])
             other = None
-        kept = number
+        target = number
         if other is not None:
-            kept, gone = sorted((number, int(other[0])))
-            merge(transaction, project_id, kept, gone, now)
-            changed.pop(gone, None)
-            changed[kept] = None
+            target, duplicate = sorted((number, int(other[0])))
+            merge(transaction, project_id, target, duplicate, now)
+            changed.pop(duplicate, None)
+            changed[target] = None
         transaction.run(
             f"""
             UPDATE error_patterns SET pattern_hash = :hash, message = :message, signed_by = {VERSION}
             WHERE id = :id AND project_id = :project
             """,
-            {"hash": made.hash, "message": made.message, "id": kept, "project": project_id},
+            {"hash": made.hash, "message": made.message, "id": target, "project": project_id},
         )
     return Resigned(len(rows), tuple(changed))
 
 
-def merge(transaction: Transaction, project_id: int, kept: int, gone: int, now: int) -> None:
-    """Let one pattern take in another that is the same error: its meetings add up, its solutions move.
+def merge(transaction: Transaction, project_id: int, target: int, duplicate: int, now: int) -> None:
+    """Merge one pattern into another: add the counts, move the solutions.
 
-    Two solutions that say the same become the older: what confirmed either and what spoke against either adds up.
-
-    Args:
-        kept: the number of the pattern that stays.
-        gone: that of the pattern that is removed.
-        now: milliseconds UTC.
+    Equal solutions become the older one, with the confirmations and failures of both.
     """
-    values: dict[str, object] = {"kept": kept, "gone": gone, "project": project_id}
+    values: dict[str, object] = {"kept": target, "gone": duplicate, "project": project_id}
     transaction.run(
         """
         UPDATE error_patterns SET
@@ -117,9 +107,9 @@ def merge(transaction: Transaction, project_id: int, kept: int, gone: int, now: 
     )
     texts = "SELECT id, solution FROM error_solutions WHERE project_id = :project AND pattern_id = :pattern ORDER BY id"
     there: dict[str, int] = {
-        fold(text): number for number, text in transaction.all(texts, {"project": project_id, "pattern": kept})
+        fold(text): number for number, text in transaction.all(texts, {"project": project_id, "pattern": target})
     }
-    for number, text in transaction.all(texts, {"project": project_id, "pattern": gone}):
+    for number, text in transaction.all(texts, {"project": project_id, "pattern": duplicate}):
         same = there.setdefault(fold(text), number)
         if same != number:
             _merge_solutions(transaction, project_id, same, number, now)
@@ -129,12 +119,12 @@ def merge(transaction: Transaction, project_id: int, kept: int, gone: int, now: 
     transaction.run(
         "UPDATE error_reports SET pattern_id = :kept WHERE pattern_id = :gone AND project_id = :project", values
     )
-    _remove(transaction, project_id, gone)
+    _remove(transaction, project_id, duplicate)
 
 
-def _merge_solutions(transaction: Transaction, project_id: int, kept: int, gone: int, now: int) -> None:
-    values: dict[str, object] = {"kept": kept, "gone": gone, "project": project_id}
-    # an agent's word counts once for both
+def _merge_solutions(transaction: Transaction, project_id: int, target: int, duplicate: int, now: int) -> None:
+    values: dict[str, object] = {"kept": target, "gone": duplicate, "project": project_id}
+    # an agent's verdict on both counts once
     transaction.run(
         """
         INSERT INTO solution_confirmations (solution_id, agent_id, session_id, helped)
@@ -153,7 +143,7 @@ def _merge_solutions(transaction: Transaction, project_id: int, kept: int, gone:
             values,
         )
     }
-    (tenths, confirmed, failed), (more, too, against) = rows[kept], rows[gone]
+    (tenths, confirmed, failed), (more, too, against) = rows[target], rows[duplicate]
     confidence = max(LEAST, min(MOST, tenths + more - FIRST))
     state = DEMOTED if confidence < TENTATIVE else CONFIRMED if confirmed + too else ACTIVE
     transaction.run(

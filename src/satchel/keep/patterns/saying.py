@@ -1,4 +1,4 @@
-"""What an output says went wrong: the type, and the message without all that is printed around it."""
+"""Extraction of the error from an output: its type, and its message without the surrounding text."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from satchel.keep.patterns.stacks import without_stacks
 _GENERAL = frozenset(
     "error exception panic fatal failure fail failed err unknown runtime uncaught unhandled throwable crash e".split()
 )
-"""Words for any error: a type of only such words tells no errors apart."""
+"""Generic words: a type made only of these does not distinguish errors."""
 
 _TELLING = 6
-"""How many words of an error's line tell it by themselves: with 4, words of the cause that were changed were left out
-of pairs (precision .936 instead of .956); what follows at the same depth is advice, notes and other output."""
+"""Number of words that make a first line sufficient: lines at the same depth are then advice, notes and other output.
+
+With 4, changed words of the cause were left out of pairs (precision .936 instead of .956).
+"""
 
 _CAUSED = "The above exception was the direct cause"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What an output says went wrong.
+class OutputError:
+    """An error extracted from an output.
 
     Attributes:
-        error_type: unqualified, or empty where the output names none, or one for any error.
+        error_type: unqualified; empty if the output names none or only a generic one.
         message: the lines of the message.
-        is_headed: the output names it an error; else all that is not noise is the message.
-        is_panic: a program stopped itself, for a reason that its place tells better than the message.
+        is_headed: whether the output names it an error; otherwise the message is everything that is not noise.
+        is_panic: whether a program stopped itself; the place then says more than the message.
     """
 
     error_type: str
@@ -40,143 +42,135 @@ class Said:
 
 
 def plain_type(error_type: str) -> str:
-    """Return the type of an error without its package; what is left of a code stays, and a word for any error is none.
-
-    Args:
-        error_type: such as ``java.lang.NullPointerException``, ``error[E0308]`` or ``FATAL ERROR``.
-    """
+    """Return an error's type without package, such as ``java.lang.NullPointerException``; empty if generic."""
     code = _code().search(error_type)
     if code is not None:
         return code[0]
     words = error_type.strip().strip(":!'\"`[]() ")
     if " " not in words:
         words = re.split(r"::|[./\\]", words)[-1] or words
-    told = {word.lower() for word in re.findall(r"[A-Za-z]+", words)}
-    return "" if told and told <= _GENERAL else words
+    parts = {word.lower() for word in re.findall(r"[A-Za-z]+", words)}
+    return "" if parts and parts <= _GENERAL else words
 
 
-def read(text: str) -> Said:
-    """Return what an output says went wrong.
+def read(text: str) -> OutputError:
+    """Return the error that an output reports.
 
-    Of several errors it is the first; of a chain of exceptions of Python the one that was raised last, and of one of
-    the JVM the innermost cause, unless that only repeats what the error says.
-
-    Args:
-        text: a message, or the whole output of a program that failed, without a terminal's escapes.
+    Of several errors it is the first one; of a chain of Python exceptions the one raised last; of a JVM chain the
+    innermost cause, unless that only repeats the error.
     """
     lines = unwrapped(text)
     is_python = any("Traceback (most recent call last)" in line or _python_frame().match(line) for line in lines)
     is_pytest = sum(line.startswith(("E   ", "E       ")) for line in text.splitlines()) > 0
-    kept = [
+    relevant = [
         line
         for line in _first_paragraphs(without_stacks("\n".join(lines)).splitlines())
         if line.strip() and not is_noise(line)
     ]
-    if not kept:
-        kept = [line for line in lines if line.strip()]
+    if not relevant:
+        relevant = [line for line in lines if line.strip()]
     blocks: list[tuple[re.Match[str] | None, list[str]]] = [(None, [])]
-    for line in kept:
-        found = _header().match(line)
-        if found is not None:
-            blocks.append((found, [line[found.end() :]]))
+    for line in relevant:
+        header = _header().match(line)
+        if header is not None:
+            blocks.append((header, [line[header.end() :]]))
         else:
             blocks[-1][1].append(line)
     headed = blocks[1:]
     if not headed:
         rest = _shell().sub(
-            lambda found: f"command not found: {found['name'] or found['named']}", "\n".join(_from_weak(kept))
+            lambda match: f"command not found: {match['name'] or match['named']}", "\n".join(_from_weak(relevant))
         )
-        return _innermost(Said("", without_advice(rest)))
-    # a type alone in a line is a heading where another line says more
+        return _innermost(OutputError("", without_advice(rest)))
+    # a type alone on a line is only a heading if another line says more
     telling = [block for block in headed if "".join(block[1]).strip() and not _is_code(block)]
-    chosen = telling[0] if telling else headed[0]
+    block_used = telling[0] if telling else headed[0]
     if (causes := [block for block in headed if block[0] is not None and "Caused by" in block[0][0]]) and (
         _words(causes[-1][1]) - _words(headed[0][1])
     ):
-        chosen = causes[-1]
+        block_used = causes[-1]
     elif is_python or is_pytest:
         raised = [block for block in headed if block[0] is not None and block[0]["type"]] or headed
-        chosen = raised[-1]
-        if _CAUSED in text and raised[0] is not chosen and _words(raised[0][1]) - _words(chosen[1]):
-            chosen = (chosen[0], [*chosen[1], *raised[0][1]])
-    said = _said(chosen)
+        block_used = raised[-1]
+        if _CAUSED in text and raised[0] is not block_used and _words(raised[0][1]) - _words(block_used[1]):
+            block_used = (block_used[0], [*block_used[1], *raised[0][1]])
+    error = _extract(block_used)
     before = blocks[0][1]
-    if chosen is headed[0] and before and (told := _denied().match(before[-1])) is not None:
-        # what ends a program in two lines, as git does, says why in the first
-        said = replace(said, message=f"{told['what']}\n{said.message}")
-    return _innermost(said)
+    if block_used is headed[0] and before and (denial := _denied().match(before[-1])) is not None:
+        # git and others print the reason on the line before
+        error = replace(error, message=f"{denial['what']}\n{error.message}")
+    return _innermost(error)
 
 
 def _first_paragraphs(lines: list[str]) -> list[str]:
-    """Leave out what follows the first paragraph of a cause, as cargo prints it, up to the next cause or error."""
-    kept: list[str] = []
+    # cargo prints advice after the first paragraph of a cause
+    remaining: list[str] = []
     inside = after = False
     for line in lines:
         if line.rstrip() == "Caused by:":
             inside, after = True, False
         elif inside and not line.strip():
-            after = kept[-1].rstrip() != "Caused by:"
+            after = remaining[-1].rstrip() != "Caused by:"
         elif after and _header().match(line):
             inside = after = False
         if not after:
-            kept.append(line)
-    return kept
+            remaining.append(line)
+    return remaining
 
 
-def _innermost(said: Said) -> Said:
-    """Return the innermost of the exceptions of the JVM that the first line of a message names one in the other."""
-    first, joint, rest = said.message.partition("\n")
+def _innermost(error: OutputError) -> OutputError:
+    first, joint, rest = error.message.partition("\n")
     nested = list(_nested().finditer(first))
     if not nested or not first[nested[-1].end() :].strip():
-        return said
-    found = nested[-1]
-    return replace(said, error_type=plain_type(found[1]), message=first[found.end() :] + joint + rest, is_headed=True)
+        return error
+    inner = nested[-1]
+    return replace(error, error_type=plain_type(inner[1]), message=first[inner.end() :] + joint + rest, is_headed=True)
 
 
 def _is_code(block: tuple[re.Match[str] | None, list[str]]) -> bool:
-    """Whether npm says no more than its code there."""
+    # a block with nothing but npm's error code
     return block[0] is not None and block[0]["npm"] is not None and len(block[1]) == 1
 
 
-def _said(block: tuple[re.Match[str] | None, list[str]]) -> Said:
-    found, lines = block
-    if found is None:
-        return Said("", "\n".join(lines))
-    named = (
-        found["code"] or found["lone"] or found["bracketed"] or found["coded"] or found["type"] or found["thrown"] or ""
+def _extract(block: tuple[re.Match[str] | None, list[str]]) -> OutputError:
+    head, lines = block
+    if head is None:
+        return OutputError("", "\n".join(lines))
+    error_type = (
+        head["code"] or head["lone"] or head["bracketed"] or head["coded"] or head["type"] or head["thrown"] or ""
     )
-    if found["goal"] or _whole().search(lines[0]):
+    if head["goal"] or _whole().search(lines[0]):
         lines = [lines[0].replace(": error: ", ": ")] if len(lines[0].split()) > 2 else lines
-    elif found["placed"]:
-        # what a compiler says beyond its line is indented
+    elif head["placed"]:
+        # a compiler's further lines are indented
         lines = lines[:1] + list(takewhile(lambda line: line[:1] in " \t", lines[1:]))
-    elif not found["panic"] and len(lines[0].split()) >= _TELLING and not _goes_on().search("\n".join(lines[:2])):
-        depth = _depth(found.string)
+    elif not head["panic"] and len(lines[0].split()) >= _TELLING and not _goes_on().search("\n".join(lines[:2])):
+        depth = _depth(head.string)
         lines = lines[:1] + list(takewhile(lambda line: _depth(line) > depth, lines[1:]))
     message = "\n".join(line for line in lines if line.strip())
-    if "fatal" in found[0] and (header := _include().match(message)) is not None:
-        # whatever language the system speaks, a header that is no file is all that this can mean
-        return Said("", f"no header {' '.join(re.split(r'[/]', header[1]))}", True)
-    if found["panic"]:
+    if "fatal" in head[0] and (header := _include().match(message)) is not None:
+        # in any language of the system, this means a missing header file
+        return OutputError("", f"no header {' '.join(re.split(r'[/]', header[1]))}", True)
+    if head["panic"]:
         message = _panic_place().sub("", message.strip())
         message = message.removeprefix("'").removesuffix("'")
-    if "[" in found[0] and not found["coded"] and not found["bracketed"]:
+    if "[" in head[0] and not head["coded"] and not head["bracketed"]:
         message = message.rstrip().removesuffix("]")
-    place = found["place"] or found["source"] or ""
+    place = head["place"] or head["source"] or ""
     if place and not _missing().search(message):
         message = f"{place} {message}"
-    message = _shell().sub(lambda found: f"command not found: {found['name'] or found['named']}", message)
+    message = _shell().sub(lambda match: f"command not found: {match['name'] or match['named']}", message)
     message = without_advice(re.sub(r"\s+what\(\):\s+", " ", f"\n{message}"))
-    is_panic = bool(found["panic"]) or found[0].endswith("panic: ")
-    return Said(plain_type(named), message.strip(), True, is_panic)
+    is_panic = bool(head["panic"]) or head[0].endswith("panic: ")
+    return OutputError(plain_type(error_type), message.strip(), True, is_panic)
 
 
 def _from_weak(lines: list[str]) -> list[str]:
-    """Leave out what stands before the first line that speaks of a failure."""
+    # skip the lines before the first one that mentions a failure
     for number, line in enumerate(lines):
         if _weak().match(line):
             lines[number] = re.sub(r"^\s*[\w.\-]{1,20}: (?=(?:Error|ERROR|Failed|Cannot|Could not|Unable)\b)", "", line)
-            # a line that goes on in lower case belongs to the one before
+            # a line starting in lower case continues the previous one
             goes_on = line.lstrip()[:1].islower() and not re.match(r"\s*\w{1,20}: ", line)
             return lines[number - 1 if number and goes_on else number :]
     return lines
@@ -192,7 +186,6 @@ def _words(lines: list[str]) -> set[str]:
 
 @cache
 def _code() -> re.Pattern[str]:
-    """Return the pattern of an error's code: E0308, TS2322, CS0246, ORA-00942."""
     return re.compile(r"\b[A-Z]{1,8}-?\d{3,5}\b")
 
 
@@ -203,7 +196,6 @@ def _python_frame() -> re.Pattern[str]:
 
 @cache
 def _shell() -> re.Pattern[str]:
-    """Return the pattern of what shells say of a command that is not there."""
     return re.compile(
         r"^(?:[^\s:]{1,200}: )?(?:line )?(?:\d{1,6}: )?(?P<name>[^\s:]{1,100}): (?:command )?not found$"
         r"|^(?:zsh|fish): (?:command not found|Unknown command): (?P<named>\S{1,100})$",
@@ -213,7 +205,7 @@ def _shell() -> re.Pattern[str]:
 
 @cache
 def _missing() -> re.Pattern[str]:
-    """Return the pattern of messages of what is missing elsewhere: where it was asked for tells no errors apart."""
+    # for missing things, the place that needs them does not distinguish errors
     return re.compile(
         r"[Nn]o such file or directory|undefined reference to|cannot find -l|file not found|[Cc]annot find module"
         r"|not found$|is not in (?:GOROOT|std)\b"
@@ -223,13 +215,13 @@ def _missing() -> re.Pattern[str]:
 
 @cache
 def _whole() -> re.Pattern[str]:
-    """Return the pattern of a first line that says all: what is noted below is how the system puts it, and advice."""
+    # the first line says everything; the rest is the system's wording and advice
     return re.compile(r"^linker \S{1,200} not found$")
 
 
 @cache
 def _goes_on() -> re.Pattern[str]:
-    """Return the pattern of two first lines of a message of which the first one announces what follows."""
+    # the first line only announces the second
     return re.compile(
         r"\A(?:[^\n]*[:,({\[]\s*(?:\n|\Z)|[^\n]*\b(?:errors|failures|problems|following|below|details|reasons?)\b"
         r"|[^\n]*\n\s*(?:Caused by|Reason|Cause|Details?|DETAIL)\b)"
@@ -238,13 +230,11 @@ def _goes_on() -> re.Pattern[str]:
 
 @cache
 def _include() -> re.Pattern[str]:
-    """Return the pattern of what a compiler says of a header, and the system of why it is not read."""
     return re.compile(r"([\w.+\-][\w./+\-]{0,200}\.(?:h|hh|hpp|hxx|cuh)): \S")
 
 
 @cache
 def _nested() -> re.Pattern[str]:
-    """Return the pattern of an exception of the JVM, with its package, within a message."""
     return re.compile(r"(?<![\w.$])((?:[a-z]\w{0,40}\.){2,12}[A-Z][\w$]{0,80}?(?:Exception|Error)): ")
 
 
@@ -255,7 +245,6 @@ def _panic_place() -> re.Pattern[str]:
 
 @cache
 def _denied() -> re.Pattern[str]:
-    """Return the pattern of a line that says why what the next one names could not be done."""
     return re.compile(
         r"(?:\S{1,80}@\S{1,80}: )?(?P<what>[A-Z][^:\n]{0,120}\b(?:denied|failed|refused|expired|unreachable"
         r"|timed out)\b.{0,80})$"
@@ -273,7 +262,6 @@ def _weak() -> re.Pattern[str]:
 
 @cache
 def _header() -> re.Pattern[str]:
-    """Return the pattern of what begins the line of an error."""
     exception = (
         r"(?:[A-Za-z_$][\w$]{0,80}(?:\.|::|/)){0,12}(?:(?:[A-Z][\w$]{0,80}?)?(?:Error|Exception)"
         r"|[A-Z][\w$]{0,80}?(?:Warning|Interrupt|Exit|Failure|Fault))"

@@ -1,4 +1,4 @@
-"""The errors that a project has met, and what fixed them: report, solve, judge, find."""
+"""Service for error patterns: report, solve, judge and find errors."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 
 
 _MAX_NAMED = 5
-"""So many solutions are named one by one."""
+"""Maximum number of solutions listed in an error."""
 
-_BY_NAMES = "it was imported without the names in its message: it may be of another name"
+_BY_NAMES = "it was imported without the names in its message, so it may be about another name"
 
 _HASH = re.compile(r"[0-9a-f]{64}", re.IGNORECASE)
 
 
 class Patterns(Service):
-    """Errors as they are recognised again, with what fixed them and how sure that is."""
+    """Errors, recognized when they recur, with their solutions and confidence."""
 
     def report(
         self,
@@ -60,33 +60,32 @@ class Patterns(Service):
         run_id: str | None = None,
         agent: str | None = None,
     ) -> Reported:
-        """Report an error and learn what fixed it before; it is durable when this returns.
+        """Report an error and return its known solutions; it is durable on return.
 
         Each report of the same error counts it and extends its life.
 
         Args:
             error_type: such as ``ModuleNotFoundError`` or ``TS2307``.
-            message: at most ``context.max_content_kib``; secrets are redacted, then what differs from time to time is
-                masked.
-            stack: the stack trace; ranks solutions, and its first lines are kept with the first report.
+            message: at most ``context.max_content_kib``; secrets are redacted and volatile parts masked.
+            stack: the stack trace; ranks solutions, and its first lines are stored with the first report.
             hints: at most 50 texts, or the JSON text of a list of them; they only rank solutions.
-            lang: the programming language, compared without regard to case; None is any. An error met in two languages
-                is kept for any.
-            solution: what fixed it, recorded as :meth:`solve` does.
-            ttl_days: how many days after its last report it is kept, 1 to 3,650; None keeps what was said before, at
+            lang: the programming language, case-insensitive; None is any. An error seen in two languages is stored
+                for any.
+            solution: its fix, recorded as by :meth:`solve`.
+            ttl_days: number of days it is kept after its last report, 1 to 3,650; None keeps the stored value, at
                 first 90.
-            task_id, loop_id: where it was met: when that loop succeeds (:class:`satchel.keep.loop_scope.LoopScope`),
-                or the task after an attempt in vain, what was done last is recorded as what fixed the error, unless the
-                agent has said by then what did.
-            run_id: the run it was met in; None takes the default, else ``main``.
-            agent: who reports; None takes the default, which may be nobody.
+            task_id, loop_id: where it occurred: when that loop succeeds
+                (:class:`satchel.keep.loop_scope.LoopScope`), or the task after a failed attempt, the last change is
+                recorded as the fix, unless the agent has reported one.
+            run_id: the run it occurred in; None takes the default, else ``main``.
+            agent: the reporter; None takes the default, which may be nobody.
 
         Returns:
-            The error with its solutions, best confirmed first, but for those that are only observed; for a new one the
-            known errors that are most like it.
+            The error with its solutions, best confirmed first, without those only observed; for a new error also
+            the most similar known ones.
 
         Raises:
-            InvalidInput, TooLarge: something is not acceptable; nothing was written.
+            InvalidInput, TooLarge: an argument is invalid; nothing was written.
             NotFound: the run does not exist.
         """
         work = self._workplace
@@ -100,13 +99,13 @@ class Patterns(Service):
             project = projects.ensure(transaction, work, now)
             actor = acting(transaction, work, project.id, agent, now, task_id=task_id)
             author = actor.number
-            met = meeting.meet(transaction, project.id, new, now, agent=author, session=actor.session)
-            number, is_new = met.number, met.is_new
+            recorded_error = meeting.record(transaction, project.id, new, now, agent=author, session=actor.session)
+            number, is_new = recorded_error.number, recorded_error.is_new
             recorded, is_changed = None, is_new
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             loop = LoopScope(project.id, run.id, task_id, loop_id, author, actor.session)
             loops.note(transaction, loop, number, now)
-            notes = (*new.notes, *run.notes, *((_BY_NAMES,) if met.by_names else ()))
+            notes = (*new.notes, *run.notes, *((_BY_NAMES,) if recorded_error.by_names else ()))
             if new.solution is not None:
                 fix, is_fix_new, more = updates.solve(
                     transaction, project.id, number, new.solution, author, now, session=actor.session
@@ -125,21 +124,21 @@ class Patterns(Service):
         return Reported(pattern, is_new, recorded, notes, similar)
 
     def solve(self, pattern: str | int, solution: str, *, agent: str | None = None) -> Solution:
-        """Record what fixed an error.
+        """Record the fix of an error.
 
-        The same fix again, but for case and space around it, is no second solution: from another agent than the one
-        who gave it, it confirms it, once for each agent. The life of the error is not extended.
+        The same fix from another agent, ignoring case and outer space, confirms the solution, once per agent. The
+        error's life is not extended.
 
         Args:
             pattern: the error's short id, such as ``x4``, or its hash.
             solution: at most ``context.max_content_kib``.
-            agent: who says so; None takes the default, which may be nobody.
+            agent: the author; None takes the default, which may be nobody.
 
         Returns:
-            The solution as it stands; ``notes`` says what was cleaned or redacted, and that it was there before.
+            The solution; ``notes`` tell what was cleaned or redacted, and whether it existed already.
 
         Raises:
-            InvalidInput, TooLarge: something is not acceptable; nothing was written.
+            InvalidInput, TooLarge: an argument is invalid; nothing was written.
             NotFound: the project has no such error, or it has expired.
         """
         work = self._workplace
@@ -149,70 +148,71 @@ class Patterns(Service):
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.find(transaction, work)
-            known = None if project is None else updates.load(transaction, project.id, key, now)
-            if project is None or known is None:
+            existing = None if project is None else updates.load(transaction, project.id, key, now)
+            if project is None or existing is None:
                 raise _no_pattern(key)
             actor = acting(transaction, work, project.id, agent, now)
             author = actor.number
             number, is_new, notes = updates.solve(
-                transaction, project.id, known.id, fix, author, now, session=actor.session
+                transaction, project.id, existing.id, fix, author, now, session=actor.session
             )
             if is_new:
-                updates.index(transaction, project.id, known.id, is_new=False)
-            loops.settle_of(transaction, project.id, known.id, number, author)
+                updates.index(transaction, project.id, existing.id, is_new=False)
+            loops.settle_of(transaction, project.id, existing.id, number, author)
             return replace(updates.load_solution(transaction, project.id, number), notes=(*fix.notes, *notes))
 
     def outcome(self, solution: str | int, helped: bool, *, agent: str | None = None) -> Solution:
-        """Say whether a solution helped.
+        """Record whether a solution helped.
 
-        The first time that a session says so, or an agent without one, that raises its confidence by one tenth to ten
-        at most, or lowers it by two to one at least; an agent that found the same fix by itself has said that it
-        helped. The life of the error is not extended.
+        The first verdict of a session, or of an agent without one, raises the confidence by one tenth or lowers it by
+        two, within 1 to 10. An agent that found the same fix independently has already confirmed it. The error's life
+        is not extended.
 
         Args:
-            solution: its short id, such as ``y7``; or that of an error, such as ``x4``, for its only solution, or the
-                only one that is known.
-            helped: whether the error was gone.
-            agent: who tried it; None takes the default, which may be nobody. Those without a name count as one.
+            solution: its short id, such as ``y7``; or that of an error, such as ``x4``, for its only solution or
+                its only known one.
+            helped: whether it fixed the error.
+            agent: the agent that tried it; None takes the default, which may be nobody. Anonymous agents count as
+                one.
 
         Returns:
-            The solution as it stands; ``notes`` says where the agent's word was counted before.
+            The solution; ``notes`` tell if the agent's verdict was already counted.
 
         Raises:
-            InvalidInput: the id is none, several solutions may be meant, or it is not said whether it helped.
-            NotFound: the project has no such solution or error, the error has expired, or has no solution.
+            InvalidInput: the id is invalid or ambiguous, or ``helped`` is not a boolean.
+            NotFound: there is no such solution or error, or the error has expired or has no solution.
         """
         work = self._workplace
-        is_of_error = _is_error(solution)
+        is_of_error = _is_error_ref(solution)
         key = Kind.ERROR_PATTERN.number_of(solution) if is_of_error else solution_number(solution)
         if not isinstance(helped, bool):
-            raise InvalidInput(f"helped {repr(helped)[:80]} is neither true nor false", "Say true or false")
+            raise InvalidInput(f"helped {repr(helped)[:80]} is neither true nor false", "Pass true or false")
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.find(transaction, work)
             if project is None:
                 raise _no_pattern(key) if is_of_error else updates.no_solution(key)
-            number = _meant(updates.load(transaction, project.id, key, now), key) if is_of_error else key
+            number = _single_solution(updates.load(transaction, project.id, key, now), key) if is_of_error else key
             actor = acting(transaction, work, project.id, agent, now)
             author = actor.number
-            pattern, is_news = updates.hear(
+            pattern, is_news = updates.record_outcome(
                 transaction, project.id, number, author, now, session=actor.session, helped=helped
             )
             if helped:
                 loops.settle_of(transaction, project.id, pattern, number, author)
             stands = updates.load_solution(transaction, project.id, number)
-            return stands if is_news else replace(stands, notes=(_heard(stands, actor, helped=helped),))
+            return stands if is_news else replace(stands, notes=(_counted_note(stands, actor, helped=helped),))
 
     def get(self, pattern: str | int, *, status: str = "offered") -> ErrorPattern:
-        """Return one error.
+        """Return an error.
 
         Args:
             pattern: its short id, such as ``x4``, or its hash.
-            status: offered leaves out solutions that are only observed; all shows them too.
+            status: offered hides solutions that are only observed; all shows them too.
 
         Raises:
-            InvalidInput: the id or the status is none.
+            InvalidInput: the id or the status is invalid.
             NotFound: the project has no such error, or it has expired.
         """
         from satchel.keep.patterns import queries
@@ -221,21 +221,21 @@ class Patterns(Service):
         key, least = _pattern_key(pattern), queries.least_shown(status)
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
-            found = None if project is None else updates.load(transaction, project.id, key, work.clock(), least)
-        if found is None:
+            error = None if project is None else updates.load(transaction, project.id, key, work.clock(), least)
+        if error is None:
             raise _no_pattern(key)
-        return found
+        return error
 
     def find(self, **filters: Unpack[ErrorFilters]) -> ErrorPatternPage:
-        """List errors with their solutions, the newest first; a query looks into both.
+        """List errors with their solutions, newest first; a query searches both.
 
         Returns:
-            The page with its total. A type that nobody reported makes it empty, and a note says so.
+            The page with its total. An unknown type gives an empty page with a note.
 
         Raises:
             InvalidInput: a filter is empty, unknown or out of range.
         """
-        # a caller that only writes leaves the lists alone
+        # imported here: writers do not need lists
         from satchel.keep import lists
         from satchel.keep.patterns.queries import LISTING
 
@@ -243,48 +243,45 @@ class Patterns(Service):
 
 
 def _similar(transaction: Transaction, project_id: int, pattern: ErrorPattern, now: int) -> tuple[SimilarError, ...]:
-    # a known error needs no search, whose modules take 4 ms to load
+    # imported here: a known error needs no search
     from satchel.keep.patterns.similar import similar_to
 
     return similar_to(transaction, project_id, pattern, now)
 
 
-def _is_error(ref: object) -> bool:
-    """Whether a short id is that of an error."""
+def _is_error_ref(ref: object) -> bool:
     return isinstance(ref, str) and ref.strip()[:1].lower() == Kind.ERROR_PATTERN.letter
 
 
-def _meant(pattern: ErrorPattern | None, key: int) -> int:
-    """Return the number of the solution that an outcome of an error is about: the only one, or the only known one."""
+def _single_solution(pattern: ErrorPattern | None, key: int) -> int:
+    # an outcome of an error is about its only solution, or its only known one
     if pattern is None:
         raise _no_pattern(key)
     if not pattern.solutions:
         raise NotFound(
-            f"{pattern.ref} has no solution yet", f"Say what fixed it: its text as solution, with {pattern.ref} as id"
+            f"{pattern.ref} has no solution yet", f"Give the fix: its text as solution, with {pattern.ref} as id"
         )
-    known = [one for one in pattern.solutions if one.confidence >= KNOWN]
-    meant = known if len(known) == 1 else pattern.solutions
-    if len(meant) > 1:
-        listed = ", ".join(f"{one.ref} ({shortened(one.text, 60)})" for one in meant[:_MAX_NAMED])
-        more = len(meant) - _MAX_NAMED
+    known_ones = [one for one in pattern.solutions if one.confidence >= KNOWN]
+    candidates = known_ones if len(known_ones) == 1 else pattern.solutions
+    if len(candidates) > 1:
+        listed = ", ".join(f"{one.ref} ({shortened(one.text, 60)})" for one in candidates[:_MAX_NAMED])
+        more = len(candidates) - _MAX_NAMED
         raise InvalidInput(
-            f"{pattern.ref} has {len(meant)} {'known ' if known else ''}solutions",
-            f"Say which one: {listed}{f' and {more} more' if more > 0 else ''}",
+            f"{pattern.ref} has {len(candidates)} {'known ' if known_ones else ''}solutions",
+            f"Name one: {listed}{f' and {more} more' if more > 0 else ''}",
         )
-    return meant[0].id
+    return candidates[0].id
 
 
-def _heard(solution: Solution, actor: Actor, *, helped: bool) -> str:
-    """Say that a word on a solution was counted before."""
+def _counted_note(solution: Solution, actor: Actor, *, helped: bool) -> str:
     if helped and solution.agent is not None and solution.agent == actor.name:
         return f"{actor.name} gave {solution.ref}: only another agent's word confirms it"
     who = actor.name or "an agent without a name"
     who = who if actor.session is None else f"{who}, or another agent of this session,"
-    return f"{who} has said before that {solution.ref} {'helped' if helped else 'did not help'}: that counts once"
+    return f"{who} already reported that {solution.ref} {'helped' if helped else 'did not help'}: that counts once"
 
 
 def _pattern_key(pattern: object) -> int | str:
-    """Return the number that a short id says, or a hash in lower case."""
     if isinstance(pattern, str) and _HASH.fullmatch(pattern.strip()):
         return pattern.strip().lower()
     return Kind.ERROR_PATTERN.number_of(pattern)
@@ -298,7 +295,7 @@ def _no_pattern(key: int | str) -> NotFound:
 
 
 def _ranked(pattern: ErrorPattern, clues: Sequence[str]) -> ErrorPattern:
-    """Return a pattern whose solutions that are confirmed equally well stand by the words they share with clues."""
+    # equally confirmed solutions are ordered by the words they share with the clues
     if not clues or len(pattern.solutions) < 2:
         return pattern
     from satchel.find.likeness import words_of

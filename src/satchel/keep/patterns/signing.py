@@ -1,7 +1,4 @@
-"""What makes an error the same error: its type, and what it says without what changes from one time to the next.
-
-Where a message is one that many errors share, the innermost frame of the project belongs to it.
-"""
+"""Signatures of errors: the type and the masked message; for generic messages also the innermost project frame."""
 
 from __future__ import annotations
 
@@ -16,19 +13,19 @@ from satchel.keep.patterns.saying import plain_type, read
 from satchel.redaction import redact
 
 VERSION = 2
-"""The version of the rules; raise it with every change that gives an error another signature."""
+"""Version of the rules; raise it with every change to signatures."""
 
 _MOST_TYPE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """An error as it is recognised again.
+    """A signed error.
 
     Attributes:
         hash: its signature.
-        message: what it says, masked.
-        hash_elsewhere: the signature it has where bazinga left its names out, or None where it is the same.
+        message: its masked message.
+        hash_elsewhere: its signature without names, as bazinga stores it, or None if equal.
     """
 
     hash: str
@@ -37,43 +34,40 @@ class Signed:
 
 
 def signature(error_type: str, message: str, stack: str | None = None) -> str:
-    """Return what identifies an error: the same for the same cause, by anyone, whatever its paths and times.
+    """Return the signature of an error: equal for the same cause, whoever reports it, regardless of paths and times.
 
     Args:
-        error_type: the class or the code of the error; its package does not count, nor a word for any error.
-        message: what it said, or the whole output of the program, of any length.
-        stack: its stack trace; counts only for messages that many errors share, by the innermost frame of the project.
-
-    Returns:
-        The SHA-256 of the type and of the redacted, masked message, as 64 hexadecimal digits.
+        error_type: the class or code of the error; its package and generic words are ignored.
+        message: the message, or the whole output of the program, of any length.
+        stack: the stack trace; used only with generic messages, by its innermost project frame.
     """
     return signed(error_type, message, stack).hash
 
 
 def signed(error_type: str, message: str, stack: str | None = None) -> Signed:
-    """Return the signature of an error with the message that it was made of; the arguments are those of signature."""
+    """Return an error's signature and masked message; the arguments are those of :func:`signature`."""
     text = bounded(message)
-    said = read(text)
-    name = said.error_type or plain_type(redact(error_type[:_MOST_TYPE]).text)
-    message = said.message
+    error = read(text)
+    name = error.error_type or plain_type(redact(error_type[:_MOST_TYPE]).text)
+    message = error.message
     core = _core(message)
     if _wrapper().fullmatch(core) and not (stack or innermost_frame(text)):
-        # what started the program says no more than that it failed: all that it printed tells the error
+        # the wrapper only reports the failure: use the whole output
         message = "\n".join(unwrapped(text))
         core = _core(message)
-    repeats = text if said.is_headed or name.isupper() else f"{message}\n{core}"
-    if not said.error_type and core and (" " in name or _is_said(name, repeats)):
-        # a description is no type; and what the output says itself another may not have taken for the type
+    repeats = text if error.is_headed or name.isupper() else f"{message}\n{core}"
+    if not error.error_type and core and (" " in name or _is_said(name, repeats)):
+        # a description is not a type, and other reporters may not use the output's type
         name = ""
     frame = ""
-    if _generic().fullmatch(core) or (said.is_panic and not _named().search(core)):
+    if _generic().fullmatch(core) or (error.is_panic and not _telling_panic().search(core)):
         frame = innermost_frame("\n".join(unwrapped(text))) or (innermost_frame(bounded(stack)) if stack else "")
     there = _core(as_bazinga(message))
     return Signed(_digest(name, core, *filter(None, (frame,))), core, _digest(name, there) if there != core else None)
 
 
 def as_bazinga(message: str) -> str:
-    """Mask a message as bazinga does before it keeps one: folders, lines of files, quoted names of up to 50 letters.
+    """Mask a message as bazinga does before storing: folders, line numbers, quoted names of up to 50 letters.
 
     Source: ``bazinga_db.py`` of https://github.com/mehdic/bazinga.
     """
@@ -89,7 +83,7 @@ def _core(message: str) -> str:
     message = _resolved().sub(r"\1", message)
     message = _searched().sub(r"\1", _imported().sub(r"\1", message)).replace(" -> [Help 1]", "")
     message = _quoted_url().sub(r"\1", _linker().sub(r"\1", _older_resource().sub(r"\1 ", message)))
-    # a number in brackets, such as a system's for the error, says nothing more
+    # a bracketed number, such as the system's error number, is redundant
     return masked_text(_system().sub(r"\1", _resource().sub(r"\1", message))).replace(" (#)", "")
 
 
@@ -105,19 +99,19 @@ def _is_said(name: str, text: str) -> bool:
 
 @cache
 def _older_resource() -> re.Pattern[str]:
-    """Return the pattern of the same as older releases of Node say it."""
+    # as older releases of Node print it
     return re.compile(r"\b(watch|open|scandir|mkdir|write) \S{1,300} (?=(?:ENOSPC|EMFILE|ENFILE)\b)")
 
 
 @cache
 def _interpreter() -> re.Pattern[str]:
-    """Return the pattern of the shell and the script before what says that the script's interpreter is not there."""
+    # the shell and the script in front of a missing interpreter
     return re.compile(r"^-?(?:\w{0,10}sh: )?(?:\S{1,200}: )?(?=\S{1,200}: bad interpreter)", re.MULTILINE)
 
 
 @cache
 def _asker() -> re.Pattern[str]:
-    """Return the pattern of who asked for a library or a program that is not there: any other would fail too."""
+    # the program that needed a missing library or program
     return re.compile(
         r"^[^\n:]{0,300}: (?=error while loading shared libraries: )"
         r"|^(?:[^\n]{0,200}: )?(?=exec: \"[^\"\n]{1,100}\": executable file not found)",
@@ -127,49 +121,49 @@ def _asker() -> re.Pattern[str]:
 
 @cache
 def _searched() -> re.Pattern[str]:
-    """Return the pattern of a program that is not there, with where it was looked for, as each system writes it."""
+    # the places searched for a missing program
     return re.compile(r"(executable file not found) in (?:\$PATH|%PATH%)")
 
 
 @cache
 def _resolved() -> re.Pattern[str]:
-    """Return the pattern of a package that is not there, with the folder that asked for it; a relative one needs it."""
+    # the folder that required a missing package; relative packages need it
     return re.compile(r"(Can't resolve '[^'.\n][^'\n]{0,100}') in '[^'\n]{1,300}'")
 
 
 @cache
 def _imported() -> re.Pattern[str]:
-    """Return the pattern of a name that a module lacks, with the module's file, which not every release prints."""
+    # the module's file, which not every release prints
     return re.compile(r"(cannot import name \S{1,100} from \S{1,200}) \([^()\n]{0,300}[/\\][^()\n]{0,300}\)")
 
 
 @cache
 def _linker() -> re.Pattern[str]:
-    """Return the pattern of a missing library with the system's words, which older linkers do not print."""
+    # the system's words, which older linkers omit
     return re.compile(r"(cannot find -l[\w.+\-]{1,100}): No such file or directory")
 
 
 @cache
 def _quoted_url() -> re.Pattern[str]:
-    """Return the pattern of an address in quotes, which not every release of a program sets around it."""
+    # not every release quotes addresses
     return re.compile(r"[\"']([a-z][a-z0-9+.\-]{1,20}://[^\s\"'<>]{1,500})[\"']")
 
 
 @cache
 def _system() -> re.Pattern[str]:
-    """Return the pattern of a system's error code with its words, which not every release prints."""
+    # the system's words for an error code, which not every release prints
     return re.compile(r"\b(E[A-Z]{3,15}): [a-z][a-z \-]{3,50}?(?=,| ['\":\d/[]|\s*$)", re.MULTILINE)
 
 
 @cache
 def _resource() -> re.Pattern[str]:
-    """Return the pattern of what was asked for when a resource of the machine was used up: any other would fail too."""
+    # the file or call that hit an exhausted resource
     return re.compile(r"((?:ENOSPC|EMFILE|ENFILE|ENOMEM|EDQUOT)\b[^,\n]{0,80}), \w{3,10}(?: ['\"`][^\n]{0,500})?")
 
 
 @cache
-def _named() -> re.Pattern[str]:
-    """Return the pattern of what a panic's message tells by itself: a name, a number, or what is wrong outside it."""
+def _telling_panic() -> re.Pattern[str]:
+    # a panic message that is specific by itself
     return re.compile(
         r"['\"<#/=]|[a-z][A-Z]|\w[_.]\w"
         r"|(?i:refused|denied|time[d ]?out|no such|not found|unreachable|reset|closed|exists|unavailable|invalid)"
@@ -178,7 +172,7 @@ def _named() -> re.Pattern[str]:
 
 @cache
 def _wrapper() -> re.Pattern[str]:
-    """Return the pattern of what a tool says of a program that it started and that failed, without its reason."""
+    # a tool's report that a program it started failed
     return re.compile(
         r"(?i)|(?:.{0,60}\b)?(?:exit(?:ed)?(?: with)?|return(?:ed)?)(?: non-zero)?(?: exit)? (?:status|code).{0,10}"
         r"|command failed.{0,80}|spawn ENOENT|(?:build|compilation) fail(?:ed|ure).{0,40}|\[?\S{0,80}\]? error [\d#]+"
@@ -189,7 +183,7 @@ def _wrapper() -> re.Pattern[str]:
 
 @cache
 def _generic() -> re.Pattern[str]:
-    """Return the pattern of masked messages that many errors share: the place where they arose tells them apart."""
+    # messages shared by many errors, which need the place too
     return re.compile(
         r"(?i)#?|null|(?:assertion(?:error)?(?: failed)?|\(no message\)|none|undefined|killed|aborted|panic|boom)"
         r"|.{0,60}segmentation (?:fault|violation).{0,60}|.{0,20}core dumped\)?|object reference not set.{0,40}"

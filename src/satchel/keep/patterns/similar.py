@@ -1,4 +1,4 @@
-"""Errors that are like a new one: never the same, but what fixed them may help."""
+"""Similar errors: different from a new one, but their solutions may help."""
 
 from __future__ import annotations
 
@@ -11,28 +11,23 @@ from satchel.keep.patterns.records import TENTATIVE, ErrorPattern, SimilarError,
 from satchel.store.transaction import Transaction, set_of
 
 MOST = 3
-"""So many are shown."""
+"""Maximum number of results."""
 
 LEAST = 50
-"""From so many percent of common words on one error is like another.
+"""Minimum percentage of common words.
 
-Of the pairs in benchmarks/data/errors/seen.json with the same cause and another signature all were, of those with
-nothing in common 0.1 %.
+All pairs of benchmarks/data/errors/seen.json with one cause and two signatures pass, and 0.1 % of unrelated pairs.
 """
 
 _LOOKED_AT = 20
-"""So many results of the search are compared word by word."""
+"""Number of search results compared word by word."""
 
 
 def similar_to(transaction: Transaction, project_id: int, pattern: ErrorPattern, now: int) -> tuple[SimilarError, ...]:
-    """Return the known errors that are most like one, the most alike first.
-
-    Args:
-        now: milliseconds UTC.
-    """
-    said = f"{pattern.error_type} {pattern.message}"
+    """Return the known errors most similar to one, best first."""
+    text = f"{pattern.error_type} {pattern.message}"
     scope = Scope(project_id, kinds=(Kind.ERROR_PATTERN,), status="all", now=now)
-    hits = search.rank(transaction, parse(said), scope).hits[: _LOOKED_AT + 1]
+    hits = search.rank(transaction, parse(text), scope).hits[: _LOOKED_AT + 1]
     if not hits:
         return ()
     rows = transaction.all(
@@ -42,7 +37,7 @@ def similar_to(transaction: Transaction, project_id: int, pattern: ErrorPattern,
         """,
         {"project": project_id, "own": pattern.id},
     )
-    words = words_of(said)
+    words = words_of(text)
     alike = sorted(
         (
             (text_likeness(words, words_of(f"{kind} {message}")), number, kind, message)
@@ -50,9 +45,9 @@ def similar_to(transaction: Transaction, project_id: int, pattern: ErrorPattern,
         ),
         key=lambda one: (-one[0], -one[1]),
     )
-    chosen = [one for one in alike if one[0] >= LEAST][:MOST]
-    fixes = solutions_of(transaction, project_id, [one[1] for one in chosen], TENTATIVE) if chosen else {}
+    best = [one for one in alike if one[0] >= LEAST][:MOST]
+    fixes = solutions_of(transaction, project_id, [one[1] for one in best], TENTATIVE) if best else {}
     return tuple(
         SimilarError(Kind.ERROR_PATTERN.ref(number), kind, message, likeness, next(iter(fixes.get(number, ())), None))
-        for likeness, number, kind, message in chosen
+        for likeness, number, kind, message in best
     )

@@ -1,4 +1,4 @@
-"""Stacks: the lines of a program's output that say how it came to an error, and not which error it is."""
+"""Removal of stack traces from a program's output."""
 
 from __future__ import annotations
 
@@ -6,23 +6,16 @@ import re
 from functools import cache
 
 _SOURCE_AHEAD = 6
-"""How many lines of source and of marks below them may follow one frame."""
+"""Maximum number of source and mark lines after a frame."""
 
 
 def without_stacks(text: str) -> str:
-    """Return a text without the lines of stacks, as Python, JavaScript, Java, C#, Go and Rust print them.
-
-    Args:
-        text: a message or a program's output, of any length.
-
-    Returns:
-        The lines that are no part of a stack; the whole text when nothing else is in it.
-    """
+    """Return a text without the stack lines that Python, JavaScript, Java, C#, Go and Rust print."""
     if "\n" not in text:
         return text
     lines = text.splitlines()
-    frame, shown, marks, place, step, source, said, caret = _patterns()
-    kept: list[str] = []
+    frame, frame_with_source, marks, place, step, source, message, caret = _patterns()
+    remaining: list[str] = []
     inside = -1
     below = 0
     in_backtrace = False
@@ -32,14 +25,14 @@ def without_stacks(text: str) -> str:
         if below and indent > inside and line.strip(" \t|"):
             below -= 1
             continue
-        if below == _SOURCE_AHEAD and indent == inside and not said.match(line):
-            # where indentation was lost, the line below a frame is its source, unless it says what happened
+        if below == _SOURCE_AHEAD and indent == inside and not message.match(line):
+            # without indentation, the line below a frame is source unless it is a message
             below = 0
             continue
         below = 0
         in_backtrace = "stack backtrace:" in line or (in_backtrace and line[:1] == " ")
-        if (found := shown.match(line)) is not None:
-            inside, below = found.end(1), _SOURCE_AHEAD
+        if (match := frame_with_source.match(line)) is not None:
+            inside, below = match.end(1), _SOURCE_AHEAD
         elif not (
             frame.match(line)
             or marks.fullmatch(line)
@@ -48,8 +41,8 @@ def without_stacks(text: str) -> str:
             or (place.match(after) and _is_call(line))
             or (place.match(line) and number > 0 and _is_call(lines[number - 1]))
         ):
-            kept.append(line)
-    whole = "\n".join(kept)
+            remaining.append(line)
+    whole = "\n".join(remaining)
     return whole if whole.strip() else text
 
 
@@ -59,9 +52,8 @@ def _is_call(line: str) -> bool:
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of a frame's line, a frame with source below, marks below source, the second line of a
-    frame of Go, the first and the second one of a frame of Rust, of a line that is no
-    source, and of a mark below a line of source."""
+    # in order: a frame, a frame with source below, marks below source, the second line of a Go frame, the two lines of
+    # a Rust frame, a line that is not source, a mark below source
     return (
         re.compile(
             r"[ \t|+-]{0,80}+(?:"

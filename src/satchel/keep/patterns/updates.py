@@ -1,4 +1,4 @@
-"""Writing error patterns and their solutions, and what the search documents knows of them."""
+"""Writes of error patterns and solutions, and of their search documents."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from satchel.store.transaction import Transaction, set_of
 
 
 def index(transaction: Transaction, project_id: int, number: int, *, is_new: bool) -> None:
-    """Make a pattern findable by what it says now."""
+    """Update a pattern's search document."""
     if not is_new:
         documents.remove(transaction, Kind.ERROR_PATTERN, [number])
     for document in _documents(
@@ -56,14 +56,9 @@ def solve(
     *,
     session: int | None = None,
 ) -> tuple[int, bool, tuple[str, ...]]:
-    """Record what fixed an error. The same fix of another agent confirms it instead, once for each agent.
+    """Record a solution; the same fix from another agent confirms it, once per agent.
 
-    Args:
-        agent: who says so, or None.
-        now: milliseconds UTC.
-
-    Returns:
-        The solution's number, whether it is new, and notes for its author.
+    Return its number, whether it is new, and notes for its author.
     """
     rows = transaction.all(
         "SELECT id, solution, agent_id FROM error_solutions WHERE project_id = :project AND pattern_id = :pattern",
@@ -73,10 +68,10 @@ def solve(
     if same is not None:
         ref = f"{SOLUTION_LETTER}{same[0]}"
         if agent is None or same[1] is None or agent == same[1]:
-            return same[0], False, (f"{ref} says so already; only another agent's word confirms it",)
-        if not hear(transaction, project_id, same[0], agent, now, session=session, helped=True)[1]:
-            return same[0], False, (f"{ref} says so already, and the same agent has confirmed it before",)
-        return same[0], False, (f"{ref} says so already: it is confirmed",)
+            return same[0], False, (f"{ref} already records this fix; only another agent can confirm it",)
+        if not record_outcome(transaction, project_id, same[0], agent, now, session=session, helped=True)[1]:
+            return same[0], False, (f"{ref} already records this fix, and this agent has confirmed it before",)
+        return same[0], False, (f"{ref} already records this fix: it is now confirmed",)
     seq = transaction.next_seq(project_id)
     number = transaction.add(
         "error_solutions",
@@ -117,7 +112,7 @@ _FAIL = f"""
 """
 
 
-def hear(
+def record_outcome(
     transaction: Transaction,
     project_id: int,
     number: int,
@@ -127,29 +122,17 @@ def hear(
     session: int | None = None,
     helped: bool,
 ) -> tuple[int, bool]:
-    """Count that a solution helped or did not, and move its confidence and state.
+    """Record whether a solution helped and update its confidence.
 
-    The word of a session counts once, and where there is none that of an agent; that of the author, that it helped, not
-    at all.
-
-    It does not extend the life of its pattern.
-
-    Args:
-        agent: who says so; None for all who give no name, who count as one.
-        now: milliseconds UTC.
-
-    Returns:
-        The number of its pattern, and whether that was news.
-
-    Raises:
-        NotFound: the project has no such solution, or its pattern has expired.
+    Each session, or agent without one, counts once, and an author's own confirmation does not count. Return the
+    pattern's number and whether the verdict was new.
     """
     values = {"id": number, "project": project_id, "now": now}
-    known = transaction.one(f"SELECT pattern_id, agent_id FROM error_solutions WHERE {_ALIVE}", values)
-    if known is None:
+    solution = transaction.one(f"SELECT pattern_id, agent_id FROM error_solutions WHERE {_ALIVE}", values)
+    if solution is None:
         raise no_solution(number)
-    if helped and agent is not None and agent == known[1]:
-        return int(known[0]), False
+    if helped and agent is not None and agent == solution[1]:
+        return int(solution[0]), False
     is_news = transaction.execute(
         """
         INSERT INTO solution_confirmations (solution_id, agent_id, session_id, helped)
@@ -162,7 +145,7 @@ def hear(
         seq = transaction.next_seq(project_id)
         moved = transaction.one(f"{_CONFIRM if helped else _FAIL} RETURNING confidence", {**values, "seq": seq})
         assert moved is not None
-        _touch(transaction, project_id, known[0], seq)
+        _touch(transaction, project_id, solution[0], seq)
         events.record(
             transaction,
             project_id,
@@ -170,14 +153,14 @@ def hear(
             now,
             session=session,
             agent=agent,
-            item=(Kind.ERROR_PATTERN, known[0]),
+            item=(Kind.ERROR_PATTERN, solution[0]),
             details={"solution": f"{SOLUTION_LETTER}{number}", "helped": helped, "confidence": moved[0]},
         )
-    return int(known[0]), is_news > 0
+    return int(solution[0]), is_news > 0
 
 
 def no_solution(number: int) -> NotFound:
-    """Return the error for a solution that is not there."""
+    """Return the error for a missing solution."""
     return NotFound(
         f"there is no solution {SOLUTION_LETTER}{number} in this project, or it has expired",
         "Reporting or listing errors shows the ids of their solutions",
@@ -185,7 +168,7 @@ def no_solution(number: int) -> NotFound:
 
 
 def _touch(transaction: Transaction, project_id: int, pattern: int, seq: int) -> None:
-    """Let a change of a solution count as one of its pattern."""
+    # a change of a solution counts as one of its pattern
     transaction.run(
         "UPDATE error_patterns SET seq = :seq WHERE id = :id AND project_id = :project",
         {"seq": seq, "id": pattern, "project": project_id},
@@ -193,13 +176,7 @@ def _touch(transaction: Transaction, project_id: int, pattern: int, seq: int) ->
 
 
 def load(transaction: Transaction, project_id: int, key: int | str, now: int, least: int = WEAK) -> ErrorPattern | None:
-    """Return one pattern, or None where the project has no such one or it has expired.
-
-    Args:
-        key: its number or its hash.
-        now: milliseconds UTC.
-        least: only solutions of at least so many tenths.
-    """
+    """Return a pattern by number or hash, with solutions of at least ``least`` tenths; None if missing or expired."""
     column = "id" if isinstance(key, int) else "pattern_hash"
     row = transaction.one(
         f"SELECT {COLUMNS} FROM error_patterns p "
@@ -212,11 +189,6 @@ def load(transaction: Transaction, project_id: int, key: int | str, now: int, le
 
 
 def load_solution(transaction: Transaction, project_id: int, number: int) -> Solution:
-    """Return one solution.
-
-    Raises:
-        NotFound: the project has no such one.
-    """
     row = transaction.one(
         f"SELECT {SOLUTION_COLUMNS} FROM {SOLUTION_SOURCE} WHERE s.id = :id AND s.project_id = :project",
         {"id": number, "project": project_id},
@@ -227,7 +199,7 @@ def load_solution(transaction: Transaction, project_id: int, number: int) -> Sol
 
 
 def delete_solution(transaction: Transaction, project_id: int, solution: Solution) -> None:
-    """Remove one solution, and let its pattern be found without it."""
+    """Delete a solution and update its pattern's document."""
     transaction.run(
         "DELETE FROM error_solutions WHERE id = :id AND project_id = :project",
         {"id": solution.id, "project": project_id},
@@ -237,7 +209,7 @@ def delete_solution(transaction: Transaction, project_id: int, solution: Solutio
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Remove patterns with their solutions and documents."""
+    """Delete patterns with their solutions and documents."""
     transaction.run(
         f"DELETE FROM error_patterns WHERE project_id = :project AND id IN {set_of(numbers)}",
         {"project": project_id},
@@ -246,31 +218,31 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
 
 
 def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    """Return what can be searched of patterns, by their numbers; those that are gone are left out."""
-    found = _documents(transaction, f"id IN {set_of(numbers)}", {})
-    return {document.item_id: document.text for document in found}
+    """Return the searchable texts of patterns by number."""
+    by_number = _documents(transaction, f"id IN {set_of(numbers)}", {})
+    return {document.item_id: document.text for document in by_number}
 
 
 def shown_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    """Return what a search shows of patterns, by their numbers: the error as it was first met, and its fixes."""
-    # the masked message is not shown, but a row of which it cannot be read is left out
+    """Return the texts that a search shows of patterns by number: the example and the fixes."""
+    # the masked message is not shown; reading it leaves out rows with invalid text
     rows = transaction.all(f"SELECT id, error_type, example, message FROM error_patterns WHERE id IN {set_of(numbers)}")
     fixes = _fixes(transaction, numbers)
     return {
         number: "\n".join(
-            (f"{name}: {text}", *(f"{_told(confidence)}: {fix}" for fix, confidence in fixes.get(number, ())))
+            (f"{name}: {text}", *(f"{_label(confidence)}: {fix}" for fix, confidence in fixes.get(number, ())))
         )
         for number, name, text, _ in rows
     }
 
 
-def _told(confidence: int) -> str:
-    """Return what a solution is called: one that failed more often than it helped is no fix."""
+def _label(confidence: int) -> str:
+    # a solution that failed more often than it helped is not a fix
     return "fix" if confidence >= TENTATIVE else "a fix that has failed"
 
 
 def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
-    """Return what the search documents should know of the patterns after a number, at most so many, in order."""
+    """Return the search documents of the next patterns after a number."""
     return _documents(transaction, "id > :after ORDER BY id LIMIT :most", {"after": after, "most": most})
 
 
@@ -301,7 +273,6 @@ def _documents(transaction: Transaction, where: str, values: dict[str, object]) 
 
 
 def _fixes(transaction: Transaction, patterns: Sequence[int]) -> dict[int, list[tuple[str, int]]]:
-    """Return the texts of the solutions of some patterns, each with its confidence, by pattern."""
     rows = transaction.all(
         f"""
         SELECT pattern_id, solution, confidence FROM error_solutions

@@ -1,1 +1,1 @@
-"""The shared text: items as Markdown files that a repository carries and people review."""
+"""Shared texts: items as Markdown files that a repository carries and people review."""

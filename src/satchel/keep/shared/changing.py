@@ -1,4 +1,4 @@
-"""Sharing items, ending that, and bringing store and files in step."""
+"""Sharing and unsharing of items, and sync of store and files."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ from satchel.keep.shared.world import read_world
 
 
 def share(context: Context, refs: Sequence[str], rules: Sequence[str], *, dry_run: bool) -> Sharing:
-    """Write files for items; see :meth:`satchel.keep.shared.service.SharedTexts.share`."""
     place, world = context.look()
     folder, mask = context.folder, mask_of(context.workplace.root)
     written: list[SharedItem] = []
     refused: list[tuple[str, str]] = []
     with context.surveyed(place, world, write=not dry_run) as survey:
-        for kind, numbers in choosing.chosen(survey, refs, rules).items():
+        for kind, numbers in choosing.items_to_share(survey, refs, rules).items():
             lines = lines_of(survey.transaction, survey.project, kind, numbers)
             for number in numbers:
                 ref = KINDS[kind].ref(number)
@@ -48,24 +47,24 @@ def share(context: Context, refs: Sequence[str], rules: Sequence[str], *, dry_ru
 
 
 def unshare(context: Context, refs: Sequence[str], *, dry_run: bool) -> Sharing:
-    """End the sharing of items; see :meth:`satchel.keep.shared.service.SharedTexts.unshare`."""
     place, world = context.look()
     author, folder = reader_name(context.workplace, None), context.folder
     written = []
     with context.surveyed(place, world, write=not dry_run) as survey:
-        for uid in choosing.named(survey, refs):
-            known = survey.known.get(uid)
-            found = world.here.get(uid) or world.committed.get(uid)
-            if (known is None or not known.is_shared) and (found is None or found.text.is_gone):
+        for uid in choosing.uids_of(survey, refs):
+            state = survey.known.get(uid)
+            file = world.here.get(uid) or world.committed.get(uid)
+            if (state is None or not state.is_shared) and (file is None or file.text.is_gone):
                 raise NotFound(f"{survey.ref(uid) or uid[:8]} is not shared", "satchel proposals --all lists what is")
-            kind = known.kind if known is not None else found.text.kind if found is not None else ""
-            before = survey.text(uid) if uid in survey.ours else None if found is None else found.text
+            kind = state.kind if state is not None else file.text.kind if file is not None else ""
+            before = survey.text(uid) if uid in survey.ours else None if file is None else file.text
             stone = SharedText(kind, uid, author, context.workplace.clock(), is_gone=True)
-            name = found.name if found is not None else known.file if known is not None else None
+            name = file.name if file is not None else state.file if state is not None else None
             name = name or file_name(stone)
-            if found is None and name in world.listing.names:
+            if file is None and name in world.listing.names:
                 raise Conflict(
-                    f"{folder.shown(name)} cannot be read", "Repair it or remove it first; satchel sync says why"
+                    f"{folder.display_path(name)} cannot be read",
+                    "Repair or remove it first; satchel sync shows the reason",
                 )
             written.append(listing.item_of(before or stone, survey.ref(uid), name, UNSHARED))
             if not dry_run:
@@ -77,7 +76,6 @@ def unshare(context: Context, refs: Sequence[str], *, dry_run: bool) -> Sharing:
 
 
 def sync(context: Context, place: Place, files: Listing, resolve: str | None, *, dry_run: bool) -> Synced:
-    """Bring store and files in step; see :meth:`satchel.keep.shared.service.SharedTexts.sync`."""
     folder = context.folder
     last = context.last_commit()
     world = read_world(place, last, files)
@@ -87,15 +85,15 @@ def sync(context: Context, place: Place, files: Listing, resolve: str | None, *,
         world = world if dry_run else read_world(place, last)
     with context.surveyed(place, world, write=not dry_run) as survey:
         ended = [survey.ref(uid) or uid[:8] for uid in survey.settle()]
-        taken, notes = context.accept_committed(survey, dry_run=dry_run)
+        accepted, notes = context.accept_committed(survey, dry_run=dry_run)
         waiting = listing.waiting_items(survey, context.is_person)
         written = _write(survey, folder, notes, dry_run=dry_run)
-        in_step = sum(known.is_shared for known in survey.known.values()) - len(written) * dry_run
+        in_step = sum(state.is_shared for state in survey.known.values()) - len(written) * dry_run
         if not dry_run:
             record(survey, changed=bool(written))
     return Synced(
         written=tuple(written),
-        taken=tuple(taken),
+        taken=tuple(accepted),
         waiting=waiting,
         ended=tuple(ended),
         in_step=in_step,
@@ -107,37 +105,36 @@ def sync(context: Context, place: Place, files: Listing, resolve: str | None, *,
 
 
 def read_news(context: Context) -> None:
-    """Read what the repository says; see :meth:`satchel.keep.shared.service.SharedTexts.read_news`."""
     place, world = context.look()
     if context.last_commit() is None and not world.committed and not world.here:
         return
     with context.surveyed(place, world, write=True) as survey:
         survey.settle()
-        # nobody would hear that both sides were changed
+        # nobody would notice that both sides changed
         context.accept_committed(survey, dry_run=False, whys=(NEW, CHANGED))
         record(survey, changed=False, is_whole=False)
 
 
 def _write(survey: Survey, folder: Folder, notes: list[str], *, dry_run: bool) -> list[SharedItem]:
-    """Write the files of items that were changed here, and tombstones for those that are one with others."""
+    # changed items, and tombstones for those merged into others
     written = []
     for uid, ours in survey.to_write():
         text, name, ref = survey.text(uid), survey.world.here[uid].name, KINDS[ours.kind].ref(ours.number)
         secrets = secrets_in(text)
         if secrets:
-            notes.append(f"{ref} holds a secret ({secrets[0]}); its file was left as it is")
+            notes.append(f"{ref} holds a secret ({secrets[0]}); its file was not changed")
             continue
         written.append(listing.item_of(text, ref, name, IN_STEP))
         if not dry_run:
             folder.write(name, render(text))
             survey.wrote(uid, text, name)
     for uid in survey.to_end():
-        found = survey.world.here[uid]
-        stone = SharedText(found.text.kind, uid, None, found.text.time, is_gone=True)
-        written.append(listing.item_of(found.text, None, found.name, UNSHARED))
+        file = survey.world.here[uid]
+        stone = SharedText(file.text.kind, uid, None, file.text.time, is_gone=True)
+        written.append(listing.item_of(file.text, None, file.name, UNSHARED))
         if not dry_run:
-            folder.write(found.name, render(stone))
-            survey.wrote_tombstone(stone, found.name)
+            folder.write(file.name, render(stone))
+            survey.wrote_tombstone(stone, file.name)
     return written
 
 
@@ -147,28 +144,26 @@ def _notes(folder: Folder, *, written: bool) -> tuple[str, ...]:
 
 
 def _hindrance(survey: Survey, text: SharedText, name: str) -> str | None:
-    """Return why an item's file may not be written, or None."""
     secrets = secrets_in(text)
     if secrets:
         return f"it holds a secret ({secrets[0]}): forget it, and change the secret"
     if text.uid in survey.incoming:
         return "a text of it waits: satchel proposals --accept or --reject it first"
-    here, known = survey.world.here.get(text.uid), survey.known.get(text.uid)
+    here, state = survey.world.here.get(text.uid), survey.known.get(text.uid)
     if here is None and name in survey.world.listing.names:
-        return f"its file {name} cannot be read: repair it or remove it first; satchel sync says why"
+        return f"its file {name} cannot be read: repair or remove it first; satchel sync shows the reason"
     if here is not None and not here.text.is_gone:
         digest = here.text.digest
         is_known = (text.uid, digest) in survey.seen or digest == text.digest
-        if not is_known and (known is None or digest != known.in_step):
-            return "its file on this branch says what was not seen here: merge it or remove it first"
+        if not is_known and (state is None or digest != state.in_step):
+            return "its file on this branch has unseen changes: merge or remove it first"
     return None
 
 
 def _file_of(survey: Survey, text: SharedText) -> str:
-    """Return the name of an item's file: the one that it has, else one that no other item has."""
-    found = survey.world.here.get(text.uid) or survey.world.committed.get(text.uid)
-    if found is not None:
-        return found.name
+    file = survey.world.here.get(text.uid) or survey.world.committed.get(text.uid)
+    if file is not None:
+        return file.name
     name = file_name(text)
-    taken = {one.name for one in (*survey.world.here.values(), *survey.world.committed.values())}
-    return name if name not in taken else f"{name[:-3]}-{text.uid[8:]}.md"
+    used = {one.name for one in (*survey.world.here.values(), *survey.world.committed.values())}
+    return name if name not in used else f"{name[:-3]}-{text.uid[8:]}.md"

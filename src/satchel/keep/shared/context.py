@@ -1,4 +1,4 @@
-"""What everything that is done with the shared text has in common: where it stands, one reading, one transaction."""
+"""Common parts of all operations on shared texts: place, reading and transaction."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from satchel.keep.shared.world import World, read_world
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A workplace and its shared text.
+    """A workplace and its shared texts.
 
     Attributes:
-        root: the folder that ``.satchel/shared`` lies below.
-        branch: the default branch as it was configured, or None.
-        accepts: whether what the default branch says is taken without asking.
+        root: the folder that contains ``.satchel/shared``.
+        branch: the configured default branch, or None.
+        accepts: whether texts of the default branch are accepted automatically.
     """
 
     workplace: Workplace
@@ -38,36 +38,28 @@ class Context:
 
     @property
     def folder(self) -> Folder:
-        """The folder itself."""
         return Folder(self.root)
 
     @property
     def is_person(self) -> bool:
-        """Whether a person asks."""
+        """Return whether the caller is a person."""
         return is_by_person(self.workplace, self.workplace.agent)
 
     def refuse_agents(self, doing: str) -> None:
-        """Refuse what is for a person to do.
-
-        Args:
-            doing: what that is, as in "accepts".
-
-        Raises:
-            Refused: somebody else asks.
-        """
+        """Refuse what only a person may do; ``doing`` is its verb, such as "accepts"."""
         if not self.is_person:
             caller = self.workplace.caller
-            problem = f"only a person {doing} what others wrote into the shared text"
+            problem = f"only a person {doing} shared texts by others"
             remedy = "Ask your user to run `satchel proposals` in a terminal"
             raise Refused(problem, remedy) if caller is None else caller.refuse_agent(problem, remedy)
 
     def look(self) -> tuple[Place, World]:
-        """Read what the repository says."""
+        """Read the repository."""
         place = place_of(self.root, self.branch)
         return place, read_world(place, self.last_commit())
 
     def last_commit(self) -> str | None:
-        """Return the furthest commit of the default branch that was read."""
+        """Return the latest commit of the default branch that was read."""
         work = self.workplace
         if not work.engine.exists():
             return None
@@ -77,17 +69,17 @@ class Context:
 
     @contextmanager
     def surveyed(self, place: Place, world: World, *, write: bool) -> Iterator[Survey]:
-        """Open a transaction in which things stand as a survey says."""
+        """Open a transaction with a survey."""
         work, mask = self.workplace, mask_of(self.workplace.root)
         if write:
             with projects.writing(work) as (transaction, project, _):
                 yield Survey(transaction, project.id, work, place, world, mask)
         else:
-            with projects.reading(work) as (transaction, found):
-                yield Survey(transaction, -1 if found is None else found.id, work, place, world, mask)
+            with projects.reading(work) as (transaction, existing):
+                yield Survey(transaction, -1 if existing is None else existing.id, work, place, world, mask)
 
     def authors(self, survey: Survey, uids: Sequence[str]) -> dict[str, git_trees.Author]:
-        """Return who changed files last, by their names, where that matters: where an item is here already."""
+        """Return the last authors of the files of existing items, by file name."""
         commit = survey.world.commit
         if commit is None or not any(survey.incoming[uid].why != states.NEW for uid in uids):
             return {}
@@ -96,18 +88,16 @@ class Context:
     def accept_committed(
         self, survey: Survey, *, dry_run: bool, whys: Collection[int] = states.WHYS
     ) -> tuple[list[SharedItem], list[str]]:
-        """Take what the default branch says, where the user's configuration lets it in; return that, and notes.
-
-        Args:
-            whys: why it may wait.
+        """Accept texts of the default branch as configured, if they wait for one of the reasons ``whys``; return them
+        and notes.
         """
         if not self.accepts:
             return [], []
-        chosen = [uid for uid, news in survey.incoming.items() if news.is_committed and news.why in whys]
-        authors = self.authors(survey, chosen)
+        uids = [uid for uid, news in survey.incoming.items() if news.is_committed and news.why in whys]
+        authors = self.authors(survey, uids)
         items: list[SharedItem] = []
         notes: list[str] = []
-        for uid in sorted(chosen, key=lambda one: (survey.incoming[one].found.text.time, one)):
+        for uid in sorted(uids, key=lambda one: (survey.incoming[one].found.text.time, one)):
             item = listing.waiting_item(survey, uid, is_person=self.is_person)
             if not dry_run:
                 news = survey.incoming[uid]
@@ -117,18 +107,17 @@ class Context:
                     continue
                 notes += done.notes
                 if news.why == states.BOTH:
-                    notes.append(f"{survey.ref(done.uid)} was changed here too: theirs holds, ours is kept")
+                    notes.append(f"{survey.ref(done.uid)} was also changed here: theirs wins, the local state is kept")
                 item = replace(item, ref=survey.ref(done.uid))
             items.append(replace(item, state="taken", why=None))
         return items, list(dict.fromkeys(notes))
 
 
 def record(survey: Survey, *, changed: bool, is_whole: bool = True) -> None:
-    """Save what is known, and that the repository was read.
+    """Save the survey and the time of the reading.
 
-    Args:
-        changed: whether files or items were changed meanwhile, so that what was listed before says nothing.
-        is_whole: whether the next sync may pass over all where nothing changed.
+    ``changed``: files or items changed since they were listed. ``is_whole``: the next sync may skip an unchanged
+    repository.
     """
     survey.save()
     world = survey.world

@@ -1,4 +1,4 @@
-"""What a person sees of the shared text, and says of what waits."""
+"""Views of shared texts for people, and their decisions on waiting ones."""
 
 from __future__ import annotations
 
@@ -16,18 +16,16 @@ from satchel.keep.shared.survey import Survey
 
 
 def standing(context: Context, refs: Sequence[str], *, is_all: bool) -> SharedList:
-    """Return how the shared text stands; see :meth:`satchel.keep.shared.service.SharedTexts.standing`."""
     place, world = context.look()
     with context.surveyed(place, world, write=False) as survey:
-        meant = set(choosing.named(survey, refs)) if refs else None
-        items = listing.listed(survey, context.is_person, is_all=is_all or meant is not None)
-        kept = tuple(one for one in items if meant is None or one.uid in meant)
+        uids = set(choosing.uids_of(survey, refs)) if refs else None
+        items = listing.listed(survey, context.is_person, is_all=is_all or uids is not None)
+        visible = tuple(one for one in items if uids is None or one.uid in uids)
         shared = sum(one.is_shared for one in survey.known.values())
-    return SharedList(kept, shared, place.default, listing.problems_of(survey.problems, is_person=context.is_person))
+    return SharedList(visible, shared, place.default, listing.problems_of(survey.problems, is_person=context.is_person))
 
 
-def accept(context: Context, refs: Sequence[str], seen: Sequence[str] = (), *, is_all: bool) -> Accepted:
-    """Let texts that wait hold; see :meth:`satchel.keep.shared.service.SharedTexts.accept`."""
+def accept(context: Context, refs: Sequence[str], digests: Sequence[str] = (), *, is_all: bool) -> Accepted:
     context.refuse_agents("accepts")
     place, world = context.look()
     items: list[SharedItem] = []
@@ -35,10 +33,10 @@ def accept(context: Context, refs: Sequence[str], seen: Sequence[str] = (), *, i
     notes: list[str] = []
     with context.surveyed(place, world, write=True) as survey:
         survey.settle()
-        chosen = choosing.waiting(survey, refs, is_all=is_all)
-        _check_seen(survey, chosen, seen)
-        authors = context.authors(survey, chosen)
-        for uid in chosen:
+        uids = choosing.waiting(survey, refs, is_all=is_all)
+        _check_unchanged(survey, uids, digests)
+        authors = context.authors(survey, uids)
+        for uid in uids:
             item = listing.waiting_item(survey, uid, is_person=True)
             done = survey.accept(uid, authors.get(survey.incoming[uid].found.name))
             if done.failure is not None:
@@ -51,16 +49,15 @@ def accept(context: Context, refs: Sequence[str], seen: Sequence[str] = (), *, i
     return Accepted(True, tuple(items), tuple(failed), tuple(dict.fromkeys(notes)))
 
 
-def reject(context: Context, refs: Sequence[str], seen: Sequence[str] = (), *, is_all: bool) -> Accepted:
-    """Pass over texts that wait; see :meth:`satchel.keep.shared.service.SharedTexts.reject`."""
+def reject(context: Context, refs: Sequence[str], digests: Sequence[str] = (), *, is_all: bool) -> Accepted:
     context.refuse_agents("rejects")
     place, world = context.look()
     items: list[SharedItem] = []
     with context.surveyed(place, world, write=True) as survey:
         survey.settle()
-        chosen = choosing.waiting(survey, refs, is_all=is_all)
-        _check_seen(survey, chosen, seen)
-        for uid in chosen:
+        uids = choosing.waiting(survey, refs, is_all=is_all)
+        _check_unchanged(survey, uids, digests)
+        for uid in uids:
             items.append(replace(listing.waiting_item(survey, uid, is_person=True), state="rejected", why=None))
             survey.reject(uid)
         record(survey, changed=True)
@@ -68,24 +65,19 @@ def reject(context: Context, refs: Sequence[str], seen: Sequence[str] = (), *, i
 
 
 def diff(context: Context, refs: Sequence[str], *, is_all: bool) -> Differences:
-    """Return the texts that wait, beside ours; see :meth:`satchel.keep.shared.service.SharedTexts.diff`."""
     context.refuse_agents("reads")
     place, world = context.look()
     with context.surveyed(place, world, write=False) as survey:
-        chosen = choosing.waiting(survey, refs, is_all=is_all)
-        return Differences(tuple(listing.difference(survey, uid) for uid in chosen))
+        uids = choosing.waiting(survey, refs, is_all=is_all)
+        return Differences(tuple(listing.difference(survey, uid) for uid in uids))
 
 
-def _check_seen(survey: Survey, uids: Sequence[str], seen: Sequence[str]) -> None:
-    """Refuse to decide about texts that are others than those that were seen.
-
-    Raises:
-        Conflict: one is.
-    """
-    for uid in uids if seen else ():
-        found = survey.incoming[uid].found
-        if found.text.digest.hex() not in seen:
-            raise Conflict(f"{found.name} says something else by now", "Nothing was changed; read it again")
+def _check_unchanged(survey: Survey, uids: Sequence[str], digests: Sequence[str]) -> None:
+    # nobody decides on a text other than the one they read
+    for uid in uids if digests else ():
+        file = survey.incoming[uid].found
+        if file.text.digest.hex() not in digests:
+            raise Conflict(f"{file.name} has changed since", "Nothing was changed; read it again")
 
 
 def _tell(context: Context, survey: Survey, items: Sequence[SharedItem]) -> None:

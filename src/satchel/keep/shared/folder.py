@@ -1,4 +1,4 @@
-"""The folder of the shared text in a worktree: read as what a stranger put there, written file by file."""
+"""The folder of shared texts in a worktree. Its files are untrusted: a stranger may have written them."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from satchel.base.file_checks import IGNORED_BY_GIT, SHARED_FOLDER, kind_of
 from satchel.base.paths import FOLDER_NAME
 
 MAX_BYTES = 1024 * 1024
-"""Larger files are skipped; a content has 256 KiB at most unless that was raised."""
+"""Larger files are skipped; by default, content has at most 256 KiB."""
 
 MAX_FILES = 20_000
-"""Files beyond so many are skipped; reading as many takes 5 s."""
+"""Further files are skipped."""
 
 _MAX_LISTED = 200_000
 
 IS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}\.md").fullmatch
 IGNORED = frozenset(("README.md", ".gitattributes", ".gitkeep"))
-"""What people put beside the items."""
+"""Other files that people keep in the folder."""
 
 OLD_IGNORE = b"# what agents keep here is theirs, not the repository's\n*\n"
 _LINES_FOR_GIT = (b"!/shared/", b"!/shared/**")
 
 
 class Skipped(NamedTuple):
-    """What lies in the folder and is not read.
+    """A file that was not read.
 
     Attributes:
         path: relative to the project's folder.
-        line: where in it; None for all of it.
+        line: the faulty line, or None.
     """
 
     path: str
@@ -46,12 +46,12 @@ class Skipped(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """What lies in the folder.
+    """Files of the folder.
 
     Attributes:
-        names: the files that may be items, sorted.
-        skipped: what is none.
-        stamp: changes with any of the files, by their sizes, times and inodes.
+        names: possible items, sorted.
+        skipped: other files.
+        stamp: changes with any file's size, time or inode.
     """
 
     names: tuple[str, ...]
@@ -60,28 +60,24 @@ class Listing(NamedTuple):
 
 
 class Folder:
-    """The folder ``.satchel/shared`` of a worktree.
-
-    Args:
-        root: the worktree's top, or the project's folder.
-    """
+    """The folder ``.satchel/shared`` below the top of a worktree or a project's folder."""
 
     def __init__(self, root: str) -> None:
         self.root = root
         self.path = f"{root}/{FOLDER_NAME}/{SHARED_FOLDER}"
 
-    def shown(self, name: str) -> str:
-        """Return a file's path as people read it; what is no plain name is escaped."""
+    def display_path(self, name: str) -> str:
+        """Return a file's path for people; unsafe names are escaped."""
         plain = name if IS_NAME(name) else ascii(name)[1:-1][:120]
         return f"{FOLDER_NAME}/{SHARED_FOLDER}/{plain}"
 
     def list(self) -> Listing:
-        """List the files, without opening any."""
+        """List the files without opening them."""
         skipped: list[Skipped] = []
         if (odd := self._odd()) is not None:
             return Listing((), (odd,) if odd.problem else (), b"")
         names: dict[str, tuple[int, int, int]] = {}
-        here = self.shown("")[:-1]
+        here = self.display_path("")[:-1]
         try:
             with os.scandir(self.path) as listing:
                 for entry in islice(listing, _MAX_LISTED):
@@ -91,20 +87,20 @@ class Folder:
                     if problem is None and status is not None:
                         names[entry.name] = (status.st_size, status.st_mtime_ns, status.st_ino)
                     elif problem is not None and len(skipped) < MAX_FILES:
-                        skipped.append(Skipped(self.shown(entry.name), problem))
+                        skipped.append(Skipped(self.display_path(entry.name), problem))
                 if next(listing, None) is not None:
-                    skipped.append(Skipped(here, f"holds more than {_MAX_LISTED:,} files; the rest is not seen"))
+                    skipped.append(Skipped(here, f"holds more than {_MAX_LISTED:,} files; the rest is ignored"))
         except OSError as error:
             skipped.append(Skipped(here, f"cannot be listed: {error.strerror}"))
-        chosen = sorted(names.items())[:MAX_FILES]
+        listed = sorted(names.items())[:MAX_FILES]
         if len(names) > MAX_FILES:
-            left = len(names) - MAX_FILES
-            skipped.append(Skipped(here, f"{left:,} files beyond {MAX_FILES:,} are not read"))
-        stamp = hashlib.blake2b(repr(chosen).encode(), digest_size=16).digest()
-        return Listing(tuple(name for name, _ in chosen), tuple(sorted(skipped)), stamp)
+            more = len(names) - MAX_FILES
+            skipped.append(Skipped(here, f"{more:,} files beyond {MAX_FILES:,} are not read"))
+        stamp = hashlib.blake2b(repr(listed).encode(), digest_size=16).digest()
+        return Listing(tuple(name for name, _ in listed), tuple(sorted(skipped)), stamp)
 
     def read(self, name: str) -> bytes | None:
-        """Return what a file holds; None where it is none of a size and kind that is read."""
+        """Return a file's content, or None if its size or kind is not accepted."""
         flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
         try:
             descriptor = os.open(f"{self.path}/{name}", flags)
@@ -118,16 +114,14 @@ class Folder:
         return None if len(data) > MAX_BYTES else data
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file whole, so that no reader sees part of it.
-
-        Raises:
-            Refused: the folder or the file is a link, or the folder cannot be written.
-        """
+        """Write a file atomically."""
         self.prepare()
         target = f"{self.path}/{name}"
         with suppress(FileNotFoundError):
             if not stat.S_ISREG(os.lstat(target).st_mode):
-                raise Refused(f"{self.shown(name)} is no regular file", "See where it comes from and remove it")
+                raise Refused(
+                    f"{self.display_path(name)} is not a regular file", "See where it comes from and remove it"
+                )
         temporary = f"{self.path}/.{name[:-3]}.{os.getpid()}.tmp"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
         try:
@@ -139,15 +133,11 @@ class Folder:
             with suppress(OSError):
                 Path(temporary).unlink(missing_ok=True)
             raise Refused(
-                f"{self.shown(name)} cannot be written: {error.strerror}", "Check the folder's permissions"
+                f"{self.display_path(name)} cannot be written: {error.strerror}", "Check the folder's permissions"
             ) from error
 
     def prepare(self) -> None:
-        """Make the folder where there is none.
-
-        Raises:
-            Refused: it or the one above is a link or no folder, or cannot be made.
-        """
+        """Create the folder if missing."""
         for path in (f"{self.root}/{FOLDER_NAME}", self.path):
             try:
                 with suppress(FileExistsError):
@@ -159,11 +149,7 @@ class Folder:
                 raise Refused(f"{path} is {kind_of(mode)}, not a folder", "See where it comes from and remove it")
 
     def let_git_see(self) -> str | None:
-        """Change the ``.gitignore`` that Satchel made so that git sees the folder.
-
-        Returns:
-            What a person has to change in one that was written by hand; None where there is nothing to do.
-        """
+        """Change the ``.gitignore`` created by Satchel so that git sees the folder."""
         path = Path(self.root) / FOLDER_NAME / ".gitignore"
         try:
             if not stat.S_ISREG(os.lstat(path).st_mode):
@@ -180,14 +166,13 @@ class Folder:
         return f"{FOLDER_NAME}/.gitignore may hide the folder from git: add the lines !/shared/ and !/shared/**"
 
     def _odd(self) -> Skipped | None:
-        """Return why there is nothing to list; with no problem where there is simply no folder."""
-        for path, shown in ((f"{self.root}/{FOLDER_NAME}", FOLDER_NAME), (self.path, f"{FOLDER_NAME}/{SHARED_FOLDER}")):
+        for path, name in ((f"{self.root}/{FOLDER_NAME}", FOLDER_NAME), (self.path, f"{FOLDER_NAME}/{SHARED_FOLDER}")):
             try:
                 mode = os.lstat(path).st_mode
             except OSError:
-                return Skipped(shown, "")
+                return Skipped(name, "")
             if not stat.S_ISDIR(mode):
-                return Skipped(shown, f"is {kind_of(mode)}, not a folder")
+                return Skipped(name, f"is {kind_of(mode)}, not a folder")
         return None
 
 
@@ -199,16 +184,16 @@ def _judge(entry: os.DirEntry[str]) -> tuple[str | None, os.stat_result | None]:
     if not stat.S_ISREG(status.st_mode):
         return f"is {kind_of(status.st_mode)}, not a regular file", None
     if not IS_NAME(entry.name):
-        return "is not named as an item's file is: letters, digits, . _ and - and .md at the end", None
+        return "is not a valid name of an item's file: letters, digits, . _ and -, ending in .md", None
     return size_problem(status.st_size), status
 
 
 def size_problem(size: int) -> str | None:
-    """Return why a file of a size is not read, or None."""
+    """Return the reason a file of this size is not read, or None."""
     return f"has {size / 1024**2:,.1f} MiB; more than 1 is not read" if size > MAX_BYTES else None
 
 
 def files_of(folder: Folder, listing: Listing) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the files that were listed, with what each holds; None for one that was exchanged meanwhile."""
+    """Yield the listed files with their contents; None for one that was replaced in the meantime."""
     for name in listing.names:
         yield name, folder.read(name)

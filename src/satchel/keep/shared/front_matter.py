@@ -1,7 +1,7 @@
-"""Front matter: the strict part of YAML that the shared text writes and reads, one ``name: value`` in each line.
+"""Front matter: a strict subset of YAML with one ``name: value`` per line.
 
-A value is plain text, a text in JSON's quotation marks (which YAML reads alike), one in single ones, or a list of such
-in brackets, on one line. Nothing of YAML that could surprise is read: no anchors, tags, blocks or nested values.
+A value is plain text, a text in JSON's quotation marks (which YAML reads alike) or single ones, or a list of such in
+brackets, on one line. Anchors, tags, blocks and nested values are not accepted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Value = str | list[str]
 FENCE = "---"
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+-]+)*")
 _WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))
-"""What YAML takes for something else than text."""
+"""Words that YAML does not read as text."""
 
 _LITERAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z|true")
 _UNQUOTED = re.compile(r"[^\s\"'\[\]{}&*!|>%@`#,?:-](?:[^#\n]|(?<=\S)#)*|-[0-9].*")
@@ -24,7 +24,7 @@ _ITEM = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,"'\[\]]+?)\s*(,|$
 
 
 class BrokenText(Exception):
-    """A shared text cannot be read.
+    """Raised when a shared text cannot be read.
 
     Attributes:
         line: where, from 1.
@@ -38,13 +38,13 @@ class BrokenText(Exception):
 
 
 class Literal(str):
-    """A number, a time or ``true``: written as it is, without quotation marks."""
+    """A number, a time or ``true``, written without quotation marks."""
 
     __slots__ = ()
 
 
 def write(fields: Mapping[str, str | Sequence[str]]) -> str:
-    """Return front matter, fences included; the same fields always give the same text."""
+    """Return front matter with its fences; equal fields give equal text."""
     lines = [FENCE]
     for name, value in fields.items():
         if isinstance(value, str):
@@ -57,20 +57,13 @@ def write(fields: Mapping[str, str | Sequence[str]]) -> str:
 def _written(text: str) -> str:
     if isinstance(text, Literal) or (_PLAIN.fullmatch(text) and text.lower() not in _WORDS):
         return text
-    # YAML knows JSON's escapes; of what JSON leaves as it is, YAML forbids DEL and the C1 controls, and breaks lines at
-    # three more
+    # YAML accepts JSON's escapes; of the characters JSON does not escape, YAML forbids DEL and the C1 controls, and
+    # breaks lines at three more
     return re.sub("[\x7f-\x9f\u2028\u2029]", lambda one: f"\\u{ord(one[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
 def read(text: str) -> tuple[dict[str, Value], dict[str, int], int]:
-    """Read the front matter that a text begins with.
-
-    Returns:
-        The values by their names, the line of each, and how many lines the whole takes.
-
-    Raises:
-        BrokenText: there is none, or a line of it is not understood.
-    """
+    """Parse the front matter at the start of a text."""
     lines = text.split("\n")
     if lines[0].rstrip() != FENCE:
         raise BrokenText(1, f"the first line is not {FENCE}, with which front matter begins")
@@ -85,7 +78,7 @@ def read(text: str) -> tuple[dict[str, Value], dict[str, int], int]:
         if not colon or not _NAME.fullmatch(name) or not rest[:1].isspace():
             raise BrokenText(number, f"{_quoted(line)} is not of the form name: value")
         if name in values:
-            raise BrokenText(number, f"{name} stands here a second time")
+            raise BrokenText(number, f"{name} occurs twice")
         values[name], places[name] = _read_value(rest.strip(), number), number
     raise BrokenText(len(lines), f"the front matter has no end, a line {FENCE}")
 
@@ -97,11 +90,11 @@ def _read_value(text: str, line: int) -> Value:
         raise BrokenText(line, f"the list {_quoted(text)} has no end on its line")
     inner, items, place = text[1:-1].strip(), list[str](), 0
     while place < len(inner):
-        found = _ITEM.match(inner, place)
-        if found is None:
-            raise BrokenText(line, f"{_quoted(inner[place:])} is no item of a list")
-        items.append(_read_text(found[1], line))
-        place = found.end()
+        match = _ITEM.match(inner, place)
+        if match is None:
+            raise BrokenText(line, f"{_quoted(inner[place:])} is not an item of a list")
+        items.append(_read_text(match[1], line))
+        place = match.end()
     return items
 
 
@@ -123,5 +116,5 @@ def _read_text(text: str, line: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    shown = text if len(text) <= 60 else f"{text[:59]}…"
-    return json.dumps(shown, ensure_ascii=True)
+    excerpt = text if len(text) <= 60 else f"{text[:59]}…"
+    return json.dumps(excerpt, ensure_ascii=True)

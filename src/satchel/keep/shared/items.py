@@ -1,4 +1,4 @@
-"""What the store keeps as the repository is to have it, and back: lines of items beside shared texts."""
+"""Conversion between items, as export lines, and shared texts."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ _LIVE_SOLUTIONS = STATES[:CONFIRMED]
 _FIRST_VERSION = "1.0.0"
 
 Mask = Callable[[str], str]
-"""Makes paths of this machine in a text relative."""
+"""Replaces machine-specific paths in a text."""
 
 
 def mask_of(root: str | None) -> Mask:
-    """Return what makes the project's own paths relative and hides home folders.
+    """Return a function that makes the project's own paths relative and hides home folders.
 
-    Args:
-        root: the project's folder, of the main worktree.
+    ``root`` is the main worktree's folder.
     """
     parts = [] if root in {None, "/"} else [(re.escape(f"{root}/"), ""), (rf"{re.escape(str(root))}(?![\w.-])", ".")]
     home = str(Path.home())
@@ -41,30 +40,26 @@ def mask_of(root: str | None) -> Mask:
 
     def mask(text: str) -> str:
         if own is not None:
-            text = own.sub(lambda found: instead[(found.lastindex or 1) - 1], text)
+            text = own.sub(lambda match: instead[(match.lastindex or 1) - 1], text)
         return _HOME.sub("~", text)
 
     return mask
 
 
 def why_not(line: Line) -> str | None:
-    """Return why an item is not one to be shared, or None."""
+    """Return the reason an item cannot be shared, or None."""
     kind = line["kind"]
     if kind not in SHAPES:
         return "only decisions, rules, errors with a solution, strategies and notes are shared"
     if kind == "entry" and line["type"] in STRUCTURED_TYPES:
-        return f"a {line['type']} belongs to one task; write what others need of it as a discovery, and share that"
+        return f"a {line['type']} belongs to one task; share what others need as a discovery instead"
     if kind == "error_pattern" and not any(one["state"] in _LIVE_SOLUTIONS for one in line.get("solutions", ())):
-        return "nobody has solved this error yet; report what fixed it first"
+        return "this error has no solution yet; report one first"
     return None
 
 
 def text_of(line: Line, mask: Mask) -> SharedText:
-    """Return what the repository is to have of an item.
-
-    Args:
-        line: as :func:`satchel.keep.moving.lines.lines_of` gives it, of an item that :func:`why_not` lets pass.
-    """
+    """Return the shared text of an item, given as its export line."""
     return _TEXTS[line["kind"]](line, mask)
 
 
@@ -140,9 +135,9 @@ _TEXTS: Mapping[str, Callable[[Line, Mask], SharedText]] = {
 def _text(
     line: Line, mask: Mask, at: str, fields: Mapping[str, Any], body: str, sections: tuple[str, ...] = ()
 ) -> SharedText:
-    kept = {name: value for name, value in fields.items() if value is not None and value is not False and value != []}
+    filled = {name: value for name, value in fields.items() if value is not None and value is not False and value != []}
     return SharedText(
-        line["kind"], line["uid"], line.get("agent"), _ms(at), kept, mask(body), tuple(map(mask, sections))
+        line["kind"], line["uid"], line.get("agent"), _ms(at), filled, mask(body), tuple(map(mask, sections))
     )
 
 
@@ -151,17 +146,17 @@ def _ms(moment: str) -> int:
 
 
 def secrets_in(text: SharedText) -> tuple[str, ...]:
-    """Return the kinds of secrets that a text holds."""
-    said = [text.body, *text.sections, *(value for value in text.fields.values() if isinstance(value, str))]
-    return tuple(dict.fromkeys(kind for one in said for kind in redact(one).kinds))
+    """Return the kinds of secrets in a text."""
+    texts = [text.body, *text.sections, *(value for value in text.fields.values() if isinstance(value, str))]
+    return tuple(dict.fromkeys(kind for one in texts for kind in redact(one).kinds))
 
 
 def cleaned(text: SharedText) -> tuple[SharedText, tuple[str, ...]]:
-    """Return a text without secrets and what does not show, and what was done for that."""
+    """Return a text without secrets and invisible characters, and notes on the changes."""
     notes: list[str] = []
 
-    def clean(given: str) -> str:
-        made = storable(given)
+    def clean(original: str) -> str:
+        made = storable(original)
         notes.extend(made.notes)
         return made.text
 
@@ -171,35 +166,34 @@ def cleaned(text: SharedText) -> tuple[SharedText, tuple[str, ...]]:
 
 
 def line_from(text: SharedText, ours: Line | None) -> Line:
-    """Return the line that brings a shared text into the store.
+    """Return the import line of a shared text.
 
-    Args:
-        ours: the line of the item as it is here, whose run, counters and history stay; None where it is not here.
+    ``ours`` is the line of the existing item, which keeps its run, counters and history.
     """
     line: Line = {"kind": text.kind, "uid": text.uid}
     if ours is not None:
-        line |= {name: value for name, value in ours.items() if name not in {"id", *_SAID[text.kind]}}
+        line |= {name: value for name, value in ours.items() if name not in {"id", *_RENAMED[text.kind]}}
     if text.author is not None:
         line["agent"] = text.author
     return _LINES[text.kind](text, line)
 
 
-_SAID: Mapping[str, tuple[str, ...]] = {
+_RENAMED: Mapping[str, tuple[str, ...]] = {
     "decision": ("value", "version", "layer", "tags", "scopes", "rationale", "agent"),
     "constraint": ("status", "layer", "tags", "reason", "deactivated_by", "deactivated_at", "agent"),
     "entry": ("file", "line", "last_line", "agent"),
     "error_pattern": ("lang",),
     "strategy": ("lang", "framework", "agent"),
 }
-"""What a text says by leaving it out, or by another name."""
+"""Fields that a text omits or renames."""
 
 
 def _decision_line(text: SharedText, line: Line) -> Line:
     rationale = {"rationale": text.sections[0]} if text.sections else {}
     value = text.fields.get("value", text.body)
     at = iso(text.time)
-    given = {"created_at": at, **line, **text.fields, "value": value, "updated_at": at, **rationale}
-    return {"version": _FIRST_VERSION, **given}
+    fields = {"created_at": at, **line, **text.fields, "value": value, "updated_at": at, **rationale}
+    return {"version": _FIRST_VERSION, **fields}
 
 
 def _constraint_line(text: SharedText, line: Line) -> Line:
@@ -233,29 +227,29 @@ def _pattern_line(text: SharedText, line: Line) -> Line:
     fields = dict(text.fields)
     at = iso(text.time)
     uids = fields.pop("solutions", None) or [_uid_of(text.uid, one) for one in text.sections]
-    known = {one["uid"]: one for one in line.get("solutions", ())}
+    existing = {one["uid"]: one for one in line.get("solutions", ())}
     fresh = {"confidence": FIRST, "state": _LIVE_SOLUTIONS[0], "created_at": at}
     author = {"agent": line["agent"]} if "agent" in line else {}
     shared = [
-        _solution({**fresh, **author, **known.get(uid, {}), "uid": uid}, said, text.time)
-        for uid, said in zip(uids, text.sections, strict=True)
+        _solution({**fresh, **author, **existing.get(uid, {}), "uid": uid}, solution, text.time)
+        for uid, solution in zip(uids, text.sections, strict=True)
     ]
-    others = [one for uid, one in known.items() if uid not in set(uids)]
+    others = [one for uid, one in existing.items() if uid not in set(uids)]
     begun = {"created_at": at, "last_seen": at, "ttl_days": DEFAULT_TTL_DAYS, **line}
     begun.pop("agent", None)
     return {**begun, **fields, "example": text.body, "solutions": [*others, *shared]}
 
 
-def _solution(known: Line, said: str, at: int) -> Line:
-    """Return a solution as a text has it; where it says something else than ours, it is the later one."""
-    if known.get("solution") == said:
-        return known
-    before = _ms(known["updated_at"]) if "updated_at" in known else 0
-    return {**known, "solution": said, "updated_at": iso(max(at, before + 1))}
+def _solution(existing: Line, text: str, at: int) -> Line:
+    # a changed text is later than the local one
+    if existing.get("solution") == text:
+        return existing
+    before = _ms(existing["updated_at"]) if "updated_at" in existing else 0
+    return {**existing, "solution": text, "updated_at": iso(max(at, before + 1))}
 
 
 def _uid_of(pattern: str, solution: str) -> str:
-    """Return the uid of a solution that a person wrote into a file: the same in every clone."""
+    # a solution that a person added to a file gets the same uid in every clone
     import hashlib
 
     return hashlib.blake2b(f"{pattern}\n{solution}".encode(), digest_size=16).hexdigest()

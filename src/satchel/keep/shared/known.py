@@ -1,4 +1,4 @@
-"""What a clone knows of each shared text: what was seen, what was last in step, what waits."""
+"""A clone's state of each shared text: seen, in step, or waiting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from satchel.store.transaction import Transaction, set_of
 
 NEW, CHANGED, BOTH, SAME_KEY = 1, 2, 3, 4
 WHYS = (NEW, CHANGED, BOTH, SAME_KEY)
-"""Why a text waits: its item is not here; it was changed there; on both sides; another item here has its key."""
+"""Reasons to wait: a new item, a changed one, one changed on both sides, or one whose key another item has."""
 
 _COLUMNS = (
     "uid",
@@ -40,12 +40,12 @@ _UPSERT = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of one text; see the table for each.
+class TextState:
+    """State of one shared text; the table describes each column.
 
     Attributes:
         uid: in hexadecimal.
-        merged: whether its file is to become a tombstone, since its item is one with another.
+        merged: whether its item was merged into another one, so that its file becomes a tombstone.
     """
 
     uid: str
@@ -63,16 +63,16 @@ class Known:
 
     @property
     def is_shared(self) -> bool:
-        """Whether the item is shared from here."""
+        """Return whether the item is shared from here."""
         return self.in_step is not None
 
-    def at_rest(self) -> Known:
-        """Return it with nothing that waits."""
+    def at_rest(self) -> TextState:
+        """Return the state without a waiting text."""
         return replace(self, waiting=None, why=None)
 
 
 class Local(NamedTuple):
-    """An item as it is here: its number, its change number, and the digest and time of its text."""
+    """A local item: its number, change number, and the digest and text it would share."""
 
     kind: str
     number: int
@@ -81,39 +81,38 @@ class Local(NamedTuple):
     text: SharedText | None
 
 
-def load(transaction: Transaction, project_id: int) -> dict[str, Known]:
-    """Return what is known of each text, by its uid."""
+def load(transaction: Transaction, project_id: int) -> dict[str, TextState]:
+    """Return the states of all texts by uid."""
     rows = transaction.all(
         f"SELECT {', '.join(_COLUMNS)} FROM shared_texts WHERE project_id = :project", {"project": project_id}
     )
     names = _COLUMNS[1:-1]
     return {
-        row[0].hex(): Known(row[0].hex(), **dict(zip(names, row[1:-1], strict=True)), merged=bool(row[-1]))
+        row[0].hex(): TextState(row[0].hex(), **dict(zip(names, row[1:-1], strict=True)), merged=bool(row[-1]))
         for row in rows
     }
 
 
-def save(transaction: Transaction, project_id: int, known: Iterable[Known]) -> None:
-    """Record what is known of texts."""
+def save(transaction: Transaction, project_id: int, states: Iterable[TextState]) -> None:
     transaction.many(
         _UPSERT,
         [
             {"project": project_id}
             | {name: getattr(one, name) for name in _COLUMNS}
             | {"uid": bytes.fromhex(one.uid), "merged": int(one.merged)}
-            for one in known
+            for one in states
         ],
     )
 
 
-def seen(transaction: Transaction, project_id: int) -> set[tuple[str, bytes]]:
-    """Return the uids and digests of all texts that were seen."""
+def seen_texts(transaction: Transaction, project_id: int) -> set[tuple[str, bytes]]:
+    """Return the uids and digests of all texts seen."""
     rows = transaction.all("SELECT uid, digest FROM shared_seen WHERE project_id = :project", {"project": project_id})
     return {(uid.hex(), digest) for uid, digest in rows}
 
 
-def see(transaction: Transaction, project_id: int, texts: Iterable[tuple[str, bytes]]) -> None:
-    """Record that texts were seen, by their uids and digests."""
+def add_seen(transaction: Transaction, project_id: int, texts: Iterable[tuple[str, bytes]]) -> None:
+    """Record texts as seen, by uid and digest."""
     transaction.many(
         "INSERT INTO shared_seen (project_id, uid, digest) VALUES (:project, :uid, :digest) ON CONFLICT DO NOTHING",
         [{"project": project_id, "uid": bytes.fromhex(uid), "digest": digest} for uid, digest in texts],
@@ -134,17 +133,15 @@ def record_reading(transaction: Transaction, project_id: int, reading: Reading) 
 
 
 def locals_of(
-    transaction: Transaction, project_id: int, known: Mapping[str, Known], uids: Iterable[str], mask: Mask
+    transaction: Transaction, project_id: int, states: Mapping[str, TextState], uids: Iterable[str], mask: Mask
 ) -> dict[str, Local]:
-    """Return the items that are here, by their uids; those that did not change since they were looked at are not read.
+    """Return the local items by uid.
 
-    Args:
-        known: what is known of their texts.
-        mask: makes paths relative.
+    Items unchanged since their last reading are not read again; ``mask`` makes paths relative.
     """
-    found: dict[str, Local] = {}
+    by_uid: dict[str, Local] = {}
     if not uids:
-        return found
+        return by_uid
     these = set_of(map(bytes.fromhex, uids))
     for kind in SHAPES:
         rows = transaction.all(
@@ -154,37 +151,37 @@ def locals_of(
         stale: list[int] = []
         seqs: dict[int, int] = {}
         for number, raw, seq in rows:
-            before = known.get(raw.hex())
+            before = states.get(raw.hex())
             if before is not None and before.ours is not None and before.seq == seq:
-                found[raw.hex()] = Local(kind, number, seq, before.ours, None)
+                by_uid[raw.hex()] = Local(kind, number, seq, before.ours, None)
             else:
                 stale.append(number)
                 seqs[number] = seq
         for number, text in texts_of(transaction, project_id, kind, stale, mask).items():
-            found[text.uid] = Local(kind, number, seqs[number], text.digest, text)
-    return found
+            by_uid[text.uid] = Local(kind, number, seqs[number], text.digest, text)
+    return by_uid
 
 
 def texts_of(
     transaction: Transaction, project_id: int, kind: str, numbers: Sequence[int], mask: Mask
 ) -> dict[int, SharedText]:
-    """Return the texts of items of a kind, by their numbers."""
-    found: dict[int, SharedText] = {}
+    """Return the texts of items of a kind by number."""
+    by_number: dict[int, SharedText] = {}
     for first in range(0, len(numbers), 500):
         lines = lines_of(transaction, project_id, kind, numbers[first : first + 500])
-        found |= {number: items.text_of(line, mask) for number, line in lines.items()}
-    return found
+        by_number |= {number: items.text_of(line, mask) for number, line in lines.items()}
+    return by_number
 
 
 def text_at(transaction: Transaction, project_id: int, local: Local, mask: Mask) -> SharedText:
-    """Return the text of an item that is here."""
+    """Return the text of a local item."""
     if local.text is not None:
         return local.text
     return texts_of(transaction, project_id, local.kind, [local.number], mask)[local.number]
 
 
 def same_key(transaction: Transaction, project_id: int, text: SharedText) -> tuple[int, str] | None:
-    """Return the number and uid of another item here that has a text's key, or None."""
+    """Return the number and uid of another local item with a text's key, or None."""
     key = LINE_KINDS[text.kind].key
     if key is None or text.is_gone:
         return None

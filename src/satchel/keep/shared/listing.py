@@ -1,4 +1,4 @@
-"""The shared text as people are shown it: items and how they stand, differences, and what is wrong with files."""
+"""Views of shared texts for people: items and their state, differences, and problems of files."""
 
 from __future__ import annotations
 
@@ -24,18 +24,17 @@ from satchel.keep.shared.records import (
     SharedItem,
 )
 from satchel.keep.shared.survey import Survey
-from satchel.keep.shared.world import Found
+from satchel.keep.shared.world import RepositoryText
 
 _WHY = {
     NEW: "new",
     CHANGED: "changed",
-    BOTH: "changed on both sides: accept takes theirs and keeps ours in the history, reject keeps ours",
-    SAME_KEY: "another item here has this key: accept makes them one, and the later text holds",
+    BOTH: "changed on both sides: accept takes theirs and keeps the local state in the history, reject keeps it",
+    SAME_KEY: "another item has this key: accept merges them, and the later text wins",
 }
 
 
 def item_of(text: SharedText, ref: str | None, name: str | None, state: str, why: str | None = None) -> SharedItem:
-    """Return the item of a text."""
     return SharedItem(
         ref=ref,
         uid=text.uid,
@@ -50,7 +49,7 @@ def item_of(text: SharedText, ref: str | None, name: str | None, state: str, why
 
 
 def waiting_item(survey: Survey, uid: str, *, is_person: bool) -> SharedItem:
-    """Return a text that waits; of a stranger's words an agent is shown none."""
+    """Return a waiting text; an agent gets no words of a stranger."""
     news = survey.incoming[uid]
     text, name = news.found.text, news.found.name
     why = _WHY[news.why] + ("" if news.is_committed else ", edited here and not committed")
@@ -60,18 +59,18 @@ def waiting_item(survey: Survey, uid: str, *, is_person: bool) -> SharedItem:
 
 
 def waiting_items(survey: Survey, is_person: bool) -> tuple[SharedItem, ...]:
-    """Return the texts that wait, in the order in which they were written."""
+    """Return the waiting texts, oldest first."""
     items = [waiting_item(survey, uid, is_person=is_person) for uid, news in survey.incoming.items() if news.why]
     return tuple(sorted(items, key=lambda one: (one.changed_at or 0, one.uid)))
 
 
 def listed(survey: Survey, is_person: bool, *, is_all: bool) -> list[SharedItem]:
-    """Return how items stand: what waits, then what differs, and then, where all are asked for, the others."""
+    """Return the states of items: waiting ones, then differing ones, then with ``is_all`` the others."""
     items = [*waiting_items(survey, is_person)]
     others: list[SharedItem] = []
     unwritten = {uid for uid, _ in survey.to_write()}
     for uid in survey.uids:
-        known, ours = survey.known.get(uid), survey.ours.get(uid)
+        text_state, ours = survey.known.get(uid), survey.ours.get(uid)
         if uid in survey.incoming:
             continue
         committed, here = survey.world.committed.get(uid), survey.world.here.get(uid)
@@ -84,19 +83,19 @@ def listed(survey: Survey, is_person: bool, *, is_all: bool) -> list[SharedItem]
             else:
                 text = elsewhere.text
                 others.append(SharedItem(survey.ref(uid), uid, text.kind, None, None, None, text.time, ELSEWHERE, why))
-        elif known is not None and known.is_shared and ours is not None:
+        elif text_state is not None and text_state.is_shared and ours is not None:
             agreed = here if survey.place.default is None else committed
-            state, reason = _standing(agreed, here, ours.digest, known.taken)
+            state, reason = _standing(agreed, here, ours.digest, text_state.taken)
             reason = "changed here: satchel sync writes it" if uid in unwritten else reason
             if is_all or state == AHEAD:
-                others.append(item_of(survey.text(uid), survey.ref(uid), known.file, state, reason))
+                others.append(item_of(survey.text(uid), survey.ref(uid), text_state.file, state, reason))
     return items + sorted(others, key=lambda one: (one.state == IN_STEP, one.kind, one.title or "", one.uid))
 
 
 def _elsewhere(
-    survey: Survey, uid: str, committed: Found | None, here: Found | None, ours: bytes | None
-) -> Found | None:
-    """Return the text of this worktree where it is another branch's, and neither ours nor seen before."""
+    survey: Survey, uid: str, committed: RepositoryText | None, here: RepositoryText | None, ours: bytes | None
+) -> RepositoryText | None:
+    # this worktree has another branch's version, which is neither local nor seen
     if here is None or survey.place.is_on_default or here.text.is_gone:
         return None
     digest = here.text.digest
@@ -104,46 +103,49 @@ def _elsewhere(
     return None if is_known or (committed is not None and committed.text.digest == digest) else here
 
 
-def _standing(agreed: Found | None, here: Found | None, ours: bytes, taken: bytes | None) -> tuple[str, str | None]:
-    if agreed is not None and agreed.text.digest in {ours, taken}:
+def _standing(
+    agreed: RepositoryText | None, here: RepositoryText | None, ours: bytes, accepted: bytes | None
+) -> tuple[str, str | None]:
+    if agreed is not None and agreed.text.digest in {ours, accepted}:
         return IN_STEP, None
-    if here is not None and here.text.digest in {ours, taken}:
+    if here is not None and here.text.digest in {ours, accepted}:
         return AHEAD, "in its file, but not on the default branch yet"
     if agreed is not None:
-        return AHEAD, "ours says something else than the default branch: satchel share writes it here"
+        return AHEAD, "the local item differs from the default branch: satchel share writes it here"
     if here is None:
-        return NO_FILE, "no file of it here or on the default branch: satchel share writes it again"
-    return AHEAD, "ours says something else than its file: satchel share writes it"
+        return NO_FILE, "no file here or on the default branch: satchel share writes it again"
+    return AHEAD, "the local item differs from its file: satchel share writes it"
 
 
 def difference(survey: Survey, uid: str) -> Difference:
-    """Return a text that waits, beside ours."""
-    found = survey.incoming[uid].found.text
-    text, _ = cleaned(found)
+    """Return a waiting text with its difference to the local one."""
+    incoming_text = survey.incoming[uid].found.text
+    text, _ = cleaned(incoming_text)
     ours = render(survey.text(uid)).decode() if uid in survey.ours else ""
     item = waiting_item(survey, uid, is_person=True)
     before, after = ours.split("\n")[:-1], render(text).decode().split("\n")[:-1]
     lines = difflib.unified_diff(before, after, "here" if before else "/dev/null", item.file or "", lineterm="")
-    return Difference(item, tuple(lines), found.digest.hex())
+    return Difference(item, tuple(lines), incoming_text.digest.hex())
 
 
 def checked(folder: Folder) -> Checked:
-    """Say whether the files of a folder are what the program would write."""
+    """Check that a folder's files are as the program would write them."""
     files = folder.list()
     problems = [*files.skipped]
     uids: dict[str, str] = {}
     keys: dict[tuple[str, str], str] = {}
     for name in files.names:
         problems += [
-            Skipped(folder.shown(name), problem, line) for line, problem in _faults(name, folder.read(name), uids, keys)
+            Skipped(folder.display_path(name), problem, line)
+            for line, problem in _faults(name, folder.read(name), uids, keys)
         ]
     return Checked(len(files.names), problems_of(problems, is_person=True))
 
 
 def problems_of(skipped: Sequence[Skipped], *, is_person: bool) -> tuple[Problem, ...]:
-    """Return what was skipped as callers get it; of a stranger's names and words an agent is told none."""
+    """Return the skipped files for callers; an agent gets no names and words of a stranger."""
     if skipped and not is_person:
-        return (Problem(BELOW, None, f"{_files(len(skipped))} skipped; a person is told which and why"),)
+        return (Problem(BELOW, None, f"{_files(len(skipped))} skipped; only people see which and why"),)
     return tuple(Problem(one.path, one.line, one.problem) for one in skipped)
 
 
@@ -154,11 +156,6 @@ def _files(number: int) -> str:
 def _faults(
     name: str, data: bytes | None, uids: dict[str, str], keys: dict[tuple[str, str], str]
 ) -> Iterator[tuple[int | None, str]]:
-    """Yield what is wrong with a file, with its line where that is known.
-
-    Args:
-        uids, keys: the files of those that were looked at, which this one joins.
-    """
     if data is None:
         yield None, f"cannot be read as a regular file of at most {MAX_BYTES // 1024**2} MiB"
         return
@@ -176,7 +173,7 @@ def _faults(
     if isinstance(key, str) and not text.is_gone:
         other = keys.setdefault((text.kind, key), name)
         if other != name:
-            yield None, f"has the key of {other}: satchel sync and satchel proposals --accept make them one"
+            yield None, f"has the key of {other}: satchel sync and satchel proposals --accept merge them"
     secrets = secrets_in(text)
     if secrets:
         yield None, f"holds a secret ({secrets[0]})"
@@ -185,7 +182,7 @@ def _faults(
         yield None, "; ".join(notes)
     written = render(text)
     if written != data.replace(b"\r\n", b"\n"):
-        yield _first_difference(data.replace(b"\r\n", b"\n"), written), "is not written as satchel sync writes it"
+        yield _first_difference(data.replace(b"\r\n", b"\n"), written), "is not formatted as satchel sync writes it"
 
 
 def _first_difference(data: bytes, written: bytes) -> int:

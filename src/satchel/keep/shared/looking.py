@@ -1,4 +1,4 @@
-"""Whether the repository may say something new: a look at the folder and at where its branches are, and no more."""
+"""Cheap check for news: looks only at the folder and at the branches' commits."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ BELOW = f"{FOLDER_NAME}/{SHARED_FOLDER}"
 
 
 class Place(NamedTuple):
-    """Where the shared text of a workplace stands, and what git says of that, read from git's files.
+    """Location of a workplace's shared texts and the state of its repository, read from git's files.
 
     Attributes:
-        root: the folder that ``.satchel/shared`` lies below.
-        branch, head: what is checked out, or None.
-        default: the branch that text is taken from; None outside of any repository.
-        local, remote: its commit here, and that of the same branch of ``origin``.
+        root: the folder that contains ``.satchel/shared``.
+        branch, head: the current checkout, or None.
+        default: the branch that texts are taken from; None outside a repository.
+        local, remote: its commit here, and that of ``origin``.
     """
 
     root: str
@@ -36,29 +36,28 @@ class Place(NamedTuple):
 
     @property
     def is_on_default(self) -> bool:
-        """Whether the files of this worktree belong to the default branch, as all do where there is none."""
+        """Return whether this worktree belongs to the default branch, or there is none."""
         return self.default is None or self.branch == self.default
 
     @property
     def look(self) -> bytes:
-        """What tells that there may be something to read: the folder's own stat, and where the branches are."""
-        said = (_stat(f"{self.root}/{BELOW}"), self.branch, self.head, self.default, self.local, self.remote)
-        return blake2b(repr(said).encode(), digest_size=16).digest()
+        """Return a fingerprint that changes when there may be something to read."""
+        signs = (_stat(f"{self.root}/{BELOW}"), self.branch, self.head, self.default, self.local, self.remote)
+        return blake2b(repr(signs).encode(), digest_size=16).digest()
 
 
-def place_of(root: str, chosen: str | None) -> Place:
-    """Return where the shared text below a folder stands; no process is started for that.
+def place_of(root: str, configured: str | None) -> Place:
+    """Return the location of shared texts below a folder, without starting a process.
 
-    Args:
-        chosen: the default branch as it was configured, or None.
+    ``configured`` is the configured default branch.
     """
     top = git_head.top_of(root)
-    branches = Branches(None, None, None, None, None) if top is None else git_head.read_branches(top, chosen)
+    branches = Branches(None, None, None, None, None) if top is None else git_head.read_branches(top, configured)
     return Place(root, *branches)
 
 
 def _stat(path: str) -> tuple[int, ...]:
-    """Return what changes when a file is added, removed or replaced there, but not when one is edited in place."""
+    # changes when a file is added, removed or replaced, not when one is edited in place
     try:
         status = os.lstat(path)
     except OSError:
@@ -67,7 +66,7 @@ def _stat(path: str) -> tuple[int, ...]:
 
 
 class Reading(NamedTuple):
-    """When the repository was read last: see the table."""
+    """Time and state of the last reading of the repository; see the table."""
 
     commit: str | None
     look: bytes
@@ -76,7 +75,6 @@ class Reading(NamedTuple):
 
 
 def last_reading(transaction: Transaction, project_id: int) -> Reading | None:
-    """Return when the repository was read last, or None."""
     row = transaction.one(
         "SELECT commit_id, look, stamp, seq FROM shared_readings WHERE project_id = :project", {"project": project_id}
     )
@@ -84,16 +82,12 @@ def last_reading(transaction: Transaction, project_id: int) -> Reading | None:
 
 
 def may_be_news(workplace: Workplace, branch: str | None) -> bool:
-    """Whether the repository may say something that was not read yet.
-
-    Args:
-        branch: the default branch as it was configured, or None.
-    """
+    """Return whether the repository may have something that was not read yet."""
     root = workplace.files_root
     if root is None or workplace.engine.read_only:
         return False
     if not workplace.engine.exists():
-        # of a new clone the store is made for what others have shared, as the first write would make it
+        # a new clone's store is created to read the shared texts
         return bool(_stat(f"{root}/{BELOW}"))
     with projects.reading(workplace) as (transaction, project):
         last = None if project is None else last_reading(transaction, project.id)

@@ -1,4 +1,4 @@
-"""A shared item as a Markdown file, and back: the same item always gives the same bytes."""
+"""Markdown files of shared items: equal items give equal bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from satchel.keep.shared import front_matter
 from satchel.keep.shared.front_matter import BrokenText, Literal, Value
 
 TEXT, NUMBER, NAMES, TIME, FLAG, UIDS = "text", "number", "names", "time", "flag", "uids"
-"""The sorts of values in front matter."""
+"""Types of front matter values."""
 
 Sort = str | tuple[str, ...]
 
@@ -28,25 +28,24 @@ _LAST_TIME = 253_402_300_799_999  # the end of the year 9999
 _UID = re.compile("[0-9a-f]{32}")
 _CONFLICT = re.compile(r"^<{7}(?: .*)?$", re.MULTILINE)
 _MARKER = r"<{7}(?: .*)?|>{7}(?: .*)?|\|{7}(?: .*)?"
-_GONE = "This item is no longer shared. What was taken from it before stays where it is."
+_TOMBSTONE = "This item is no longer shared. Items accepted from it before stay in their stores."
 
 
 class HasConflict(BrokenText):
-    """A file holds what git writes where it cannot merge two texts."""
+    """Raised when a file has git's conflict markers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How the items of a kind are laid out.
+    """Layout of the items of a kind.
 
     Attributes:
-        fields: the sort of each value in front matter, or the texts that it may be, in the order in which they are
-            written.
-        required: the fields that there must be.
-        body: what the text below is called.
-        section: the heading of what follows it, and ``sections`` what that is called; empty for none.
-        repeats: whether there may be several of that.
-        named_by: the field whose words name the file; empty for those of the body.
+        fields: the type of each front matter value, or its choices, in order.
+        required: mandatory fields.
+        body: the name of the text below the front matter.
+        section: the heading of the sections, and ``sections`` their name; empty without any.
+        repeats: whether there may be several sections.
+        named_by: the field whose words name the file; empty uses the body.
     """
 
     fields: Mapping[str, Sort]
@@ -59,7 +58,7 @@ class Shape:
 
 
 NOTE_TYPES = tuple(name for name in ENTRY_TYPES if name not in STRUCTURED_TYPES)
-"""The types of notes that are shared; the others belong to one task."""
+"""Note types that can be shared; the others belong to one task."""
 
 SHAPES: Mapping[str, Shape] = {
     "decision": Shape(
@@ -112,24 +111,24 @@ SHAPES: Mapping[str, Shape] = {
         named_by="topic",
     ),
 }
-"""The kinds that are shared, by the names that lines have for them."""
+"""The shared kinds, by their names in export lines."""
 
 _COMMON_FIRST, _COMMON_LAST = {"kind": TEXT, "uid": TEXT}, {"author": TEXT, "time": TIME, "unshared": FLAG}
 
 
 @dataclass(frozen=True, slots=True)
 class SharedText:
-    """One item as the repository has it.
+    """An item as the repository stores it.
 
     Attributes:
         kind: a name of :data:`SHAPES`.
         uid: 32 hexadecimal digits.
-        author: who set or wrote it so, or None.
-        time: when, in milliseconds UTC.
-        fields: what its front matter says beside these, without what is empty.
+        author: its author, or None.
+        time: when it was written, in milliseconds UTC.
+        fields: other front matter fields that are not empty.
         body: its text; empty for a number.
-        sections: what follows under headings.
-        is_gone: whether it says only that the item is no longer shared.
+        sections: the texts under headings.
+        is_gone: whether it is a tombstone: the item is no longer shared.
     """
 
     kind: str
@@ -143,18 +142,18 @@ class SharedText:
 
     @property
     def digest(self) -> bytes:
-        """What tells it from every other text: 16 bytes."""
+        """Return a digest of 16 bytes that identifies the text."""
         return hashlib.blake2b(render(self), digest_size=16).digest()
 
     @property
     def title(self) -> str:
-        """Its key or first words, on one line."""
-        named = self.fields.get(SHAPES[self.kind].named_by)
-        return " ".join((str(named) if named else self.body).split())[:80]
+        """Return its key or first words, on one line."""
+        name = self.fields.get(SHAPES[self.kind].named_by)
+        return " ".join((str(name) if name else self.body).split())[:80]
 
 
 def file_name(text: SharedText) -> str:
-    """Return the name of an item's file: its kind, its first words and the beginning of its uid, all in lower case."""
+    """Return the name of an item's file: kind, first words and start of the uid, in lower case."""
     import unicodedata
 
     plain = unicodedata.normalize("NFKD", text.title).encode("ascii", "ignore").decode("ascii").lower()
@@ -165,7 +164,7 @@ def file_name(text: SharedText) -> str:
 
 
 def render(text: SharedText) -> bytes:
-    """Return the bytes of an item's file."""
+    """Return the content of an item's file."""
     shape = SHAPES[text.kind]
     front: dict[str, Any] = {"kind": text.kind, "uid": text.uid}
     if not text.is_gone:
@@ -178,7 +177,7 @@ def render(text: SharedText) -> bytes:
     front["time"] = Literal(iso(text.time))
     if text.is_gone:
         front["unshared"] = Literal("true")
-        return f"{front_matter.write(front)}\n{_GONE}\n".encode()
+        return f"{front_matter.write(front)}\n{_TOMBSTONE}\n".encode()
     parts = [_escaped(_trimmed(text.body), shape)]
     for section in text.sections:
         parts += [f"## {shape.section}", _escaped(_trimmed(section), shape)]
@@ -199,20 +198,14 @@ def _front_value(value: Any, sort: Sort) -> Any:
 
 
 def parse(data: bytes) -> SharedText:
-    """Read an item's file.
-
-    Raises:
-        HasConflict: git has left two texts in it.
-        BrokenText: it is not one; the error names the line.
-    """
+    """Parse an item's file."""
     text = _decoded(data)
     conflict = _CONFLICT.search(text)
     if conflict is not None:
         line = text.count("\n", 0, conflict.start()) + 1
         raise HasConflict(
             line,
-            "git has left the texts of two branches here, between <<<<<<< and >>>>>>>: satchel sync --resolve ours, "
-            "theirs or both",
+            "unresolved merge conflict between <<<<<<< and >>>>>>>: satchel sync --resolve ours, theirs or both",
         )
     values, places, lines = front_matter.read(text)
     kind = values.get("kind")
@@ -226,8 +219,8 @@ def parse(data: bytes) -> SharedText:
             raise BrokenText(places[name], f"a file of this kind has no {name}")
         read[name] = _read_front(value, sorts[name], name, places[name])
     below = text.split("\n")[lines:]
-    # where git has merged a tombstone with an edit, either may be left of it
-    uid, is_gone = read.get("uid"), read.pop("unshared", False) or _trimmed("\n".join(below)) == _GONE
+    # merging a tombstone with an edit may leave parts of either
+    uid, is_gone = read.get("uid"), read.pop("unshared", False) or _trimmed("\n".join(below)) == _TOMBSTONE
     if uid is None or not _UID.fullmatch(uid):
         raise BrokenText(places.get("uid", 1), "uid is missing or not 32 hexadecimal digits in lower case")
     for name in ("time", *(() if is_gone else shape.required)):
@@ -322,7 +315,7 @@ def _special(shape: Shape) -> str:
 
 
 def _escaped(text: str, shape: Shape) -> str:
-    """Set a backslash before lines that would be read as something else; Markdown does not show it."""
+    # lines that would be read as markup get a backslash, which Markdown does not show
     return re.sub(rf"^(?=\\*{_special(shape)})", lambda _: "\\", text, flags=re.MULTILINE)
 
 
@@ -331,7 +324,7 @@ def _unescaped(text: str, shape: Shape) -> str:
 
 
 def sides(data: bytes) -> tuple[bytes, bytes] | None:
-    """Return what a file would be by each of the two branches that git could not merge; None where that is not told."""
+    """Return both branches' versions of a file with conflict markers; None if they are incomplete."""
     ours, theirs = list[bytes](), list[bytes]()
     at: dict[bytes, tuple[list[bytes], ...]] = {
         b"": (ours, theirs),

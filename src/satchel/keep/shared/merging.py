@@ -1,4 +1,4 @@
-"""Files in which git has left the texts of two branches: explained, and resolved as a person says."""
+"""Resolution of files with git's conflict markers."""
 
 from __future__ import annotations
 
@@ -15,25 +15,18 @@ from satchel.keep.shared.reconciling import later
 
 
 def resolve(folder: Folder, names: Sequence[str], way: str, *, dry_run: bool) -> tuple[str, ...]:
-    """Resolve git's conflict markers in files.
+    """Resolve git's conflict markers in the named files and return their paths.
 
-    Args:
-        names: files that hold some.
-        way: one of :data:`satchel.keep.shared.names.WAYS`.
-
-    Returns:
-        The paths of the files.
-
-    Raises:
-        Conflict: one cannot be resolved by that, since a side is no text of the item; none was written.
-        Refused: one cannot be written.
+    ``way`` is one of :data:`satchel.keep.shared.names.WAYS`.
     """
     made: dict[str, bytes] = {}
     for name in names:
         data = folder.read(name)
         both = None if data is None else sides(data)
         if both is None:
-            raise Conflict(f"{folder.shown(name)}: its conflict markers are not whole", "Resolve it in an editor")
+            raise Conflict(
+                f"{folder.display_path(name)}: its conflict markers are incomplete", "Resolve it in an editor"
+            )
         try:
             if way == OURS:
                 text = parse(both[0])
@@ -43,43 +36,43 @@ def resolve(folder: Folder, names: Sequence[str], way: str, *, dry_run: bool) ->
                 text = merged(parse(both[0]), parse(both[1]))
         except BrokenText as error:
             raise Conflict(
-                f"{folder.shown(name)}: what one side has is no text of an item ({error.problem})",
+                f"{folder.display_path(name)}: one side is not a valid item ({error.problem})",
                 "Resolve it in an editor",
             ) from None
         made[name] = render(text)
     if not dry_run:
         for name, data in made.items():
             folder.write(name, data)
-    return tuple(folder.shown(name) for name in made)
+    return tuple(folder.display_path(name) for name in made)
 
 
 def merged(ours: SharedText, theirs: SharedText) -> SharedText:
-    """Return a text that says what both say: the later one's, with the other's below it, for a person to edit.
+    """Return the later of two texts with the other one's words below it, for a person to edit.
 
-    Which side is which does not matter. Where one says that the item is no longer shared, the later one stands.
+    The order of arguments does not matter. If one is a tombstone, the later text is returned unchanged.
     """
     last = later(ours, theirs)
     other = theirs if last is ours else ours
     if ours.uid != theirs.uid or last.is_gone or other.is_gone or last.digest == other.digest:
         return last
-    said = _said(other)
-    if said == _said(last):
+    other_words = _words(other)
+    if other_words == _words(last):
         return last
     who = "" if other.author is None else f" by {other.author}"
-    below = f"Also said{who}, {iso(other.time)[:10]}:\n\n{said}"
+    below = f"Also written{who}, {iso(other.time)[:10]}:\n\n{other_words}"
     if last.kind == "decision":
         return replace(last, sections=("\n\n".join((*last.sections, below)),))
     if last.kind == "error_pattern":
-        known = dict(zip(last.fields.get("solutions", ()), last.sections, strict=False))
-        known |= {
+        solutions = dict(zip(last.fields.get("solutions", ()), last.sections, strict=False))
+        solutions |= {
             uid: one
             for uid, one in zip(other.fields.get("solutions", ()), other.sections, strict=False)
-            if uid not in known
+            if uid not in solutions
         }
-        return replace(last, fields={**last.fields, "solutions": [*known]}, sections=tuple(known.values()))
+        return replace(last, fields={**last.fields, "solutions": [*solutions]}, sections=tuple(solutions.values()))
     return replace(last, body=f"{last.body}\n\n{below}")
 
 
-def _said(text: SharedText) -> str:
+def _words(text: SharedText) -> str:
     value = text.fields.get("value")
     return "\n\n".join((text.body if value is None else str(value), *text.sections))

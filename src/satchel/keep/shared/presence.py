@@ -1,4 +1,4 @@
-"""How many shared texts wait, asked in every briefing."""
+"""Note on waiting shared texts for briefings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from satchel.store.transaction import Transaction
 
 
 def waiting_note(transaction: Transaction, project_id: int) -> Asking[tuple[str, ...]]:
-    """Say how many wait and what shows them, but none of their words: a stranger may have written them."""
+    """Return a note with the number of waiting texts, without their words: a stranger may have written them."""
     rows = transaction.ask(
         "SELECT count(*) FROM shared_texts WHERE project_id = :project AND waiting IS NOT NULL",
         {"project": project_id},

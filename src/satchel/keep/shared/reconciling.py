@@ -1,4 +1,4 @@
-"""What becomes of each text: pure rules over what the repository says, what is here, and what was seen before."""
+"""Rules for each text, given the repository, the local item and the texts seen before."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from satchel.base.git_trees import Author
 from satchel.base.records import replace
 from satchel.base.text import check_name, nameable
 from satchel.base.vocabulary import HUMAN
-from satchel.keep.shared.known import BOTH, CHANGED, NEW, SAME_KEY, Known
+from satchel.keep.shared.known import BOTH, CHANGED, NEW, SAME_KEY, TextState
 from satchel.keep.shared.markdown import SharedText
-from satchel.keep.shared.world import Found, World
+from satchel.keep.shared.world import RepositoryText, World
 
 
 class Incoming(NamedTuple):
     """A text that is news here.
 
     Attributes:
-        is_committed: whether the default branch has it; else it is an edit in this worktree.
-        why: as :mod:`satchel.keep.shared.known` numbers it; 0 for a tombstone.
+        is_committed: whether the default branch has it; otherwise it is an edit in this worktree.
+        why: its reason to wait, as numbered by :mod:`satchel.keep.shared.known`; 0 for a tombstone.
     """
 
-    found: Found
+    found: RepositoryText
     is_committed: bool
     why: int
 
@@ -31,55 +31,50 @@ class Incoming(NamedTuple):
 def incoming(
     uid: str,
     world: World,
-    known: Known | None,
+    state: TextState | None,
     ours: bytes | None,
     seen: Collection[tuple[str, bytes]],
     *,
     is_on_default: bool,
     has_same_key: bool,
 ) -> Incoming | None:
-    """Return the text of an item that is news here, or None.
+    """Return an item's text if it is news here, else None.
 
-    What the default branch says is news where it was never seen, or where it was changed there since it was read last,
-    be it back to what it was before: git's history tells an old copy from one that somebody brought back. What stands
-    in the worktree alone is news where it was never seen and belongs to the default branch.
-
-    Args:
-        ours: the digest of our text; None where the item is not here.
-        seen: the uids and digests of the texts that were seen.
-        has_same_key: whether another item here has its key.
+    A text of the default branch is news if it was never seen, or changed there since the last reading, even back to an
+    earlier state: git's history distinguishes an old copy from a revert. A text only in the worktree is news if it was
+    never seen and belongs to the default branch. ``ours`` and ``seen`` are digests; ``has_same_key`` tells whether
+    another local item has its key.
     """
-    in_step = None if known is None else known.in_step
+    in_step = None if state is None else state.in_step
     committed, here = world.committed.get(uid), world.here.get(uid)
-    found, is_committed = None, True
+    file, is_committed = None, True
     if committed is not None:
         digest = committed.text.digest
-        is_moved = world.changed is not None and uid in world.changed and (known is None or digest != known.tip)
-        waits = known is not None and known.waiting == digest
+        is_moved = world.changed is not None and uid in world.changed and (state is None or digest != state.tip)
+        waits = state is not None and state.waiting == digest
         if digest not in {ours, in_step} and (is_moved or waits or (uid, digest) not in seen):
-            found = committed
-    if found is None and here is not None and is_on_default:
+            file = committed
+    if file is None and here is not None and is_on_default:
         digest = here.text.digest
         is_same = committed is not None and committed.text.digest == digest
         if not is_same and digest not in {ours, in_step} and (uid, digest) not in seen:
-            found, is_committed = here, False
-    if found is None:
+            file, is_committed = here, False
+    if file is None:
         return None
-    if found.text.is_gone:
-        return Incoming(found, is_committed, 0)
+    if file.text.is_gone:
+        return Incoming(file, is_committed, 0)
     if ours is None:
-        return Incoming(found, is_committed, SAME_KEY if has_same_key else NEW)
-    return Incoming(found, is_committed, CHANGED if in_step == ours else BOTH)
+        return Incoming(file, is_committed, SAME_KEY if has_same_key else NEW)
+    return Incoming(file, is_committed, CHANGED if in_step == ours else BOTH)
 
 
 def may_write(
-    uid: str, world: World, known: Known, ours: bytes, seen: Collection[tuple[str, bytes]], *, is_on_default: bool
+    uid: str, world: World, state: TextState, ours: bytes, seen: Collection[tuple[str, bytes]], *, is_on_default: bool
 ) -> bool:
-    """Whether our text of a shared item goes into its file in this worktree.
+    """Return whether a shared item's local text may overwrite its file in this worktree.
 
-    It does where ours was changed since both were last in step, or says in another way what was taken from the file;
-    never over what was not seen, where the default branch has ours already, where there is no file, or, on another
-    branch, over anything but what was last in step.
+    It may if the item changed since both were in step, or if the accepted text was normalized; never over unseen
+    changes, if the default branch already has it, without a file, or on another branch over anything not in step.
     """
     here, committed = world.here.get(uid), world.committed.get(uid)
     if here is None or (committed is not None and committed.text.digest == ours):
@@ -87,21 +82,18 @@ def may_write(
     digest = here.text.digest
     if digest == ours or here.text.is_gone:
         return False
-    if ours == known.in_step:
-        return digest == known.taken
-    is_seen = (uid, digest) in seen or digest == known.in_step
-    return is_seen and (is_on_default or digest in {known.in_step, known.taken})
+    if ours == state.in_step:
+        return digest == state.taken
+    is_seen = (uid, digest) in seen or digest == state.in_step
+    return is_seen and (is_on_default or digest in {state.in_step, state.taken})
 
 
 def as_revision(
     text: SharedText, stood: int | None, author: Author | None, now: int, *, is_committed: bool
 ) -> SharedText:
-    """Return a text as it is taken: one that a person edited by hand is theirs, as of when they did.
+    """Return a text with its author and time; a hand-edited one is attributed to the last committer, or to the user.
 
-    Args:
-        stood: the time in the text that was last in step; a program that changes a text gives it a later one.
-        author: who changed the file last, as git has it.
-        now: milliseconds UTC, when one was edited that is not committed.
+    ``stood`` is the time of the text last in step: programs set a later one when they change a text.
     """
     if stood is None or text.time > stood:
         return text
@@ -120,5 +112,5 @@ def _as_name(name: str) -> str:
 
 
 def later(first: SharedText, second: SharedText) -> SharedText:
-    """Return which of two texts holds, the same in every clone: the later one."""
+    """Return the later of two texts, the same in every clone."""
     return max(first, second, key=lambda one: (one.time, one.digest))

@@ -1,11 +1,11 @@
-"""The records of the shared text, as callers get them."""
+"""Records of shared texts for callers."""
 
 from __future__ import annotations
 
 from satchel.base.records import dataclass
 
 IN_STEP, WAITS, AHEAD, ELSEWHERE, NO_FILE = "in step", "waits", "ahead", "elsewhere", "no file"
-"""How an item stands: ours and the file say the same; a text waits to be accepted; ours says something else than the
+"""States of an item: item and file are equal; a text waits to be accepted; the item differs from the
 default branch; another branch's file does; it is shared, and this worktree has no file of it."""
 
 UNSHARED = "no longer shared"
@@ -13,18 +13,18 @@ UNSHARED = "no longer shared"
 
 @dataclass(frozen=True, slots=True)
 class SharedItem:
-    """An item of the shared text.
+    """An item of the shared texts.
 
     Attributes:
-        ref: its short id; None where it is not here.
+        ref: its short id; None without a local item.
         uid: 32 hexadecimal digits.
-        kind: as lines name it.
+        kind: its name in export lines.
         file: its file, relative to the project.
-        title: its key or first words; None where they are a stranger's and the reader is an agent.
-        author: whose text it is, as the file says.
-        changed_at: when they set it so, in milliseconds UTC.
-        state: one of :data:`IN_STEP` and its like.
-        why: what is to be known of that.
+        title: its key or first words; None if a stranger wrote them and the reader is an agent.
+        author: its author according to the file.
+        changed_at: when it was written, in milliseconds UTC.
+        state: one of :data:`IN_STEP`, :data:`WAITS`, :data:`AHEAD`, :data:`ELSEWHERE`, :data:`NO_FILE`.
+        why: the reason for the state.
     """
 
     ref: str | None
@@ -40,10 +40,10 @@ class SharedItem:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a file.
+    """A problem with a file.
 
     Attributes:
-        line: where, from 1; None for all of it.
+        line: its line, from 1; None for the whole file.
     """
 
     file: str
@@ -53,11 +53,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """What sharing items, or ending that, did.
+    """Result of sharing or unsharing items.
 
     Attributes:
         items: those whose files were written.
-        refused: those that were not, with the reason.
+        refused: those not written, with the reason.
         done: False for a preview.
     """
 
@@ -69,16 +69,16 @@ class Sharing:
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """What bringing store and files in step did.
+    """Result of a sync.
 
     Attributes:
-        written: the items whose files were written.
-        taken: those that were taken from the default branch without asking, since the user's configuration says so.
-        waiting: those that wait until a person accepts them.
-        ended: the ids of those that are no longer shared.
-        in_step: how many are as they should be.
-        problems: the files that were skipped.
-        resolved: the files in which git's conflict markers were resolved.
+        written: items whose files were written.
+        taken: texts of the default branch accepted automatically, as configured.
+        waiting: texts waiting for a person to accept them.
+        ended: ids of items no longer shared.
+        in_step: number of items in step.
+        problems: skipped files.
+        resolved: files whose conflict markers were resolved.
         done: False for a preview.
     """
 
@@ -95,13 +95,13 @@ class Synced:
 
 @dataclass(frozen=True, slots=True)
 class SharedList:
-    """How the shared text stands.
+    """States of shared texts.
 
     Attributes:
-        items: those that were asked for, waiting ones first.
-        in_step: how many are as they should be.
-        branch: the branch that text is taken from; None outside of a repository.
-        problems: the files that were skipped.
+        items: the selected ones, waiting ones first.
+        in_step: number of items in step.
+        branch: the branch that texts are taken from; None outside a repository.
+        problems: skipped files.
     """
 
     items: tuple[SharedItem, ...]
@@ -112,18 +112,18 @@ class SharedList:
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """Return the number of waiting texts."""
         return sum(one.state == WAITS for one in self.items)
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What a person said of texts that waited.
+    """Result of a person's decision on waiting texts.
 
     Attributes:
-        accepted: whether they hold from now on; else they are passed over.
-        items: those that this was said of.
-        failed: those that could not be kept, with the reason; they still wait.
+        accepted: whether they were accepted; otherwise they were rejected.
+        items: the decided ones.
+        failed: those that could not be stored, with the reason; they still wait.
     """
 
     accepted: bool
@@ -134,11 +134,11 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A text that waits, beside ours.
+    """A waiting text with its difference to the local one.
 
     Attributes:
         lines: a unified difference.
-        digest: of the text that waits, in hexadecimal: what was seen of it.
+        digest: the waiting text's digest, in hexadecimal: it identifies the text that was read.
     """
 
     item: SharedItem
@@ -148,14 +148,14 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """Texts that wait, beside ours."""
+    """Waiting texts with their differences to the local ones."""
 
     items: tuple[Difference, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Whether the files are what the program would write."""
+    """Result of checking the files' format."""
 
     files: int
     problems: tuple[Problem, ...]

@@ -1,4 +1,4 @@
-"""The shared text of a project, as callers use it; what does the work is loaded when there is some."""
+"""Service for a project's shared texts; the implementation is imported on use."""
 
 from __future__ import annotations
 
@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 
 class SharedTexts:
-    """The shared text of a project: ``.satchel/shared`` in its repository.
-
-    Args:
-        config: whose ``share.accept`` and ``share.branch`` count.
-    """
+    """The shared texts of a project: ``.satchel/shared`` in its repository."""
 
     def __init__(self, workplace: Workplace, config: Config) -> None:
         self._workplace = workplace
@@ -32,11 +28,11 @@ class SharedTexts:
         self._branch = config.share_branch
 
     def share(self, refs: Sequence[str] = (), *, rule: Sequence[str] = (), dry_run: bool = False) -> Sharing:
-        """Write files for items, which are kept in step from then on; nothing is committed.
+        """Write files for items and keep them in step from now on; nothing is committed.
 
         Args:
             refs: short ids of decisions, rules, errors, strategies and notes.
-            rule: names of :data:`satchel.keep.shared.names.RULES`: all that there is of each.
+            rule: names of :data:`satchel.keep.shared.names.RULES`: every item of each.
             dry_run: write nothing.
 
         Returns:
@@ -53,11 +49,11 @@ class SharedTexts:
         if unknown is not None:
             raise unknown_name("rule", unknown, RULES)
         if not refs and not rule:
-            raise InvalidInput("nothing is named to be shared", "Give ids such as d12, or --rule decisions")
+            raise InvalidInput("no item to share is named", "Give ids such as d12, or --rule decisions")
         return changing.share(self._context(), refs, rule, dry_run=dry_run)
 
     def unshare(self, refs: Sequence[str], *, dry_run: bool = False) -> Sharing:
-        """Write into items' files that they are no longer shared; what others have accepted stays with them.
+        """Write tombstones into items' files; items that others accepted stay with them.
 
         Args:
             refs: short ids, names of files, or beginnings of uids.
@@ -70,15 +66,15 @@ class SharedTexts:
         from satchel.keep.shared import changing
 
         if not refs:
-            raise InvalidInput("nothing is named", "Give ids such as d12; satchel proposals --all lists what is shared")
+            raise InvalidInput("no item is named", "Give ids such as d12; satchel proposals --all lists what is shared")
         return changing.unshare(self._context(), refs, dry_run=dry_run)
 
     def sync(self, *, dry_run: bool = False, resolve: str | None = None) -> Synced:
-        """Bring store and files in step, both ways; nothing is committed, and what others wrote waits.
+        """Sync store and files both ways; nothing is committed, and texts by others wait.
 
         Args:
-            dry_run: only say what would be done.
-            resolve: which text stands in files in which git left two: ``ours``, ``theirs``, or ``both``.
+            dry_run: only report what would be done.
+            resolve: how to resolve git's conflict markers: ``ours``, ``theirs``, or ``both``.
 
         Raises:
             InvalidInput: ``resolve`` is something else.
@@ -97,9 +93,8 @@ class SharedTexts:
         return changing.sync(self._context(), place, files, resolve, dry_run=dry_run)
 
     def read_news(self) -> None:
-        """Read what the repository says, where the look at folder and branches tells that it may be news.
-
-        What waits is counted from then on, and what ``share.accept`` lets in is taken; no file is written.
+        """Read the repository if folder or branches have changed: count waiting texts and accept those configured by
+        ``share.accept``; no file is written.
         """
         if may_be_news(self._workplace, self._branch):
             from satchel.keep.shared import changing
@@ -107,7 +102,7 @@ class SharedTexts:
             changing.read_news(self._context())
 
     def standing(self, refs: Sequence[str] = (), *, all: bool = False) -> SharedList:  # noqa: A002 -- the option's name
-        """Return how the shared text stands: what waits, what differs, and with ``all`` the rest.
+        """Return the states of shared texts: waiting and differing ones, and with ``all`` the rest.
 
         Args:
             refs: short ids, names of files, or beginnings of uids; none for everything.
@@ -123,12 +118,12 @@ class SharedTexts:
         all: bool = False,  # noqa: A002 -- the option's name
         seen: Sequence[str] = (),
     ) -> Accepted:
-        """Let texts that wait hold; what they replace is kept.
+        """Accept waiting texts; the states they replace are kept.
 
         Args:
             refs: short ids, names of files, or beginnings of uids.
-            all: everything that waits.
-            seen: the digests that :meth:`diff` gave, so that nothing else is decided about than what was read.
+            all: select everything that waits.
+            seen: the digests from :meth:`diff`, so that only texts that were read are decided on.
 
         Raises:
             Refused: an agent asks.
@@ -146,22 +141,19 @@ class SharedTexts:
         all: bool = False,  # noqa: A002 -- the option's name
         seen: Sequence[str] = (),
     ) -> Accepted:
-        """Pass over texts that wait, until they change; arguments and errors are those of :meth:`accept`."""
+        """Reject waiting texts until they change; arguments and errors are those of :meth:`accept`."""
         from satchel.keep.shared import deciding
 
         return deciding.reject(self._context(), refs, seen, is_all=all)
 
     def diff(self, refs: Sequence[str] = (), *, all: bool = False) -> Differences:  # noqa: A002 -- the option's name
-        """Return the texts that wait, beside ours; arguments and errors are those of :meth:`accept`."""
+        """Return the waiting texts with their differences; arguments and errors are those of :meth:`accept`."""
         from satchel.keep.shared import deciding
 
         return deciding.diff(self._context(), refs, is_all=all or not refs)
 
     def check(self) -> Checked:
-        """Say whether the files of this worktree are what the program would write, as for a build that is to fail.
-
-        No store is needed.
-        """
+        """Check that this worktree's files are formatted as the program writes them, for builds. No store is needed."""
         from satchel.keep.shared import listing
 
         return listing.checked(Folder(self._root()))
@@ -169,9 +161,7 @@ class SharedTexts:
     def _root(self) -> str:
         root = self._workplace.files_root
         if root is None:
-            raise Refused(
-                "this store belongs to no folder, so there is no place for a shared text", "Work in a project"
-            )
+            raise Refused("this store belongs to no folder, so there is no place for shared texts", "Work in a project")
         return root
 
     def _place(self) -> Place:
@@ -183,7 +173,7 @@ class SharedTexts:
         return Context(self._workplace, self._root(), self._branch, self._accepts)
 
     def _nothing_new(self, place: Place, files: Listing) -> Synced | None:
-        """Return what a sync says where nothing has changed since the last one; None where something may have."""
+        # the cheap look suffices when nothing has changed since the last sync
         work = self._workplace
         if not work.engine.exists():
             return None

@@ -1,4 +1,4 @@
-"""What the repository says now: the default branch's texts as git has them, and the files of this worktree."""
+"""Reading of the repository: the default branch's texts from git, and the files of this worktree."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from satchel.keep.shared.looking import BELOW, Place
 from satchel.keep.shared.markdown import HasConflict, SharedText, parse
 
 
-class Found(NamedTuple):
-    """A text, the name of its file, and the hash that git has for the bytes, where git has them."""
+class RepositoryText(NamedTuple):
+    """A text with its file name, and git's hash of its bytes if known."""
 
     name: str
     text: SharedText
@@ -24,50 +24,44 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What the repository says.
+    """State of the repository.
 
     Attributes:
-        commit: the default branch's, as far as it is known here; None where it has none.
-        is_behind: whether the commit is older than the one that was read last, so that nothing of it is news.
-        committed: the texts of the default branch, by their uids.
-        changed: the uids of those that were changed there since the commit that was read last; None where that is not
-            known.
-        here: the texts of this worktree, by their uids.
-        problems: what was skipped.
-        conflicts: the names of files here that git could not merge.
+        commit: the default branch's latest known commit, or None.
+        is_behind: whether the commit is older than the last one read, so that it has no news.
+        committed: texts of the default branch by uid.
+        changed: uids changed there since the last commit read; None if unknown.
+        here: texts of this worktree by uid.
+        problems: skipped files.
+        conflicts: names of files here with conflict markers.
         listing: the files of this worktree.
     """
 
     commit: str | None
     is_behind: bool
-    committed: dict[str, Found]
+    committed: dict[str, RepositoryText]
     changed: frozenset[str] | None
-    here: dict[str, Found]
+    here: dict[str, RepositoryText]
     problems: tuple[Skipped, ...]
     conflicts: tuple[str, ...]
     listing: Listing = field(compare=False)
 
 
 def read_world(place: Place, read_last: str | None, listing: Listing | None = None) -> World:
-    """Read what the repository says.
-
-    Args:
-        read_last: the commit of the default branch that was read last.
-        listing: the files of the worktree, where they were listed already.
-    """
+    """Read the repository, given the last commit read and the files if they were already listed."""
     folder = Folder(place.root)
     listing = folder.list() if listing is None else listing
     problems = [*listing.skipped]
-    committed: dict[str, Found] = {}
+    committed: dict[str, RepositoryText] = {}
     changed: frozenset[str] | None = None
     blobs: dict[str, tuple[str, SharedText]] = {}
     commit, is_behind = _tip(place), False
     if commit is not None:
         files = _checked(folder, git_trees.files_at(place.root, commit, BELOW), problems)
-        held = git_trees.contents(place.root, files.values())
-        pairs = ((name, held.get(file.blob)) for name, file in files.items())
+        contents = git_trees.contents(place.root, files.values())
+        pairs = ((name, contents.get(file.blob)) for name, file in files.items())
         committed, _ = _parsed(folder, pairs, problems, {name: file.blob for name, file in files.items()})
-        blobs = {found.blob: (found.name, found.text) for found in committed.values() if found.blob is not None}
+        blobs = {text.blob: (text.name, text.text) for text in committed.values() if text.blob is not None}
         if read_last is not None and read_last != commit:
             base = git_trees.merge_base(place.root, read_last, commit)
             is_behind = base == commit
@@ -83,7 +77,7 @@ def read_world(place: Place, read_last: str | None, listing: Listing | None = No
 
 
 def _tip(place: Place) -> str | None:
-    """Return the further of the default branch's commits here and at its origin; ours where they have parted."""
+    # the later of the local and origin's commits; the local one if they have diverged
     if place.local is None or place.remote is None or place.local == place.remote:
         return place.local or place.remote
     base = git_trees.merge_base(place.root, place.local, place.remote)
@@ -93,12 +87,11 @@ def _tip(place: Place) -> str | None:
 def _checked(
     folder: Folder, files: Iterable[git_trees.TreeFile] | None, problems: list[Skipped]
 ) -> dict[str, git_trees.TreeFile]:
-    """Return the files of a commit that may be items, by name; what else is there is said."""
-    found: dict[str, git_trees.TreeFile] = {}
+    items: dict[str, git_trees.TreeFile] = {}
     if files is None:
-        problems.append(Skipped(BELOW, "git does not say what the default branch has here"))
-        return found
-    left = 0
+        problems.append(Skipped(BELOW, "git cannot list the default branch's files here"))
+        return items
+    more = 0
     for file in files:
         if file.path in IGNORED:
             continue
@@ -106,16 +99,16 @@ def _checked(
         if not file.is_regular:
             problem = "is a link or a repository of its own, not a regular file"
         elif not IS_NAME(file.path):
-            problem = "is not named as an item's file is: letters, digits, . _ and - and .md at the end"
+            problem = "is not a valid name of an item's file: letters, digits, . _ and -, ending in .md"
         if problem is not None:
-            problems.append(Skipped(folder.shown(file.path), problem))
-        elif len(found) < MAX_FILES:
-            found[file.path] = file
+            problems.append(Skipped(folder.display_path(file.path), problem))
+        elif len(items) < MAX_FILES:
+            items[file.path] = file
         else:
-            left += 1
-    if left:
-        problems.append(Skipped(BELOW, f"{left:,} files beyond {MAX_FILES:,} are not read"))
-    return found
+            more += 1
+    if more:
+        problems.append(Skipped(BELOW, f"{more:,} files beyond {MAX_FILES:,} are not read"))
+    return items
 
 
 def _parsed(
@@ -123,46 +116,37 @@ def _parsed(
     files: Iterable[tuple[str, bytes | None]],
     problems: list[Skipped],
     blobs: dict[str, str],
-    known: dict[str, tuple[str, SharedText]] | None = None,
-) -> tuple[dict[str, Found], tuple[str, ...]]:
-    """Read files; those that cannot be read are said.
-
-    Args:
-        blobs: git's hashes of them, by name.
-        known: texts that were read already, by git's hashes.
-
-    Returns:
-        The texts by their uids, and the names of those that git could not merge.
-    """
-    found: dict[str, Found] = {}
+    parsed: dict[str, tuple[str, SharedText]] | None = None,
+) -> tuple[dict[str, RepositoryText], tuple[str, ...]]:
+    texts: dict[str, RepositoryText] = {}
     conflicts: list[str] = []
-    of_sha256 = any(len(blob) == 64 for blob in known or ())
+    of_sha256 = any(len(blob) == 64 for blob in parsed or ())
     for name, data in files:
         if data is None:
-            problems.append(Skipped(folder.shown(name), "cannot be read, or was exchanged meanwhile"))
+            problems.append(Skipped(folder.display_path(name), "cannot be read, or was replaced in the meantime"))
             continue
         blob = blobs.get(name)
-        if known:
+        if parsed:
             blob = _blob_of(data, of_sha256=of_sha256)
-        read = known.get(blob) if known and blob is not None else None
+        read = parsed.get(blob) if parsed and blob is not None else None
         try:
             text = parse(data) if read is None or read[0] != name else read[1]
         except HasConflict as error:
             conflicts.append(name)
-            problems.append(Skipped(folder.shown(name), error.problem, error.line))
+            problems.append(Skipped(folder.display_path(name), error.problem, error.line))
             continue
         except BrokenText as error:
-            problems.append(Skipped(folder.shown(name), error.problem, error.line))
+            problems.append(Skipped(folder.display_path(name), error.problem, error.line))
             continue
-        other = found.get(text.uid)
+        other = texts.get(text.uid)
         if other is not None:
-            problems.append(Skipped(folder.shown(name), f"has the uid of {other.name}; one of them is a copy"))
+            problems.append(Skipped(folder.display_path(name), f"has the uid of {other.name}; one of them is a copy"))
             continue
-        found[text.uid] = Found(name, text, blob)
-    return found, tuple(conflicts)
+        texts[text.uid] = RepositoryText(name, text, blob)
+    return texts, tuple(conflicts)
 
 
 def _blob_of(data: bytes, *, of_sha256: bool) -> str:
-    """Return git's hash of what a file holds: https://git-scm.com/book/en/v2/Git-Internals-Git-Objects."""
+    # https://git-scm.com/book/en/v2/Git-Internals-Git-Objects
     made = hashlib.sha256 if of_sha256 else hashlib.sha1
     return made(b"blob %d\0" % len(data) + data, **({} if of_sha256 else {"usedforsecurity": False})).hexdigest()

@@ -1,4 +1,4 @@
-"""Strategies: approaches that worked, with how often they helped and did not."""
+"""Strategies: approaches that worked, with counts of successes and failures."""
 
 from __future__ import annotations
 

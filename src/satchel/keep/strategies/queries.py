@@ -1,4 +1,4 @@
-"""How strategies are listed."""
+"""Queries for strategies."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from satchel.store.transaction import Row
 
 
 class StrategyFilters(ListFilters, total=False):
-    """What strategies are listed by.
+    """Filters for strategies.
 
     Keys:
-        topic: only this one, compared as it is kept.
+        topic: only this one, normalized.
         lang: only those for this language, or for any.
         framework: only those for this framework, or for any.
-        author: only what this agent saved.
+        author: only those of this agent.
         status: live, superseded or all.
     """
 

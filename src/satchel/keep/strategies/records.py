@@ -1,4 +1,4 @@
-"""The records of strategies, and how rows become them."""
+"""Records of strategies, and their construction from rows."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ MAX_INSIGHT_CHARS = 500
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """One approach that worked.
+    """An approach that worked.
 
     Attributes:
         id: the store's number; ``ref`` is its short id.
         uid: 32 hexadecimal digits, stable across export and import.
         seq: the number of its last change.
-        topic: what it is about, in lower case and hyphenated, as in ``react-native-offline``.
-        insight: what to do and why it works.
+        topic: its subject, in lower case and hyphenated, as in ``react-native-offline``.
+        insight: the advice and why it works.
         lang: the programming language in lower case; None is any.
         framework: the framework in lower case; None is any.
-        helped: how often it was said to help; so for ``not_helped``.
-        agent: who saved it, or None.
-        superseded_by: the number of the one that replaced it, its own where it was retracted, None while it is live.
+        helped: number of reported successes; ``not_helped``: of failures.
+        agent: its author, or None.
+        superseded_by: the number of its replacement; its own if retracted; None while it is live.
         last_seen: when it was saved or last tried, in milliseconds UTC.
         created_at: milliseconds UTC.
         score: how well it matched a search, higher is better; None without one.
@@ -49,17 +49,15 @@ class Strategy:
 
     @property
     def ref(self) -> str:
-        """The short id, as in ``s7``."""
         return Kind.STRATEGY.ref(self.id)
 
 
 @dataclass(frozen=True, slots=True)
 class StrategyPage(KeptPage[Strategy]):
-    """Part of the strategies, counted and read in one snapshot."""
+    """A page of strategies, counted and read in one snapshot."""
 
     @property
     def strategies(self) -> tuple[Strategy, ...]:
-        """The part."""
         return self.items
 
 
@@ -67,13 +65,13 @@ COLUMNS = """
     t.id, t.uid, t.seq, t.topic, t.insight, t.lang, t.framework, t.helped, t.not_helped, a.name,
     t.superseded_by, t.last_seen, t.created_at
 """
-"""The columns :func:`strategy_of` reads, from :data:`SOURCE`."""
+"""Columns of :data:`SOURCE` for :func:`strategy_of`."""
 
 SOURCE = "strategies t LEFT JOIN agents a ON a.id = t.agent_id"
 
 
 def strategy_of(row: Row, *, score: float | None = None, notes: tuple[str, ...] = ()) -> Strategy:
-    """Turn a row of :data:`COLUMNS`, which stand in the order of the fields, into a record."""
+    """Build a record from a row of :data:`COLUMNS`, which are in field order."""
     number, uid, *rest = row[:13]
     rest += [score, notes]
     return Strategy(number, uid.hex(), *rest)

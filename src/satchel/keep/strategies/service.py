@@ -1,4 +1,4 @@
-"""The strategies of a project: save, find, and say whether one helped."""
+"""Service for the strategies of a project: save and find them, and record their outcomes."""
 
 from __future__ import annotations
 
@@ -34,20 +34,22 @@ class Strategies(Service):
         """Save one strategy; it is durable when this returns.
 
         Args:
-            topic: what it is about; kept in lower case, its words joined by hyphens.
-            insight: what to do and why it works, at most 500 characters; a longer one is shortened.
-            lang: the programming language, kept in lower case; None is any.
+            topic: its subject; stored in lower case, with words joined by hyphens.
+            insight: the advice and why it works, at most 500 characters; a longer one is shortened.
+            lang: the programming language, stored in lower case; None is any.
             framework: the framework, the same way.
-            supersedes: the short id of the strategy that it corrects and replaces, as in ``s7``.
-            agent: who saves it; None takes the default, which may be nobody.
+            supersedes: the short id of the strategy it replaces, such as ``s7``.
+            agent: the author; None takes the default, which may be nobody.
 
         Returns:
-            The strategy as it was kept; ``notes`` says how the topic is kept, what was shortened, cleaned or redacted,
+            The strategy; ``notes`` tell the normalized topic, what was shortened, cleaned or redacted, and similar
+            strategies.
             and which strategies say nearly the same: they stay beside it.
 
         Raises:
             InvalidInput, TooLarge: something is not acceptable; nothing was written.
-            NotFound, Conflict, Refused: what it would replace is not there, holds no more, or is a person's to replace.
+            NotFound, Conflict, Refused: what it would replace is not there, holds no more, or is a person's to
+                replace.
         """
         work = self._workplace
         new = updates.prepare(topic, insight, lang, framework, work)
@@ -71,33 +73,33 @@ class Strategies(Service):
         return saved
 
     def find(self, **filters: Unpack[StrategyFilters]) -> StrategyPage:
-        """List strategies, those that helped most often, less what did not, first.
+        """List strategies by successes minus failures, best first.
 
         Returns:
-            The page with its total. A topic or agent that is unknown makes it empty, and a note says so.
+            The page with its total. An unknown topic or agent gives an empty page with a note.
 
         Raises:
             InvalidInput: a filter is empty or out of range.
         """
-        # a caller that only writes leaves the lists alone
+        # imported here: writers do not need lists
         from satchel.keep import lists
         from satchel.keep.strategies.queries import LISTING
 
         return lists.find(self._workplace, LISTING, StrategyPage, filters)
 
     def outcome(self, ref: str | int, helped: bool) -> Strategy:
-        """Say whether a strategy helped; no count is lost among those who say so at once.
+        """Record whether a strategy helped; concurrent reports are all counted.
 
         Args:
             ref: its short id, such as ``s7``.
             helped: whether it did.
 
         Returns:
-            The strategy as it stands; it counts as seen now.
+            The strategy; it counts as seen now.
 
         Raises:
             NotFound: the project has no such strategy.
-            InvalidInput: the id is none, or ``helped`` is neither true nor false.
+            InvalidInput: the id is invalid, or ``helped`` is not a boolean.
         """
         work = self._workplace
         number = Kind.STRATEGY.number_of(ref)

@@ -1,4 +1,4 @@
-"""Writing strategies, and what the search documents knows of them."""
+"""Writes of strategies and of their search documents."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from satchel.store.transaction import Transaction, set_of
 
 _MAX_SIMILAR = 3
 
-# what tells C++, C# and node.js from other topics stays
+# keep the characters of C++, C# and node.js
 _BETWEEN_WORDS = re.compile(r"[^\w+#.]+|_+")
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A strategy that passed every check and is ready to be stored as it is."""
+    """A checked strategy, ready to be stored."""
 
     topic: str
     insight: str
@@ -37,39 +37,30 @@ class Prepared:
 
 
 def prepare(topic: object, insight: object, lang: object, framework: object, workplace: Workplace) -> Prepared:
-    """Check a strategy and make its texts storable, before anything is written.
-
-    Raises:
-        InvalidInput: an empty insight, or a topic, language or framework that is no name.
-        TooLarge: the insight exceeds the configured size.
-    """
+    """Check a strategy and make its texts storable."""
     name = check_topic(topic)
-    kept = check_short(insight, "insight", MAX_INSIGHT_CHARS, workplace.max_content_bytes)
-    notes = () if isinstance(topic, str) and topic.strip() == name else (f"the topic is kept as {name!r}",)
+    stored = check_short(insight, "insight", MAX_INSIGHT_CHARS, workplace.max_content_bytes)
+    notes = () if isinstance(topic, str) and topic.strip() == name else (f"the topic is stored as {name!r}",)
     return Prepared(
         topic=name,
-        insight=kept.text,
+        insight=stored.text,
         lang=check_folded(lang, "lang"),
         framework=check_folded(framework, "framework"),
-        notes=(*notes, *kept.notes),
+        notes=(*notes, *stored.notes),
     )
 
 
 def check_topic(topic: object) -> str:
-    """Return a topic in lower case, its words joined by hyphens.
-
-    Raises:
-        InvalidInput: it is no name, holds no word, or a secret.
-    """
+    """Return a topic in lower case, its words joined by hyphens."""
     name = names.check_identifier(topic, "topic")
     words = _BETWEEN_WORDS.sub("-", fold(name)).strip("-.")
     if not any(character.isalnum() for character in words):
-        raise InvalidInput(f"topic {name!r} holds no word", 'Give a topic such as "react-native-offline"')
+        raise InvalidInput(f"topic {name!r} contains no word", 'Give a topic such as "react-native-offline"')
     return words
 
 
 def check_folded(value: object, field: str) -> str | None:
-    """Return a name in lower case, or None for none; a name that holds a secret is refused."""
+    """Return a name in lower case, or None; a name with a secret is refused."""
     return None if value is None else fold(names.check_identifier(value, field))
 
 
@@ -80,14 +71,7 @@ def insert(
     new: Prepared,
     now: int,
 ) -> int:
-    """Store a strategy with its bands and its document.
-
-    Args:
-        now: when it was saved, in milliseconds UTC.
-
-    Returns:
-        Its number.
-    """
+    """Insert a strategy with its bands and document."""
     seq = transaction.next_seq(project_id, documents=1)
     number = transaction.add(
         "strategies",
@@ -112,13 +96,13 @@ def insert(
 
 
 def enter(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Record the bands of strategies whose rows were written."""
+    """Record the bands of strategies after their rows were written."""
     for number, insight in _of_numbers(transaction, numbers):
         likeness.remember(transaction, project_id, Kind.STRATEGY, number, bands_of(project_id, insight).recorded)
 
 
 def withdraw(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Remove the bands of strategies, before their rows change."""
+    """Remove the bands of strategies before their rows change."""
     for number, insight in _of_numbers(transaction, numbers):
         likeness.forget(transaction, project_id, Kind.STRATEGY, number, bands_of(project_id, insight).recorded)
 
@@ -129,7 +113,7 @@ def _of_numbers(transaction: Transaction, numbers: Sequence[int]) -> list[tuple[
 
 
 def bands_of(project_id: int, insight: str) -> likeness.Bands:
-    """Return the bands of an insight of few words, which is compared as keys are; others are found by a search."""
+    """Return the bands of a short insight, which is compared like a key; longer ones are found by a search."""
     words = likeness.words_of(insight)
     return likeness.key_bands(project_id, words) if len(words) < likeness.MIN_WORDS else likeness.NO_BANDS
 
@@ -137,21 +121,21 @@ def bands_of(project_id: int, insight: str) -> likeness.Bands:
 def notes_on_similar(
     transaction: Transaction, project_id: int, insight: str, old: int | None = None
 ) -> tuple[str, ...]:
-    """Say which strategies say nearly the same as a new one, the most alike first; not the one it replaces."""
+    """Return notes on strategies similar to a new one, except the one it replaces, best first."""
     words = likeness.words_of(insight)
     if len(words) >= likeness.MIN_WORDS:
-        found = near.by_search(transaction, project_id, Kind.STRATEGY, insight, _insights)
+        matches = near.by_search(transaction, project_id, Kind.STRATEGY, insight, _insights)
     else:
         numbers = likeness.candidates(transaction, project_id, Kind.STRATEGY, bands_of(project_id, insight))
         alike = (
             near.Near(100 - likeness.key_likeness(words, likeness.words_of(other)), number, other)
             for number, other in (_insights(transaction, numbers) if numbers else {}).items()
         )
-        found = tuple(sorted(one for one in alike if one.distance <= 100 - likeness.THRESHOLD)[:_MAX_SIMILAR])
+        matches = tuple(sorted(one for one in alike if one.distance <= 100 - likeness.THRESHOLD)[:_MAX_SIMILAR])
     topics: dict[int, str] = dict(
-        transaction.all(f"SELECT id, topic FROM strategies WHERE id IN {set_of(one.item for one in found)}")
+        transaction.all(f"SELECT id, topic FROM strategies WHERE id IN {set_of(one.item for one in matches)}")
     )
-    return tuple(one.note(Kind.STRATEGY, f"{topics[one.item]}: {one.text}") for one in found if one.item != old)
+    return tuple(one.note(Kind.STRATEGY, f"{topics[one.item]}: {one.text}") for one in matches if one.item != old)
 
 
 def _insights(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
@@ -169,15 +153,7 @@ _COUNT = {
 
 
 def count_outcome(transaction: Transaction, project_id: int, number: int, now: int, *, helped: bool) -> bool:
-    """Count that a strategy was tried, in one statement.
-
-    Args:
-        now: when, in milliseconds UTC.
-        helped: whether it did.
-
-    Returns:
-        Whether the project has such a one.
-    """
+    """Count a strategy's success or failure in one statement."""
     seq = transaction.next_seq(project_id)
     values = {"now": now, "seq": seq, "project": project_id, "id": number}
     row = transaction.one(_COUNT[helped], values)
@@ -189,11 +165,7 @@ def count_outcome(transaction: Transaction, project_id: int, number: int, now: i
 
 
 def load(transaction: Transaction, project_id: int, number: int, *, notes: tuple[str, ...] = ()) -> Strategy | None:
-    """Return one strategy, or None where the project has no such one.
-
-    Args:
-        notes: what the writer should know.
-    """
+    """Return a strategy, or None."""
     row = transaction.one(
         f"SELECT {COLUMNS} FROM {SOURCE} WHERE t.project_id = :project AND t.id = :id",
         {"project": project_id, "id": number},
@@ -202,8 +174,9 @@ def load(transaction: Transaction, project_id: int, number: int, *, notes: tuple
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Remove strategies with their bands and documents; what they had superseded falls to what superseded them, or
-    lives again."""
+    """Delete strategies with their bands and documents; those they replaced become replaced by their replacement, or
+    live again.
+    """
     for number in numbers:
         replacing.hand_on(transaction, project_id, Kind.STRATEGY, number)
     rows = transaction.all(
