@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from clients_at_work import Clients
 from satchel import Conflict, NotFound, Satchel
+from satchel.keep.corrections import changes
 
 
 @pytest.fixture
@@ -108,6 +110,35 @@ def test_a_decision_gets_its_last_value_back_once(satchel: Satchel) -> None:
     assert (now.value, now.rationale) == (300, "the gateway")
     with pytest.raises(NotFound):
         satchel.corrections.undo_change(agent="ann")
+
+
+def test_an_undo_that_ends_halfway_leaves_the_decision(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    satchel.decisions.set("ttl", 300, agent="ann")
+    satchel.decisions.set("ttl", 60, agent="ann")
+    with monkeypatch.context() as patch:
+        patch.setattr(changes, "record_taken_back", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            satchel.corrections.undo_change(agent="ann")
+    assert satchel.decisions.get("ttl").decision.value == 60
+    satchel.corrections.undo_change(agent="ann")
+    assert satchel.decisions.get("ttl").decision.value == 300
+
+
+@pytest.mark.parametrize("kind", ["entry", "rule", "strategy"])
+def test_what_was_written_before_a_replacement_is_taken_back_after_it(satchel: Satchel, kind: str) -> None:
+    write: Callable[[str, str | None], str] = {
+        "entry": lambda text, old: satchel.entries.write("discovery", text, supersedes=old, agent="ann").ref,
+        "rule": lambda text, old: satchel.constraints.add(text, supersedes=old, agent="ann").ref,
+        "strategy": lambda text, old: satchel.strategies.save(text, text, supersedes=old, agent="ann").ref,
+    }[kind]
+    first, second = write("the gateway signs", None), write("the mailer signs", None)
+    write("the printer signs", second)
+    undone = [satchel.corrections.undo_change(agent="ann") for _ in range(3)]
+    assert [(one.ref, one.action) for one in undone] == [
+        (second, "replaced"),
+        (second, "written"),
+        (first, "written"),
+    ]
 
 
 def test_a_new_decision_is_deprecated_by_an_undo(satchel: Satchel) -> None:

@@ -73,11 +73,11 @@ def last_of(transaction: Transaction, project_id: int, by: Corrector) -> Change 
     return next((one for one in found if not _is_taken_back(transaction, project_id, one)), None)
 
 
-def record_taken_back(transaction: Transaction, project_id: int, change: Change, by: Corrector, revision: int) -> None:
+def record_taken_back(transaction: Transaction, project_id: int, change: Change, by: Corrector) -> None:
     """Record that a change was taken back.
 
     Args:
-        revision: of a decision, the one that it has now.
+        change: of a decision, with the revision that it has now.
     """
     events.record(
         transaction,
@@ -87,7 +87,7 @@ def record_taken_back(transaction: Transaction, project_id: int, change: Change,
         session=by.session,
         agent=by.agent,
         item=(change.kind, change.item),
-        details={"action": change.action, "revision": revision},
+        details={"action": change.action, "revision": change.revision},
     )
 
 

@@ -238,9 +238,8 @@ class Corrections(Service):
             NotFound: there is none.
             Conflict: somebody else has changed the same since.
         """
-        work = self._workplace
-        agent = check_agent(work, agent)
-        with work.engine.write() as transaction:
+        agent = check_agent(self._workplace, agent)
+        with self._workplace.engine.write() as transaction:
             project_id, by, name = self._begin(transaction, agent, doing="undoing")
             last, change = log.last_of(transaction, project_id, by), changes.last_of(transaction, project_id, by)
             if last is None and change is None:
@@ -253,7 +252,7 @@ class Corrections(Service):
                 key = current.key
             else:
                 change = None
-        return self.undo(agent=agent) if change is None else self._restore(change, key, agent)
+        return self.undo(agent=agent) if change is None else self._restore(change, key, agent, by)
 
     def _take_back(
         self, transaction: Transaction, project_id: int, change: Change, by: Corrector, name: str | None
@@ -269,31 +268,27 @@ class Corrections(Service):
         if not kind.is_live(record):
             ended = log.ended(transaction, change.kind, change.item)
             raise Conflict(f"{ref}, which you wrote last, holds no more: {ended}", "Nothing was changed")
-        reason = "taken back" if name is None else f"taken back by {name}"
-        kind.end(transaction, project_id, change.item, reason, by.agent, by.now)
-        # nobody's, so that the next undo does not take it for a correction of its own
-        nobody = by._replace(agent=None, session=None)
-        log.record(transaction, project_id, RETRACTED, (change.kind, change.item), nobody, reason=reason)
-        changes.record_taken_back(transaction, project_id, change, by, change.revision)
+        _end_written(transaction, project_id, change, by, name)
         return Undone(ref, kind_name(change.kind), change.action, None, shortened(kind.text(record)))
 
-    def _restore(self, change: Change, key: str, agent: str | None) -> Undone:
+    def _restore(self, change: Change, key: str, agent: str | None, by: Corrector) -> Undone:
         """Set a decision to what it was before a change; one that somebody else changed since refuses its revision."""
-        work = self._workplace
+        # recorded in the write that sets it: an undo that saw the one without the other would undo this undo
+        service = Decisions(
+            self._workplace,
+            on_set=lambda transaction, project_id, now: changes.record_taken_back(
+                transaction, project_id, change._replace(revision=now.revision), by
+            ),
+        )
         try:
-            restored = Decisions(work).take_back(key, change.revision, agent=agent)
+            restored = service.take_back(key, change.revision, agent=agent)
         except Conflict as error:
-            ref = change.kind.ref(change.item)
             raise Conflict(
-                f"your last change set {ref} {key}, which somebody has changed since",
+                f"your last change set {change.kind.ref(change.item)} {key}, which somebody has changed since",
                 f"Nothing was changed. Set {key} again if yours still holds; retract takes back an item by its id",
             ) from error
-        with work.engine.write() as transaction:
-            project_id, by, _ = self._begin(transaction, agent, doing="undoing")
-            changes.record_taken_back(transaction, project_id, change, by, restored.revision)
-        return Undone(
-            restored.ref, kind_name(Kind.DECISION), change.action, None, shortened(f"{key}: {restored.value}")
-        )
+        short = shortened(f"{key}: {restored.value}")
+        return Undone(restored.ref, kind_name(Kind.DECISION), change.action, None, short)
 
     def _begin(
         self, transaction: Transaction, agent: str | None, doing: str | None = None
@@ -323,21 +318,25 @@ class Corrections(Service):
                 f"Open it with get_items ids={last.kind.ref(last.item)}, and correct it as it stands now "
                 f"({log.told(now_last)})",
             )
-        if last.heir is not None:
-            heir = kind.load(transaction, project_id, last.heir)
-            if heir is not None and not kind.is_live(heir):
+        heir = None if last.heir is None else kind.load(transaction, project_id, last.heir)
+        if heir is not None:
+            if not kind.is_live(heir):
                 raise Conflict(
                     f"{heir.ref}, which replaced {last.kind.ref(last.item)}, holds no more: "
-                    f"{log.ended(transaction, last.kind, last.heir)}",
+                    f"{log.ended(transaction, last.kind, heir.id)}",
                     "Correct what holds now",
                 )
-            if heir is not None:
-                reason = "taken back" if name is None else f"taken back by {name}"
-                kind.end(transaction, project_id, last.heir, reason, by.agent, by.now)
-                # nobody's, so that the next undo does not take it for a correction of its own
-                nobody = by._replace(agent=None, session=None)
-                log.record(transaction, project_id, RETRACTED, (last.kind, last.heir), nobody, reason=reason)
+            _end_written(transaction, project_id, Change(changes.WRITTEN, last.kind, heir.id, by.now), by, name)
         kind.revive(transaction, project_id, last.item)
+
+
+def _end_written(transaction: Transaction, project_id: int, change: Change, by: Corrector, name: str | None) -> None:
+    reason = "taken back" if name is None else f"taken back by {name}"
+    _CORRECTABLE[change.kind].end(transaction, project_id, change.item, reason, by.agent, by.now)
+    # nobody's, so that the next undo does not take it for a correction of its own
+    nobody = by._replace(agent=None, session=None)
+    log.record(transaction, project_id, RETRACTED, (change.kind, change.item), nobody, reason=reason)
+    changes.record_taken_back(transaction, project_id, change, by)
 
 
 def _tell(transaction: Transaction, project_id: int, kind: int, by: Corrector, item: tuple[Kind, int]) -> None:

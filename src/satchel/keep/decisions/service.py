@@ -40,13 +40,22 @@ if TYPE_CHECKING:
 OnDecisionChanged = Callable[[Transaction, ChangedDecision], None]
 """Called within the transaction when an agent changes another one's decision."""
 
+OnDecisionSet = Callable[[Transaction, int, Decision], None]
+"""Told, inside the transaction, of which project a decision was set, and how it stands."""
+
 
 class Decisions:
     """Keyed and versioned decisions of the project."""
 
-    def __init__(self, workplace: Workplace, on_decision_changed: OnDecisionChanged | None = None) -> None:
+    def __init__(
+        self,
+        workplace: Workplace,
+        on_decision_changed: OnDecisionChanged | None = None,
+        on_set: OnDecisionSet | None = None,
+    ) -> None:
         self._workplace = workplace
         self._on_overtaken = on_decision_changed
+        self._on_set = on_set
 
     def set(
         self,
@@ -100,6 +109,8 @@ class Decisions:
                     one = updates.upsert(transaction, work, project.id, author, decision, now, similar)
                 if one.overtaken is not None and self._on_overtaken is not None:
                     self._on_overtaken(transaction, one.overtaken)
+                if self._on_set is not None:
+                    self._on_set(transaction, project.id, one.decision)
                 done.append(one.decision)
         return tuple(done)
 
