@@ -34,7 +34,6 @@ def correct_addressee(error: SatchelError, given: dict[str, Any]) -> dict[str, A
 
 
 def _prepared(given: dict[str, Any]) -> dict[str, Any]:
-    given = given | {"refuses_near": True} if "to" in given else given
     if "payload" not in given:
         return given
     try:

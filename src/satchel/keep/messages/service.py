@@ -19,6 +19,7 @@ from satchel.keep.messages.updates import Draft, Unread
 from satchel.keep.messages.visibility import Reader
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import acting_named, agents_of_client, is_unnamed, reader_name, silent_sessions
+from satchel.keep.sessions.caller import COMMAND
 from satchel.keep.texts import check_content
 from satchel.store.transaction import Transaction, set_of
 
@@ -50,7 +51,6 @@ class Messages(Service):
         reply_to: str | int | None = None,
         agent: str | None = None,
         answered_by: str | None = None,
-        refuses_near: bool = False,
     ) -> Message:
         """Send a message; it is durable when this returns.
 
@@ -66,7 +66,6 @@ class Messages(Service):
             agent: who sends; None takes the default.
             answered_by: of a reply, the id of the last answer to the same that the sender has seen, empty for none; it
                 is not sent where another has come since. None sends it in any case.
-            refuses_near: refuse a name that is not known and resembles one that is.
 
         Returns:
             The message as it was kept; ``notes`` says what was cleaned or redacted, and that nobody of the
@@ -75,7 +74,7 @@ class Messages(Service):
         Raises:
             InvalidInput, TooLarge: something is not acceptable, or it is not said who sends; nothing was written.
             NotFound: there is no message to reply to.
-            Unconfirmed: nobody has the name of the addressee, which resembles a known one.
+            Unconfirmed: a command names nobody's name, which resembles a known one.
             Conflict: several sessions of the client that is named are at work, or it was answered since.
         """
         work = self._workplace
@@ -95,7 +94,9 @@ class Messages(Service):
                 _mark_answered(transaction, Reader(project.id, sender_id, now), answered)
             told: tuple[str, ...] = ()
             if addressee is not None:
-                to_id, told = _addressee(transaction, project.id, sender_id, addressee, now, refuses_near=refuses_near)
+                # what is typed is likelier a slip than a name that nobody has yet
+                is_typed = work.caller is not None and work.caller.kind == COMMAND
+                to_id, told = _addressee(transaction, project.id, sender_id, addressee, now, refuses_near=is_typed)
             draft = Draft(sender_id, to_id, kind, rank, content.text, stored_payload, answered, thread)
             stored = updates.insert(transaction, project.id, draft, now, work.retention)
             notes = (*content.notes, *payload_notes, *told)
