@@ -12,6 +12,7 @@ from interfaces.hooks.conftest import RULE, Hook, context
 from satchel import Satchel
 from satchel.base.clock import system_clock
 from satchel.base.errors import Interrupted
+from satchel.base.folders import state_folder
 from satchel.brief.briefing import collecting
 from satchel.brief.moments import Moments
 from satchel.brief.working.service import Working
@@ -134,7 +135,7 @@ class TestPrompt:
     def test_is_kept_without_its_secrets(self, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
         secret = "ghp_" + "a1B2" * 9
         cut(monkeypatch, Working, "prompt", lambda: hook("claude", "UserPromptSubmit", prompt=f"is {secret} valid?"))
-        kept = (state.state_folder() / "hooks-owed").read_text()
+        kept = (state_folder() / "hooks-owed").read_text()
         assert "is [redacted:" in kept
         assert secret not in kept
 
@@ -178,9 +179,8 @@ class TestEditOfAClaimedFile:
         assert "a.py is claimed by ann" in said
         assert prompt(hook, "and on") == ""
 
-    def test_is_told_though_another_path_is_absurdly_long(
-        self, hook: Hook, edit: Callable[[str], dict[str, Any] | None], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    @pytest.mark.usefixtures("edit")
+    def test_is_told_though_another_path_is_absurdly_long(self, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
         edits = [{"file_path": path, "new_string": ""} for path in ("x" * 200_000, "a.py")]
         given = {"tool_name": "MultiEdit", "tool_input": {"edits": edits}, "tool_use_id": "t1"}
         cut(monkeypatch, Working, "before_edit", lambda: hook("claude", "PreToolUse", **given))

@@ -177,7 +177,7 @@ def _owed_line(session: str, agent: str, folder: str, rest: str) -> bytes:
 
 
 def _project_of(folder: str) -> str:
-    """Return the nearest folder upwards that is a project's, else the folder: what is owed is so before any is opened."""
+    # by the files alone: a debt is written before a store is opened
     inner = folder = os.path.realpath(folder)
     while not any(os.path.lexists(f"{inner}/{name}") for name in (".git", ".satchel/satchel.db")):
         above = os.path.dirname(inner)  # noqa: PTH120 -- on the path of every edit
