@@ -12,12 +12,14 @@ from interfaces.hooks.conftest import RULE, Hook, context
 from satchel import Satchel
 from satchel.base.clock import system_clock
 from satchel.base.errors import Interrupted
+from satchel.base.folders import state_folder
 from satchel.brief.briefing import collecting
 from satchel.brief.moments import Moments
 from satchel.brief.working.service import Working
-from satchel.interfaces.hooks import state
+from satchel.interfaces.hooks import command, events, state
 
 LATE = "an earlier hook ran out of time"
+ASKED = "why does the carrier DHL send local times of Berlin without an offset?"
 NOTE = "the carrier DHL sends Berlin's local times without an offset"
 
 
@@ -78,10 +80,20 @@ class TestBriefing:
         assert prompt(hook) == ""
 
     @pytest.mark.usefixtures("missed")
-    def test_of_a_project_without_a_store_is_not_owed(self, hook: Hook, tmp_path: Path) -> None:
+    def test_of_a_project_without_a_store_is_not_owed_and_settles_nothing_of_others(
+        self, hook: Hook, project: Path, tmp_path: Path
+    ) -> None:
         (tmp_path / "bare" / ".git").mkdir(parents=True)
         hook("claude", "SessionStart", source="resume", cwd=str(tmp_path / "bare"))
-        assert state.owed("s1", "") == []
+        assert state.owed("s1", "", str(tmp_path / "bare")) == []
+        assert state.owed("s1", "", str(project)) == [events.START]
+
+    @pytest.mark.usefixtures("missed")
+    def test_comes_in_its_own_project_alone(self, hook: Hook, open_in: Callable[..., Satchel], tmp_path: Path) -> None:
+        (tmp_path / "other" / ".git").mkdir(parents=True)
+        open_in(tmp_path / "other").entries.write("discovery", NOTE, agent="ann")
+        assert prompt(hook, cwd=str(tmp_path / "other")) == ""
+        assert RULE in prompt(hook, "and on")
 
     def test_of_which_a_part_was_not_looked_at_is_completed(
         self, hook: Hook, store: Satchel, monkeypatch: pytest.MonkeyPatch
@@ -106,14 +118,34 @@ class TestBriefing:
 
 
 class TestPrompt:
+    def test_its_notes_come_though_it_ended_before_the_store_was_open_and_others_asked(
+        self, hook: Hook, store: Satchel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store.entries.write("discovery", NOTE, agent="ann")
+
+        def end(*_: object) -> None:
+            raise TimeoutError
+
+        with monkeypatch.context() as patch:
+            patch.setattr(command, "open_for", end)
+            assert prompt(hook, ASKED) == ""
+        prompt(hook, "please do something else", session_id="s2")
+        assert NOTE in prompt(hook)
+
+    def test_is_kept_without_its_secrets(self, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+        secret = "ghp_" + "a1B2" * 9
+        cut(monkeypatch, Working, "prompt", lambda: hook("claude", "UserPromptSubmit", prompt=f"is {secret} valid?"))
+        kept = (state_folder() / "hooks-owed").read_text()
+        assert "is [redacted:" in kept
+        assert secret not in kept
+
     def test_its_notes_come_with_the_next_hook(
         self, hook: Hook, store: Satchel, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for thing in ("gateway", "scanner", "ledger", "planner", "printer", "portal", "archive"):
             store.entries.write("discovery", f"The {thing} restarts at night, before the nightly jobs", agent="ben")
         store.entries.write("discovery", NOTE, agent="ann")
-        text = "why does the carrier DHL send local times of Berlin without an offset?"
-        cut(monkeypatch, Working, "prompt", lambda: hook("claude", "UserPromptSubmit", prompt=text))
+        cut(monkeypatch, Working, "prompt", lambda: hook("claude", "UserPromptSubmit", prompt=ASKED))
         said = prompt(hook)
         assert LATE in said
         assert NOTE in said
@@ -146,6 +178,13 @@ class TestEditOfAClaimedFile:
         assert LATE in said
         assert "a.py is claimed by ann" in said
         assert prompt(hook, "and on") == ""
+
+    @pytest.mark.usefixtures("edit")
+    def test_is_told_though_another_path_is_absurdly_long(self, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+        edits = [{"file_path": path, "new_string": ""} for path in ("x" * 200_000, "a.py")]
+        given = {"tool_name": "MultiEdit", "tool_input": {"edits": edits}, "tool_use_id": "t1"}
+        cut(monkeypatch, Working, "before_edit", lambda: hook("claude", "PreToolUse", **given))
+        assert "a.py is claimed by ann" in prompt(hook)
 
     def test_is_stopped_and_told_where_the_store_is_locked(
         self, edit: Callable[[str], dict[str, Any] | None], store: Satchel, monkeypatch: pytest.MonkeyPatch

@@ -59,29 +59,46 @@ class TestHearing:
 
 class TestOwed:
     def test_is_remembered_for_each_agent_of_a_session_until_it_is_settled(self) -> None:
-        state.owe("s1", "", "start")
-        state.owe("s1", "", "start")
-        state.owe("s1", "a1", "subagent")
-        state.owe("s1", "", "prompt:UserPromptSubmit")
-        state.owe("s2", "", "start")
-        state.settle("s1", "", ["start"])
-        assert state.owed("s1", "") == ["prompt:UserPromptSubmit"]
-        state.settle("s1", "")
-        assert [state.owed("s1", ""), state.owed("s1", "a1"), state.owed("s2", "")] == [[], ["subagent"], ["start"]]
+        state.owe("s1", "", "/p", "start")
+        state.owe("s1", "", "/p", "start")
+        state.owe("s1", "a1", "/p", "subagent")
+        state.owe("s1", "", "/p", "rest")
+        state.owe("s2", "", "/p", "start")
+        state.settle("s1", "", "/p", ["start"])
+        assert state.owed("s1", "", "/p") == ["rest"]
+        state.settle("s1", "", "/p")
+        left = [state.owed(*who, "/p") for who in (("s1", ""), ("s1", "a1"), ("s2", ""))]
+        assert left == [[], ["subagent"], ["start"]]
+
+    def test_is_of_one_project_and_found_from_each_folder_of_it(self, tmp_path: Path) -> None:
+        a, inner, b = tmp_path / "a\tb", tmp_path / "a\tb" / "src", tmp_path / "ab"
+        for folder in (a / ".git", b / ".git", inner):
+            folder.mkdir(parents=True)
+        state.owe("s1", "", str(a), "start")
+        state.settle("s1", "", str(b))
+        assert [state.owed("s1", "", str(one)) for one in (a, inner, b)] == [["start"], ["start"], []]
+        state.settle("s1", "", str(inner))
+        assert state.owed("s1", "", str(a)) == []
+
+    def test_what_is_absurdly_long_pushes_out_nothing(self) -> None:
+        state.owe("s2", "", "/p", "start")
+        state.owe("s1", "", "/p", "edit:" + "x" * 200_000)
+        state.settle("s1", "", "/p")
+        assert [state.owed("s1", "", "/p"), state.owed("s2", "", "/p")] == [[], ["start"]]
 
     def test_what_a_process_that_still_runs_will_do_is_not_owed(self, folder: Path) -> None:
-        state.owe("s1", "", "start")
+        state.owe("s1", "", "/p", "start")
         owed = (folder / "hooks-owed").read_text()
         (folder / "hooks-owed").write_text(owed.replace(f"\t{os.getpid()}\t", f"\t{os.getppid()}\t"))
-        assert state.owed("s1", "") == []
+        assert state.owed("s1", "", "/p") == []
 
     def test_a_session_without_an_id_owes_nothing(self) -> None:
-        state.owe("", "", "start")
-        assert state.owed("", "") == []
+        state.owe("", "", "/p", "start")
+        assert state.owed("", "", "/p") == []
 
     def test_nothing_is_made_where_none_was(self, folder: Path) -> None:
-        assert state.owed("s1", "") == []
-        state.settle("s1", "")
+        assert state.owed("s1", "", "/p") == []
+        state.settle("s1", "", "/p")
         assert not folder.exists()
 
 
@@ -138,6 +155,19 @@ class TestPausing:
         (folder / "hooks-paused.json").write_text("{")
         assert state.is_paused("/p")
 
+    def test_a_link_in_its_place_is_not_followed(self, folder: Path, tmp_path: Path) -> None:
+        folder.mkdir(parents=True)
+        (tmp_path / "elsewhere").write_text('["*"]')
+        (folder / "hooks-paused.json").symlink_to(tmp_path / "elsewhere")
+        assert not state.is_paused("/p")
+
+    def test_a_link_in_the_place_of_its_draft_is_not_followed(self, folder: Path, tmp_path: Path) -> None:
+        folder.mkdir(parents=True)
+        (tmp_path / "elsewhere").write_text("kept")
+        (folder / f"hooks-paused.json.{os.getpid()}").symlink_to(tmp_path / "elsewhere")
+        state.pause("/p", on=True)
+        assert ((tmp_path / "elsewhere").read_text(), state.paused_folders()) == ("kept", ["/p"])
+
 
 class TestTheLastEvent:
     def test_is_kept_for_each_hook(self) -> None:
@@ -145,6 +175,20 @@ class TestTheLastEvent:
         state.keep_last("claude-SessionStart", {"client": "x"})
         assert state.last("claude-SessionStart") == {"client": "x"}
         assert state.last("codex-SessionStart") is None
+
+    def test_a_link_in_its_place_is_not_followed(self, folder: Path, tmp_path: Path) -> None:
+        (folder / "hooks-last").mkdir(parents=True)
+        (tmp_path / "elsewhere").write_text("{}")
+        (folder / "hooks-last" / "claude-SessionStart.json").symlink_to(tmp_path / "elsewhere")
+        state.keep_last("claude-SessionStart", {"client": "claude"})
+        assert (tmp_path / "elsewhere").read_text() == "{}"
+        assert state.last("claude-SessionStart") is None
+
+    def test_a_pipe_in_its_place_is_not_waited_for(self, folder: Path) -> None:
+        (folder / "hooks-last").mkdir(parents=True)
+        os.mkfifo(folder / "hooks-last" / "claude-SessionStart.json")
+        state.keep_last("claude-SessionStart", {"client": "claude"})
+        assert state.last("claude-SessionStart") is None
 
     def test_of_a_strange_name_is_not_kept_elsewhere(self, folder: Path) -> None:
         state.keep_last("claude-../../x", {"client": "claude"})

@@ -152,7 +152,7 @@ def run(arguments: Sequence[str]) -> int:
             with suppress(OSError):
                 _print(events.notify_person(event, f"Satchel is off here: {error.problem}. {error.remedy}"))
         if isinstance(error, NoProject):
-            state.settle(*event.who)
+            state.settle(*event.who, limit.folder)
         elif not isinstance(error, BrokenPipeError):
             state.record_fault(limit.hook, f"{type(error).__name__}: {error}", limit.folder)
             _tell_of_fault(event, limit)
@@ -215,19 +215,19 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     if event.happening == events.SUBAGENT and only_looks(event.agent_type):
         return
     if event.happening == events.COMPACTING:
-        state.owe(*event.who, events.COMPACTION)
+        state.owe(*event.who, folder, events.COMPACTION)
         return
     from satchel.interfaces.hooks import owing
 
-    late = state.owed(*event.who) if event.carries_late_text else []
+    late = state.owed(*event.who, folder) if event.carries_late_text else []
     debt = owing.debt_of(event, folder)
     is_brief = event.happening == events.PROMPT or event.happening in events.BRIEFED
     limit.allow(BRIEFING_TIMES if is_brief or late else WORKING_TIMES)
     if debt:  # whatever ends this hook, the next one knows
-        state.owe(*event.who, debt)
+        state.owe(*event.who, folder, debt)
     satchel = open_for(event, folder, os.environ)
     if satchel is None:
-        state.settle(*event.who)
+        state.settle(*event.who, folder)
         return
     limit.choose(satchel.config.hooks_deadline_ms)
     if event.happening in events.AT_WORK:
@@ -245,13 +245,12 @@ def _work(event: HookEvent, folder: str, limit: Limit, satchel: Satchel, late: S
     from satchel.interfaces.hooks import owing, working
 
     opening = owing.late_text(event, satchel, late, limit.deadline, limit.is_short) if late else ""
-    # before anything is looked up: a later hook reads the prompt there if this one is ended
     state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
     said = working.answer(event, folder, satchel, _print, limit.is_short, opening=opening)
     if said.problem:
         state.record_fault(limit.hook, said.problem, folder)
     is_owed = not debt or (said.problem and not said.denial)
-    state.settle(*event.who, tuple(late) if is_owed else (*late, debt))
+    state.settle(*event.who, folder, tuple(late) if is_owed else (*late, debt))
     return not said.problem
 
 
@@ -262,7 +261,7 @@ def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> boo
     state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
     moment = moment_of(event)
     if moment is None:
-        state.settle(*event.who)
+        state.settle(*event.who, folder)
         if satchel.config.hooks_end:
             satchel.sessions.end(event.reason)
         return True
@@ -273,10 +272,10 @@ def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> boo
         _print(events.answer(event, put_in.text, session, line))
         # what the client has counts as delivered; were it the other way round, a text that was cut off would not come
         satchel.moments.record(moment, put_in)
-    state.settle(*event.who)
+    state.settle(*event.who, folder)
     if not put_in.is_complete:
         state.record_fault(limit.hook, "it was short of time: not everything was looked at", folder)
-        state.owe(*event.who, owing.REST)
+        state.owe(*event.who, folder, owing.REST)
     if session is not None:
         _export(event, session, os.environ)
     return put_in.is_complete

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from satchel.interfaces.hooks import events, state
+from satchel.interfaces.hooks import events, prompts, state
 from satchel.interfaces.hooks.events import HookEvent
 
 if TYPE_CHECKING:
@@ -22,6 +22,11 @@ _PROMPT, _EDIT = "prompt:", "edit:"
 """Debts other than a briefing: the notes on a prompt, and who has claimed the files of an edit."""
 
 _MOST_FILES = 20
+_MAX_PATH_CHARS = 4_096
+_MAX_EDIT_CHARS = state.MAX_DEBT_BYTES // 2
+"""What is longer leaves files out, the last first, so that the line is kept."""
+
+_PROMPT_END_CHARS = 1_000
 _LATE = "Satchel: an earlier hook ran out of time; this is what it had to say."
 
 
@@ -32,10 +37,16 @@ def debt_of(event: HookEvent, folder: str) -> str:
         folder: the one that relative paths start from.
     """
     if event.happening == events.PROMPT:
-        return f"{_PROMPT}{event.name}"
+        from satchel.redaction import redact
+
+        text = prompts.ends(redact(event.prompt).text, _PROMPT_END_CHARS)
+        return _PROMPT + json.dumps(text, ensure_ascii=False)
     if event.happening == events.BEFORE_EDIT and event.tool is not None:
-        edits = event.tool.edits[:_MOST_FILES]
-        return _EDIT + json.dumps([os.path.join(event.cwd or folder, edit.path) for edit in edits])  # noqa: PTH118
+        paths = [os.path.join(event.cwd or folder, edit.path) for edit in event.tool.edits[:_MOST_FILES]]  # noqa: PTH118
+        paths = [path for path in paths if len(path) <= _MAX_PATH_CHARS]
+        while len(debt := _EDIT + json.dumps(paths)) > _MAX_EDIT_CHARS:
+            paths.pop()
+        return debt
     return event.happening if event.happening in events.BRIEFED else ""
 
 
@@ -74,11 +85,7 @@ def _text(
     event: HookEvent, satchel: Satchel, debt: str, deadline: Callable[[], Deadline], is_over: Callable[[], bool]
 ) -> str:
     if debt.startswith(_PROMPT):
-        event_before = state.last(f"{event.client}-{debt.removeprefix(_PROMPT)}") or {}
-        prompt = event_before.get("prompt")
-        if not isinstance(prompt, str) or event_before.get("session_id") != event.session_id:
-            return ""
-        answer = satchel.working.prompt(prompt, is_over, agent_id=event.agent_id)
+        answer = satchel.working.prompt(json.loads(debt.removeprefix(_PROMPT)), is_over, agent_id=event.agent_id)
     elif debt.startswith(_EDIT):
         paths = json.loads(debt.removeprefix(_EDIT))
         answer = satchel.working.unchecked_edit([(str(path), "") for path in paths], agent_id=event.agent_id)

@@ -26,14 +26,19 @@ def read(fields: Mapping[str, object]) -> str:
         fields: those of the event.
     """
     given = next((fields[name] for name in _FIELDS if fields.get(name) is not None), "")
-    text = _ends(_text(given))
+    text = ends(_text(given), _END_CHARS)
     text = _ADDED.sub(" ", text).strip()
     return "" if _CLIENTS_OWN.match(text) else text
 
 
-def _ends(text: str) -> str:
-    text = text.strip() if len(text) <= 4 * _END_CHARS else text
-    return text if len(text) <= 2 * _END_CHARS else f"{text[:_END_CHARS]}\n{text[-_END_CHARS:]}"
+def ends(text: str, chars: int) -> str:
+    """Return a text without its middle where it is long.
+
+    Args:
+        chars: so much is kept at its begin and as much at its end.
+    """
+    text = text.strip() if len(text) <= 4 * chars else text
+    return text if len(text) <= 2 * chars else f"{text[:chars]}\n{text[-chars:]}"
 
 
 def _text(value: object) -> str:

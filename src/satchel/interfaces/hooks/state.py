@@ -17,6 +17,8 @@ from satchel.base.folders import state_folder
 from satchel.base.records import NamedTuple
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from satchel.keep.housekeeping import Check
 
 _HEARD, _FAULTS, _PAUSED, _LAST = "hooks-heard", "hooks-faults.jsonl", "hooks-paused.json", "hooks-last"
@@ -24,6 +26,13 @@ _OWED = "hooks-owed"
 _FAILING = "hooks-failing.jsonl"
 _MAX_BYTES = 64 * 1024
 """A file of events or faults that is larger loses its older half."""
+
+MAX_DEBT_BYTES = 8 * 1024
+"""A longer debt is not kept: it would push out those of other sessions."""
+
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+"""No link is followed, and opening a pipe does not wait for its other end."""
 
 _SAME_MS = 2_000
 """Within this time a second event of the same name is the same one, told by another client's hooks; clients without a
@@ -111,44 +120,46 @@ def is_first(key: str, now: float | None = None) -> bool:
     return True
 
 
-def owe(session: str, agent: str, what: str) -> None:
+def owe(session: str, agent: str, folder: str, what: str) -> None:
     """Remember what this process owes an agent until :func:`settle`: if it is ended before, the next hook does it.
 
     Args:
         session, agent: the client's ids of them; the agent of the session itself has none. Without an id of the session
             nothing is remembered.
+        folder: any of the project, which alone is owed.
+        what: one line without tabs.
     """
-    if session:
+    line = _owed_line(session, agent, folder, f"{os.getpid()}\t{what}\n")
+    if session and len(line) <= MAX_DEBT_BYTES:
         with suppress(OSError), _locked(_OWED) as descriptor:
-            line = _owed_line(session, agent, f"{os.getpid()}\t{what}")
-            _append(descriptor, os.pread(descriptor, 2 * _MAX_BYTES, 0), line + b"\n")
+            _append(descriptor, os.pread(descriptor, 2 * _MAX_BYTES, 0), line)
 
 
-def owed(session: str, agent: str) -> list[str]:
-    """Return what hooks that have ended owe an agent of a session, the oldest first."""
+def owed(session: str, agent: str, folder: str) -> list[str]:
+    """Return what hooks that have ended owe an agent of a session in a project, the oldest first."""
     whats: dict[str, None] = {}
     with suppress(OSError):
         file = state_folder() / _OWED
         if session and os.path.getsize(file):  # noqa: PTH202 -- on the path of every edit
-            begin = _owed_line(session, agent, "")
-            for line in file.read_bytes().splitlines():
+            begin = _owed_line(session, agent, folder, "")
+            for line in _contents(file).splitlines():
                 pid, _, what = line.removeprefix(begin).decode(errors="replace").partition("\t")
                 if line.startswith(begin) and not _is_another_that_runs(pid):
                     whats[what] = None
     return list(whats)
 
 
-def settle(session: str, agent: str, whats: Sequence[str] | None = None) -> None:
-    """Forget what hooks owe an agent of a session.
+def settle(session: str, agent: str, folder: str, whats: Sequence[str] | None = None) -> None:
+    """Forget what hooks owe an agent of a session in a project.
 
     Args:
         whats: what was done; None is all of it.
     """
-    begin = _owed_line(session, agent, "")
-    ends = tuple(f"\t{what}".encode(errors="replace") for what in whats or ())
     with suppress(OSError):
         if whats == () or not os.path.getsize(state_folder() / _OWED):  # noqa: PTH202 -- on the path of every edit
             return
+        begin = _owed_line(session, agent, folder, "")
+        ends = tuple(f"\t{what}".encode(errors="replace") for what in whats or ())
         with _locked(_OWED) as descriptor:
             known = os.pread(descriptor, 2 * _MAX_BYTES, 0).splitlines(keepends=True)
             left = [
@@ -160,9 +171,20 @@ def settle(session: str, agent: str, whats: Sequence[str] | None = None) -> None
             os.pwrite(descriptor, b"".join(left), 0)
 
 
-def _owed_line(session: str, agent: str, rest: str) -> bytes:
+def _owed_line(session: str, agent: str, folder: str, rest: str) -> bytes:
     named = "\t".join("".join(part.split())[:200] for part in (session, agent))
-    return f"{named}\t{rest}".encode(errors="replace")
+    return f"{named}\t{json.dumps(_project_of(folder))}\t{rest}".encode(errors="replace")
+
+
+def _project_of(folder: str) -> str:
+    # by the files alone: a debt is written before a store is opened
+    inner = folder = os.path.realpath(folder)
+    while not any(os.path.lexists(f"{inner}/{name}") for name in (".git", ".satchel/satchel.db")):
+        above = os.path.dirname(inner)  # noqa: PTH120 -- on the path of every edit
+        if above == inner:
+            return folder
+        inner = above
+    return inner
 
 
 def _is_another_that_runs(pid: str) -> bool:
@@ -205,7 +227,7 @@ def failing(folder: str) -> list[Failing]:
         file = state_folder() / _FAILING
         if os.path.getsize(file):  # noqa: PTH202 -- on the path of every hook
             begin = f"{folder.rstrip(os.sep)}{os.sep}"
-            return [one for one in _failing(file.read_bytes()) if f"{one.folder}{os.sep}".startswith(begin)]
+            return [one for one in _failing(_contents(file)) if f"{one.folder}{os.sep}".startswith(begin)]
     return []
 
 
@@ -244,7 +266,7 @@ def faults(since: float) -> list[Fault]:
     """
     found = []
     with suppress(OSError):
-        for line in (state_folder() / _FAULTS).read_bytes().splitlines():
+        for line in _contents(state_folder() / _FAULTS).splitlines():
             with suppress(ValueError, TypeError):
                 fault = Fault(**json.loads(line))
                 if fault.at > since:
@@ -287,7 +309,7 @@ def is_paused(folder: str) -> bool:
 def paused_folders() -> list[str]:
     """Return the folders whose hooks are silenced; ``*`` stands for all."""
     try:
-        text = (state_folder() / _PAUSED).read_text(encoding="utf-8")
+        text = _contents(state_folder() / _PAUSED)
     except OSError:
         return []
     try:
@@ -317,7 +339,9 @@ def pause(folder: str | None, *, on: bool) -> list[str]:
     if now:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = file.with_name(f"{_PAUSED}.{os.getpid()}")
-        draft.write_text(json.dumps(now), encoding="utf-8")
+        draft.unlink(missing_ok=True)
+        with os.fdopen(os.open(draft, _WRITE | os.O_EXCL, 0o600), "w") as stream:
+            stream.write(json.dumps(now))
         draft.replace(file)
     else:
         file.unlink(missing_ok=True)
@@ -329,7 +353,7 @@ def keep_last(hook: str, fields: dict[str, object]) -> None:
     with suppress(OSError, ValueError):
         folder = state_folder() / _LAST
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(folder / f"{hook}.json", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(folder / f"{hook}.json", _WRITE | os.O_TRUNC, 0o600)
         try:
             os.write(descriptor, json.dumps(fields).encode())
         finally:
@@ -339,9 +363,14 @@ def keep_last(hook: str, fields: dict[str, object]) -> None:
 def last(hook: str) -> dict[str, object] | None:
     """Return the last event of a hook, or None."""
     with suppress(OSError, ValueError):
-        fields = json.loads((state_folder() / _LAST / f"{hook}.json").read_bytes())
+        fields = json.loads(_contents(state_folder() / _LAST / f"{hook}.json"))
         return fields if isinstance(fields, dict) else None
     return None
+
+
+def _contents(file: Path) -> bytes:
+    with os.fdopen(os.open(file, _READ), "rb") as stream:
+        return stream.read()
 
 
 @contextmanager
