@@ -121,7 +121,7 @@ def _holder(
     exclusive: int = 1,
     but: Sequence[int] = (),
 ) -> str | None:
-    """Return whose claim stands against one; an empty name where the session claims it again already, None where nobody.
+    """Return whose claim stands against one; empty where the session claims it already, None where nobody.
 
     Args:
         exclusive: whether nobody else may claim the file then.
