@@ -72,6 +72,14 @@ def test_many_rows_are_cut_to_the_screen_and_counted(width: int, height: int) ->
     assert sum(line.endswith(" more") for line in lines) == 4
 
 
+@pytest.mark.parametrize(
+    ("is_gone", "expected"), [(False, "at least 50 agents at work"), (True, "49 agents at work")], ids=["live", "gone"]
+)
+def test_the_head_does_not_take_those_that_are_listed_for_all(is_gone: bool, expected: str) -> None:
+    team = Team((*(SESSION,) * 49, replace(SESSION, gone=is_gone)), 338, 0, NOW)
+    assert f" {expected}, " in screen(replace(a_status(), team=team), 200)[0]
+
+
 def test_a_section_without_rows_takes_one_line() -> None:
     assert screen(a_status(needs=0, sessions=0, conflicts=0))[1:4] == [
         "Nothing needs you.",

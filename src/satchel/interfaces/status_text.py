@@ -74,10 +74,13 @@ def _is_empty(status: Status) -> bool:
 
 
 def _head(status: Status) -> str:
-    needs, at_work = status.needs.total, sum(not one.gone for one in status.team.sessions)
+    needs, team = status.needs.total, status.team
+    at_work = sum(not one.gone for one in team.sessions)
+    # live ones are listed first: where one that is gone is listed, there are no more of them
+    least = "at least " if at_work == len(team.sessions) < team.total else ""
     parts = (
         f"{needs} need{'s' * (needs == 1)} you" if needs else "nothing needs you",
-        f"{counted(at_work, 'agent')} at work",
+        f"{least}{counted(at_work, 'agent')} at work",
         counted(status.collisions.total, "conflict"),
     )
     return f"{line_of(status.project)}, as {line_of(shown_name(status.person))}: {', '.join(parts)}"

@@ -58,6 +58,14 @@ def drawn(capsys: pytest.CaptureFixture[str], rows: list[tuple[object, ...]], **
     return capsys.readouterr().out
 
 
+@pytest.mark.parametrize("count", [1, 1_001], ids=["drawn", "plain"])
+def test_stored_text_commands_no_terminal(capsys: pytest.CaptureFixture[str], count: int) -> None:
+    out = drawn(capsys, [("d1", "red\x1b[31m\x07", "active")] * count)
+    assert "\x1b[31m" not in out
+    assert "\x07" not in out
+    assert "red\\u{1b}[31m\\u{7}" in out
+
+
 @pytest.mark.parametrize("command", LISTS)
 def test_an_empty_list_says_so_and_draws_nothing(cli: Cli, command: str) -> None:
     status, out, err = cli(*command.split())

@@ -73,6 +73,54 @@ def test_they_go_on_from_one_to_the_next(before: Satchel, serve: Open, table: Ta
     assert sessions(third)[2].predecessor == sessions(third)[1].id
 
 
+@pytest.fixture
+def continued(hook: Open, clock: ManualClock) -> Satchel:
+    """A conversation that claimed files, and ended or was left; another one that begins inherits its claims."""
+    satchel = hook("a", client="codex", begins=True)
+    satchel.files.claim(["src/a.py", "docs/b.md"], minutes=60 * 24)
+    return satchel
+
+
+@pytest.mark.parametrize("successors", [1, 2])
+@pytest.mark.parametrize("says_so", [True, False])
+def test_a_session_that_goes_on_has_its_claims_back_from_those_that_inherited_them(
+    continued: Satchel, hook: Open, table: Table, clock: ManualClock, says_so: bool, successors: int
+) -> None:
+    for place in range(successors):
+        if says_so:
+            hook("a" if place == 0 else f"b{place - 1}", client="codex").sessions.end()
+        table.end(100)
+        table.add(100)
+        clock.advance(MINUTE)
+        hook(f"b{place}", client="codex", begins=True).sessions.enter()
+        clock.advance(MINUTE)
+    heir = hook(f"b{successors - 1}", client="codex")
+    assert heir.files.claim(["src/c.py"]).claims
+    assert [one.claims_total for one in heir.sessions.team().sessions if one.own] == [3]
+    own = hook("a", client="codex")
+    assert own.files.claim(["src/a.py"]).renewed == ("src/a.py",)
+    assert {one.agents: one.claims_total for one in own.sessions.team(all=True).sessions if one.claims} == {
+        (own.files.claim(["docs/b.md"]).agent,): 2,
+        (heir.files.claim(["src/c.py"]).agent,): 1,
+    }
+
+
+def test_a_session_that_goes_on_is_told_what_its_successor_claims_instead(
+    continued: Satchel, hook: Open, clock: ManualClock
+) -> None:
+    continued.sessions.end()
+    clock.advance(MINUTE)
+    heir = hook("b", client="codex", begins=True)
+    heir.sessions.enter()
+    clock.advance(MINUTE)
+    name = heir.files.claim(["docs/"]).agent
+    own = hook("a", client="codex")
+    own.sessions.enter()
+    assert own.workplace.caller is not None
+    assert [note.rpartition(": ")[2] for note in own.workplace.caller.notes] == [f"docs/b.md by {name}."]
+    assert [one.path for one in own.files.claims()] == ["docs/**", "src/a.py"]
+
+
 def test_what_was_read_is_not_inherited(before: Satchel, serve: Open, table: Table) -> None:
     before.messages.mark_read(everything=True)
     table.end(100)

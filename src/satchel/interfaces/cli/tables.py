@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from satchel.base.invisible import revealed
 from satchel.interfaces.text_parts import total_text
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def show_table(
     from rich.cells import cell_len
     from rich.console import Console
 
-    texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    texts = [["" if cell is None else revealed(str(cell)) for cell in row] for row in rows]
     silent = {heading: {"", word} for heading, word in (usual or {}).items()}
     columns = [
         _Column(place, heading, max(cell_len(line) for cell in (heading, *cells) for line in cell.split("\n")))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 
 from satchel.keep import events, paths
 from satchel.keep.expiry import end_claims
 from satchel.keep.sessions.caller import State
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 _MOST_NAMED = 5
 
@@ -28,15 +29,16 @@ def end(transaction: Transaction, project_id: int, state: State, reason: str | N
 
 
 def take_back_claims(transaction: Transaction, project_id: int, state: State, now: int) -> str | None:
-    """Restore the claims that ended with a session and would still hold; return a notice of those that others have."""
-    if state.ended_at is None:
-        return None
+    """Give a session back what it claimed and would still hold; return a notice of what others have.
+
+    That is what its successors inherited, and what ended with it.
+    """
+    taken = _take_from_successors(transaction, project_id, state, now)
     rows = transaction.all(
         "SELECT agent_id, details FROM events "
         "WHERE session_id = :session AND created_at = :at AND kind = :release AND details IS NOT NULL ORDER BY seq",
         {"session": state.id, "at": state.ended_at, "release": events.RELEASE},
     )
-    taken = []
     for agent, text in rows:
         details = json.loads(text)
         if details.get("until", 0) <= now:
@@ -71,18 +73,68 @@ def take_back_claims(transaction: Transaction, project_id: int, state: State, no
     )
 
 
+def _take_from_successors(transaction: Transaction, project_id: int, state: State, now: int) -> list[str]:
+    """Move back what its own agent had claimed before a successor began; return what a successor claims itself."""
+    inherited = transaction.all(
+        """
+        WITH RECURSIVE later (id, began_at) AS (
+            SELECT id, created_at FROM sessions WHERE predecessor_id = :session
+            UNION ALL
+            SELECT s.id, l.began_at FROM later l JOIN sessions s ON s.predecessor_id = l.id
+        )
+        SELECT c.id, c.agent_id, c.path, c.worktree, c.is_key, c.exclusive
+        FROM later l JOIN file_claims c ON c.session_id = l.id
+        WHERE c.created_at < l.began_at AND c.expires_at > :now AND (c.agent_id = :agent OR c.agent_id = :unnamed)
+            AND NOT EXISTS (
+                SELECT 1 FROM file_claims o WHERE o.session_id = :session AND o.project_id = c.project_id
+                    AND o.path = c.path AND o.worktree = c.worktree AND o.is_key = c.is_key
+            )
+        """,
+        {"session": state.id, "now": now, "agent": state.agent, "unnamed": state.unnamed},
+    )
+    numbers = [number for number, *_ in inherited]
+    taken = []
+    for number, agent, path, worktree, is_key, exclusive in inherited:
+        holder = None
+        if not is_key:
+            holder = _holder(
+                transaction, project_id, state, agent, path, worktree, now, exclusive=exclusive, but=numbers
+            )
+        if holder:
+            taken.append(f"{path} by {holder}")
+            end_claims(transaction, [number], events.RELEASE, now)
+        else:
+            values = {"session": state.id, "id": number}
+            transaction.run("UPDATE file_claims SET session_id = :session WHERE id = :id", values)
+    return taken
+
+
 def _holder(
-    transaction: Transaction, project_id: int, state: State, agent: int, path: str, worktree: str, now: int
+    transaction: Transaction,
+    project_id: int,
+    state: State,
+    agent: int,
+    path: str,
+    worktree: str,
+    now: int,
+    *,
+    exclusive: int = 1,
+    but: Sequence[int] = (),
 ) -> str | None:
-    """Return who else claims a file; an empty name where the session claims it again already, None where nobody."""
+    """Return whose claim stands against one; empty where the session claims it already, None where nobody.
+
+    Args:
+        exclusive: whether nobody else may claim the file then.
+        but: the numbers of claims that do not count.
+    """
     conditions, values = paths.overlapping([path], "c.path")
     rows = transaction.all(
         f"""
         SELECT a.name, c.session_id, c.agent_id FROM file_claims c JOIN agents a ON a.id = c.agent_id
         WHERE c.project_id = :project AND c.worktree = :worktree AND c.is_key = 0 AND c.expires_at > :now
-            AND ({" OR ".join(conditions)})
+            AND (c.exclusive = 1 OR :exclusive = 1) AND c.id NOT IN {set_of(but)} AND ({" OR ".join(conditions)})
         """,
-        {**values, "project": project_id, "worktree": worktree, "now": now},
+        {**values, "project": project_id, "worktree": worktree, "now": now, "exclusive": exclusive},
     )
     others = [name for name, session, holder in rows if session != state.id and (session or holder != agent)]
     return others[0] if others else "" if rows else None

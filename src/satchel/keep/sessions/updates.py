@@ -86,7 +86,9 @@ def touch(
 ) -> State:
     """Record that a session was seen, where it stands, and in which processes it runs; one that had ended goes on."""
     changes: dict[str, object] = {"seen_at": now}
-    if state.ended_at is not None:
+    # one that was silent for long or was killed may be continued by another, and goes on all the same
+    continued = "SELECT 1 FROM sessions WHERE predecessor_id = :id"
+    if state.ended_at is not None or transaction.one(continued, {"id": state.id}) is not None:
         from satchel.keep.sessions.ending import take_back_claims
 
         notice = take_back_claims(transaction, project_id, state, now)
