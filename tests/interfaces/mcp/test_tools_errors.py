@@ -116,7 +116,7 @@ def test_the_same_fix_from_another_agent_confirms_it(world: Callable[[], Asker])
     told = world().text("report_outcome", id="x1", solution="RUN pip install requests", agent="ben")
     assert told.startswith(
         "recorded y1 for x1: tentative, confidence 6 of 10 (known from 7; each agent it helps adds 1), helped 1 time\n"
-        "note: y1 says so already"
+        "note: y1 already records this fix: it is now confirmed"
     )
 
 
@@ -182,7 +182,7 @@ def test_a_faulty_report_is_refused_and_nothing_is_written(empty: Asker, argumen
     ("arguments", "told"),
     [
         ({}, "id"),
-        ({"id": "x1"}, "x1 has 2 solutions. Say which one: y2 (activate the environment), y1"),
+        ({"id": "x1"}, "x1 has 2 solutions. Name one: y2 (activate the environment), y1"),
         (
             {"id": "pip install it"},
             "'pip install it' is no id of a solution, an error or a strategy. Give one such as y7, x4 or s3; the text "
