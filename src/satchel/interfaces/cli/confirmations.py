@@ -9,6 +9,7 @@ from satchel.find.kind import Kind
 from satchel.interfaces.cli.tables import local_time
 from satchel.interfaces.ledger.decision_values import shown_value
 from satchel.interfaces.ledger.files_text import checked_lines, claimed_lines, released_lines
+from satchel.keep.persons import shown_name
 
 if TYPE_CHECKING:
     from satchel.keep.constraints import Constraint
@@ -51,7 +52,10 @@ def _before(before: DecisionState, now: Decision) -> list[str]:
         ("why", before.rationale, now.rationale),
     )
     changed = [f"{_INDENT * 2}{name}: {_short(old) or '(none)'}" for name, old, new in fields if old != new]
-    return [f"{_INDENT}before, as {before.agent or 'somebody unnamed'} set it {local_time(before.set_at)}:", *changed]
+    return [
+        f"{_INDENT}before, as {shown_name(before.agent or 'somebody unnamed')} set it {local_time(before.set_at)}:",
+        *changed,
+    ]
 
 
 def pruned(result: PruneResult) -> str:

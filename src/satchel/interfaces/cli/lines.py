@@ -11,6 +11,7 @@ from satchel.find.kind import Kind
 from satchel.interfaces.cli.tables import local_time, rest_text
 from satchel.interfaces.text_parts import content_lines, ended_text, lines_text
 from satchel.keep.entries.records import STRUCTURED_TYPES
+from satchel.keep.persons import shown_name
 
 if TYPE_CHECKING:
     from satchel.find.snippets import Snippet
@@ -58,7 +59,7 @@ def show_found(page: FoundPage) -> None:
 
 def _show_head(item: Any, what: str, place: str, *more: str) -> None:
     parts = [f"{item.ref} {what}"]
-    parts += [f"by {item.agent}"] if item.agent is not None else []
+    parts += [f"by {shown_name(item.agent)}"] if item.agent is not None else []
     parts += [local_time(item.created_at)]
     parts += [place] if item.file is not None else []
     parts += [f"task {item.task_id}"] if item.task_id is not None else []

@@ -22,6 +22,9 @@ _GAP = 3
 _MAX_DRAWN = 1_000
 """Rows that are drawn; of more, which nobody reads on a terminal, each is a line, for a pager or a pipe."""
 
+_WITH_NAMES = frozenset({"by", "from", "to"})
+"""Columns of agents and persons."""
+
 _MAX_UNBROKEN = 16
 """A column no wider than this is never broken: ids, states, times."""
 
@@ -77,10 +80,18 @@ def show_list(page: Page[Any], what: str, table: Table) -> None:
     import click
 
     if len(page):
-        show_table(
-            list(table.columns), [[_shown(one, of) for of in table.columns.values()] for one in page], usual=table.usual
-        )
+        rows = [[_cell_of(one, heading, of) for heading, of in table.columns.items()] for one in page]
+        show_table(list(table.columns), rows, usual=table.usual)
     click.echo(rest_text(len(page), page.total, what, page.next_offset), err=True)
+
+
+def _cell_of(item: object, heading: str, what: str | Callable[[Any], object]) -> object:
+    cell = _shown(item, what)
+    if heading not in _WITH_NAMES or not isinstance(cell, str):
+        return cell
+    from satchel.keep.persons import shown_name
+
+    return shown_name(cell)
 
 
 def _shown(item: object, what: str | Callable[[Any], object]) -> object:

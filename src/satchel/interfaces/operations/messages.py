@@ -68,12 +68,16 @@ def _sent(satchel: Satchel, *, agent: str | None = None, **filters: Any) -> Mess
 
 def show_sent(page: MessagePage) -> None:
     """Print the messages that an agent sent as a table."""
-    _show(page, f"messages sent by {page.agent}")
+    from satchel.keep.persons import shown_name
+
+    _show(page, f"messages sent by {shown_name(page.agent)}")
 
 
 def show_inbox(page: MessagePage) -> None:
     """Print an agent's messages as a table."""
-    _show(page, f"messages for {page.agent}, {page.unread} unread in all")
+    from satchel.keep.persons import shown_name
+
+    _show(page, f"messages for {shown_name(page.agent)}, {page.unread} unread in all")
 
 
 def _show(page: MessagePage, what: str) -> None:

@@ -212,12 +212,13 @@ def find_team(
         or (_last_known(one) > now - RECENT_MS and one.state.id not in continued)
         or states[one.state.id].name == "stuck"
     ]
+    long_gone = len({one.state.id for one in found} - {one.state.id for one in listed} - continued)
     shown = sorted(listed, key=lambda one: (one.state.id != own_session, one.state.id in gone))[:MOST]
     persons = transaction.all(
         f"SELECT count(*) FROM agents WHERE has_acted = 1 AND id IN {PERSONS}", {"project": project_id}
     )[0][0]
     if not shown:
-        return Team((), 0, len(found), now, notes, persons)
+        return Team((), 0, long_gone, now, notes, persons)
     numbers = [one.state.id for one in shown]
     details, pads = both(
         _load_details(transaction, numbers, now, _MOST_CLAIMS), _load_scratchpads(transaction, numbers)
@@ -251,7 +252,7 @@ def find_team(
                 predecessor_agent=known.predecessor_agent,
             )
         )
-    return Team(tuple(sessions), len(listed), len(found) - len(listed), now, notes, persons)
+    return Team(tuple(sessions), len(listed), long_gone, now, notes, persons)
 
 
 def others_at_work(
