@@ -11,6 +11,7 @@ import pytest
 
 from satchel import Satchel, Team, TeamSession
 from satchel.brief.room import states
+from satchel.keep.sessions.actors import agents_of_client
 from satchel.keep.sessions.caller import SERVER
 from satchel.keep.sessions.presence import LISTED_DAYS
 from satchel.keep.sessions.team import (
@@ -258,6 +259,14 @@ def test_a_session_that_another_one_continued_is_listed_only_on_request(start: S
     team = second.sessions.team()
     assert ([one.gone for one in team.sessions], team.earlier) == ([False], 0)
     assert [one.gone for one in second.sessions.team(all=True).sessions] == [False, True]
+
+
+def test_a_client_stands_for_its_one_agent_whose_process_is_there(start: Start, clock: ManualClock) -> None:
+    gone, there = start(), start()
+    let_die(gone)
+    with there.workplace.engine.read() as transaction:
+        at_work = agents_of_client(transaction, 1, "claude", clock.now)
+    assert [name for _, name in at_work] == [own(there).agents[0]]
 
 
 @pytest.mark.parametrize("options", [{}, {"caller": "command"}])

@@ -11,7 +11,7 @@ from satchel.keep.names import check_agent, ensure_agent, find_agent, is_persons
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.caller import State
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 _WAIT_MS = 250
 
@@ -166,13 +166,18 @@ def agents_of_client(transaction: Transaction, project_id: int, client: str, now
         client: its name, in any case.
         now: milliseconds UTC.
     """
-    rows: list[tuple[int, str]] = transaction.all(
-        """
-        SELECT DISTINCT a.id, a.name FROM sessions s JOIN agents a ON a.id = COALESCE(s.agent_id, s.unnamed_id)
-        WHERE s.project_id = :project AND lower(s.client) = :client AND s.ended_at IS NULL AND s.seen_at > :since
-        ORDER BY a.id
-        """,
+    from satchel.keep.sessions import joining  # only a message to a name that may be a client's needs it
+
+    sessions = joining.load(
+        transaction,
+        "s.project_id = :project AND lower(s.client) = :client AND s.ended_at IS NULL AND s.seen_at > :since",
         {"project": project_id, "client": client.lower(), "since": now - _AT_WORK_MS},
+    )
+    # a terminal that was closed says nothing of its end
+    live = [one.state for one in sessions if not joining.is_gone(one, now)]
+    numbers = {one.unnamed if one.agent is None else one.agent for one in live}
+    rows: list[tuple[int, str]] = transaction.all(
+        f"SELECT id, name FROM agents WHERE id IN {set_of(sorted(filter(None, numbers)))} ORDER BY id"
     )
     return rows
 
