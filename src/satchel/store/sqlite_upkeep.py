@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import apsw
@@ -197,6 +196,8 @@ class SqliteUpkeep(Upkeep):
 
     @contextmanager
     def temporary_copy(self, clock: Clock) -> Iterator[SqliteEngine]:
+        from tempfile import TemporaryDirectory  # every command would load it
+
         with TemporaryDirectory(prefix="satchel-") as folder:
             file = Path(folder) / "preview.db"
             if self._file.exists():

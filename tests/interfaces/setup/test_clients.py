@@ -216,7 +216,7 @@ def test_a_committed_hook_does_nothing_where_satchel_is_not_installed(shell: str
     content = written(targets("vscode", Wish("satchel", in_project=True), project=tmp_path)[1])
     handlers = content["hooks"]
     assert isinstance(handlers, dict)
-    assert list(handlers) == ["SessionStart", "SubagentStart", "PreToolUse", "PostToolUse", "Stop"]
+    assert list(handlers) == ["SessionStart", "SubagentStart", "PreToolUse", "PostToolUse"]
     for (handler,) in handlers.values():
         done = subprocess.run(
             [f"/bin/{shell}", "-c", handler["command"]], env={"PATH": str(tmp_path)}, capture_output=True, check=False

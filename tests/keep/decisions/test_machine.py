@@ -124,6 +124,8 @@ class Ledger(RuleBasedStateMachine):
             return tuple(sorted({SPELLING[name.lower()] for name in fields[field] or ()}, key=str.lower))
 
         layer = fields.get("layer", old.layer)
+        # a reason belongs to the value that it was given for
+        reason = old.rationale if fields.get("value", old.value) == old.value else None
         said = replace(
             old,
             value=fields.get("value", old.value),
@@ -132,7 +134,7 @@ class Ledger(RuleBasedStateMachine):
             layer=layer.lower() if layer else None,
             tags=names("tags"),
             scopes=names("scopes"),
-            rationale=fields.get("rationale", old.rationale) or None,
+            rationale=fields.get("rationale", reason) or None,
         )
         if kept is None:
             return Kept(replace(said, revision=1), self.now)
