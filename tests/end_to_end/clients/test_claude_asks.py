@@ -28,7 +28,7 @@ pytestmark = pytest.mark.referee
 
 QUESTION = "Do you want to make this edit to held.py?"
 REJECTED = "Rejected update to held.py"
-CLAIMED = 'held.py is claimed by human, for "release freeze"'
+CLAIMED = 'for "release freeze"'
 YES, NO = "1", "2"
 
 _SECONDS = 30

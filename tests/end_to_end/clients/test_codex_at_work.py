@@ -46,7 +46,7 @@ def test_an_edit_is_recorded_and_one_that_failed_is_not(worked: Seen) -> None:
 
 
 def test_an_edit_of_a_file_that_a_person_has_claimed_is_not_made(worked: Seen) -> None:
-    assert 'held.py is claimed by human, for "release freeze"' in worked.given(EDIT_HELD).text
+    assert 'for "release freeze"' in worked.given(EDIT_HELD).text
     assert (worked.workplace.project / "held.py").read_text() == "LIMIT = 1\n"
 
 
@@ -60,10 +60,6 @@ def test_a_failed_command_brings_the_known_fix(worked: Seen) -> None:
 
 def test_a_message_arrives_once(worked: Seen) -> None:
     assert worked.told.count(TEXT) == 1
-
-
-def test_who_kept_nothing_is_asked_before_it_stops(worked: Seen) -> None:
-    assert "you changed files and kept nothing" in worked.told
 
 
 def test_the_session_is_one(worked: Seen) -> None:

@@ -246,7 +246,7 @@ def test_edits_are_claimed(work: Work) -> None:
 
 @clients(HANDS)
 def test_an_edit_of_a_file_that_a_person_has_claimed_is_not_made(work: Work) -> None:
-    assert 'held.py is claimed by human, for "release freeze"' in work.given("edit held").text
+    assert 'for "release freeze"' in work.given("edit held").text
     assert work.holds("held.py") == OLD
     assert work.holds("open.py") == NEW
 
@@ -265,11 +265,6 @@ def test_a_failed_command_brings_the_known_fix(work: Work) -> None:
 def test_a_message_arrives_once(work: Work) -> None:
     assert work.call_before(TEXT) == "create"
     assert "\n".join(texts(work.model.asked_for(PROMPT)[-1])).count(TEXT) == 1
-
-
-@clients(["gemini", "qwen", "copilot"])
-def test_who_kept_nothing_is_asked_before_it_stops(work: Work) -> None:
-    assert work.call_before("you changed files and kept nothing") == "fail"
 
 
 @clients(HANDS)

@@ -53,7 +53,7 @@ def test_what_its_model_writes_is_kept_by_the_server_and_no_file_holds_the_token
             _, listed, problems = workplace.try_to_run([*program, *client.health], environment)
             assert client.connected in listed + problems
         workplace.run([*program, *client.asks, PROMPT], environment)
-        status, checked, _ = workplace.try_to_run(["satchel", "setup", name, "--check"])
+        status, checked, _ = workplace.try_to_run(["satchel", "setup", name, "--check"], environment)
         workplace.run(["satchel", "setup", name, "--remove"])
     assert [note["content"] for note in workplace.satchel("read")["entries"]] == [NOTE]
     assert (status, f"it asks {url}/mcp itself" in checked) == (0, True), checked

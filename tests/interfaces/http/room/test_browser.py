@@ -22,7 +22,6 @@ def asker(busy: World) -> Client:
 
 NEEDS = {
     "stuck": "week-numbers: mock the calendar",
-    "blocked": "release: no password for the registry",
     "message": "Shall the release wait for the parser?",
     "refusal": "src/parser.py is held by parser",
     "overtaken": "first_weekday: parser had Monday, now Sunday",
