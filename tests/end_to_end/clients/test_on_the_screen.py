@@ -196,7 +196,7 @@ def test_nothing_looks_like_a_failure_but_the_command_that_failed(seen: Seen) ->
 
 
 def test_one_line_at_the_start_says_that_satchel_is_there(seen: Seen) -> None:
-    is_shown = seen.client.name != "codex"  # which would call it a warning
+    is_shown = seen.client is not CLIENTS["codex"]  # which would call it a warning
     assert (re.search(r"Satchel: \d+ item", seen.work) is not None) == is_shown
 
 
