@@ -19,6 +19,7 @@ COLUMNS, LINES = 130, 100
 """So large that nothing scrolls away; from about 160 columns on Claude Code shows a second pane beside the first."""
 
 _SECONDS = 90.0
+_AGAIN_SECONDS = 10.0
 # The emulator takes the letter after <, = or : for text, and does not know the strings of devices and applications.
 _FOREIGN = re.compile(
     rb"\x1b\[[<=>][0-9;:?]*[A-Za-z]|\x1b\[\?[0-9;]*[mu]|\x1b\[[0-9;]*:[0-9;:]*m|\x1b[P_^X].*?(?:\x1b\\|\x07)", re.DOTALL
@@ -68,11 +69,21 @@ class ClientScreen(InTerminal):
         """All lines that were ever on the screen."""
         return "\n".join(self.lines)
 
-    def wait_for(self, *texts: str) -> str:
-        """Read until one of some texts is on the screen; return the first of them that is."""
+    def wait_for(self, *texts: str, is_entered: bool = False) -> str:
+        """Read until one of some texts is on the screen; return the first of them that is.
+
+        Args:
+            is_entered: whether a prompt was entered just before: then Enter is pressed again now and then, since a
+                client that shows a dialog just then, as Codex does about trust, may keep the prompt in its input.
+        """
         deadline = time.monotonic() + _SECONDS
+        again = time.monotonic() + _AGAIN_SECONDS
         while (there := next((text for text in texts if text in self.visible), None)) is None:
-            assert self._read(deadline), f"none of {texts} came; on the screen:\n{self.visible}"
+            is_waiting = is_entered and time.monotonic() < deadline
+            if not self._read(min(again, deadline) if is_waiting else deadline):
+                assert is_waiting, f"none of {texts} came; on the screen:\n{self.visible}"
+                again = time.monotonic() + _AGAIN_SECONDS
+                self.press("\r")
         return there
 
     def settle(self, quiet: float = 0.4) -> None:
@@ -83,10 +94,10 @@ class ClientScreen(InTerminal):
             if self._read(since + quiet) and self.visible != before:
                 since = time.monotonic()
 
-    def answer_until(self, ready: str, dialogs: Mapping[str, Sequence[str]]) -> None:
+    def answer_until(self, ready: str, dialogs: Mapping[str, Sequence[str]], *, is_entered: bool = False) -> None:
         """Answer each dialog once, by a text in it, until the client shows another text."""
         left = dict(dialogs)
-        while (there := self.wait_for(*left, ready)) != ready:
+        while (there := self.wait_for(*left, ready, is_entered=is_entered)) != ready:
             for key in left.pop(there):
                 self._press_until_it_counts(key)
 

@@ -165,7 +165,7 @@ class Seen:
         try:
             screen.answer_until(one.ready, one.dialogs)
             screen.enter(prompt)
-            screen.answer_until(LAST_WORDS, one.dialogs)
+            screen.answer_until(LAST_WORDS, one.dialogs, is_entered=True)
             screen.settle(1.0)
             screen.enter(one.leave)
             assert screen.end() == 0
