@@ -223,7 +223,7 @@ class Team:
             mask = mask_of(work.root)
             return {
                 line["uid"]: render(text_of(line, mask)).decode()
-                for line in all_lines(transaction, project.id, kinds=("decision", "constraint"))
+                for line in all_lines(transaction, project.id, kinds=("decision", "constraint"), damaged=[])
                 if (one := known.get(line["uid"])) is not None and one.is_shared
             }
 

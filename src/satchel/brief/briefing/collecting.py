@@ -204,12 +204,10 @@ def _collect(
         sessions_before(transaction, actor.session),
     )
     goes_on_from = left_off.find(transaction, workplace, project.id, actor, request.task_id, now)
-    left_out = transaction.left_out
     pinned, history = both(
         pins.holding(transaction, project.id),
         loop_history.loading(transaction, loop, now, (SCRATCHPAD, REVIEW_VERDICT)),
     )
-    left_out = transaction.left_out - left_out
     got = {} if delivered is None else deliveries.by_kind(delivered)
     if got and not actor.is_named:
         # those who give no name may be several, and each needs all of it
@@ -244,10 +242,7 @@ def _collect(
         loop_since=_since(history),
         left_off=goes_on_from,
     )
-    if left_out:
-        collected.notes.append("whether the loop is stuck is not known: one of its scratchpads is no text in UTF-8")
-    else:
-        collected.standing = loop_history.standing(history)
+    collected.standing = loop_history.standing(history)
     relevance: Relevance = {}
     if query is not None and not query.terms:
         collected.notes.append(f"{(request.query or '').strip()[:80]!r} holds no word to search for")

@@ -145,10 +145,7 @@ class Calls:
                     logs.fault(error)
             if elsewhere.asks:
                 return {"asks": elsewhere.asks}
-            notes = [satchel.workplace.engine.take_note()]
-            if satchel.workplace.caller is not None:
-                notes.append(satchel.workplace.caller.take_note())
-            told = "\n".join(note for note in notes if note)
+            told = None if satchel.workplace.caller is None else satchel.workplace.caller.take_note()
             return {**said, "kept": elsewhere.is_kept, **({"notes": told} if told else {})}
         finally:
             reset_elsewhere(before)

@@ -229,6 +229,7 @@ def _check_schema(engine: Engine) -> Check:
 def _check_texts(engine: Engine) -> Check:
     problems = engine.upkeep.text_problems(_row_name)
     if problems:
-        problem = f"{_listed(problems)}; these rows are left out of answers"
+        named = "; ".join(problems)
+        problem = f"{named}; they are shown as damaged, and never exported, shared or written back"
         return _beyond_repair("texts", f"{problem}; `satchel forget` removes an item by its id", engine)
     return Check("texts", "ok", "every text was read")
