@@ -48,7 +48,9 @@ def _spoil(satchel: Satchel, table: str, column: str, value: str, where: str = "
     """Damage a column of a table; return whether there was a text."""
     with closing(apsw.Connection(str(satchel.place.file))) as connection:
         connection.pragma("ignore_check_constraints", True)
-        connection.execute(f"UPDATE {table} SET {column} = {value} WHERE typeof({column}) = 'text' AND {where}")
+        connection.execute(
+            f"UPDATE OR IGNORE {table} SET {column} = {value} WHERE typeof({column}) = 'text' AND {where}"
+        )
         return bool(connection.changes())
 
 

@@ -15,8 +15,8 @@ from satchel.base.errors import AnswerLost, Busy, Interrupted, InvalidInput, Sat
 from satchel.base.machine import ROOT
 from satchel.base.records import dataclass
 from satchel.base.wire import packed, unpacked
-from satchel.keep.sessions.caller import COMMAND, VARIABLE, Caller
-from satchel.keep.sessions.clients import CLIENTS
+from satchel.keep.sessions.caller import COMMAND, Caller
+from satchel.keep.sessions.clients import CLIENTS, VARIABLE
 from satchel.remote.connection import Connection, Lost, Reply, Untaken
 from satchel.remote.foresight import Foresight
 from satchel.remote.questions import Surroundings, answer

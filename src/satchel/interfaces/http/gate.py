@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from satchel.base.errors import SatchelError
 from satchel.interfaces.http import logs
-from satchel.interfaces.http.exchange import Exchange, Gone, too_large
+from satchel.interfaces.http.exchange import CutOff, Exchange, Gone, too_large
 from satchel.interfaces.http.failing import Refusal, head_too_long, internal, not_found, refusal_of
 from satchel.interfaces.http.names import Names
 from satchel.interfaces.http.rates import Buckets
@@ -30,10 +30,6 @@ _LONGEST_TOKEN = 512
 _DRAINED_OF_STRANGERS, _DRAINED = (64 * 1024, 1.0), (64 * 1024 * 1024, 5.0)
 """How many bytes of a body that is not wanted are read and dropped, and for how many seconds, without a valid token and
 with one."""
-
-
-class CutOff(Exception):
-    """An answer that had begun cannot be ended; the connection is to be closed."""
 
 
 class Gate:

@@ -7,21 +7,24 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import Refused
-from satchel.base.records import NamedTuple
-from satchel.keep.sessions.clients import Client, Host, check_host_id, client_named, host_id, hosts_of
+from satchel.keep.sessions.clients import (
+    STATE,
+    VARIABLE,
+    Client,
+    Host,
+    State,
+    check_host_id,
+    client_named,
+    host_id,
+    hosts_of,
+)
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.keep.projects import Workplace
 
-VARIABLE = "SATCHEL_SESSION"
-"""The variable with the uid of a session, in hexadecimal."""
-
 SERVER, COMMAND, LIBRARY, HOOK, REMOTE = "server", "command", "library", "hook", "remote"
 """What calls: a server of one client, a command, a program of its own, a hook of a client, or a request over HTTP."""
-
-OF_TOKENS = "@token"
-"""Stands for the client with the ids that requests give their sessions; no client can be named so."""
 
 HOOK_WAIT_MS = 250
 """How long a hook waits for a lock."""
@@ -30,36 +33,6 @@ _VERSION_CHARS = 100
 
 SEEN_MS = 60_000
 """When a session was last seen is recorded at most once in so long."""
-
-
-class State(NamedTuple):
-    """A session, as a call needs it: the numbers of what it refers to.
-
-    Attributes:
-        agent: whose it is, and ``unnamed`` who calls in it that name nobody, or None until that is known.
-        is_chosen: whether its agent was chosen for all its calls.
-        run: the run that it is bound to.
-    """
-
-    id: int
-    uid: bytes
-    client: str | None
-    agent: int | None
-    is_chosen: bool
-    unnamed: int | None
-    run: int | None
-    task_id: str | None
-    window: int
-    seen_at: int
-    ended_at: int | None = None
-
-    @property
-    def speaker(self) -> int | None:
-        """Who calls in it and names nobody: the agent that was chosen, else the one named after the session."""
-        return self.agent if self.is_chosen else self.unnamed
-
-
-STATE = 'id, uid, client, agent_id, is_chosen, unnamed_id, run_id, task_id, "window", seen_at, ended_at'
 
 
 class Caller:
@@ -155,6 +128,22 @@ class Caller:
                     self._uid = None  # one server may serve several conversations of its client
                 self._told_id = identity
                 self._is_settled = False
+
+    @property
+    def is_server(self) -> bool:
+        return self.kind == SERVER
+
+    @property
+    def is_hook(self) -> bool:
+        return self.kind == HOOK
+
+    @property
+    def is_library(self) -> bool:
+        return self.kind == LIBRARY
+
+    @property
+    def is_remote(self) -> bool:
+        return self.kind == REMOTE
 
     @property
     def host_id(self) -> str | None:

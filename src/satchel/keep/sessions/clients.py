@@ -1,11 +1,21 @@
-"""The clients that are known: how they name themselves, and which variables their sessions leave."""
+"""The clients that are known: how they name themselves, which variables their sessions leave, and the sessions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from satchel.base.records import NamedTuple
+
+if TYPE_CHECKING:
+    from satchel.store.transaction import Transaction
+
+VARIABLE = "SATCHEL_SESSION"
+"""The variable with the uid of a session, in hexadecimal."""
+
+OF_TOKENS = "@token"
+"""Stands for the client with the ids that requests give their sessions; no client can be named so."""
 
 
 class Client(NamedTuple):
@@ -123,3 +133,49 @@ def client_of_command(hosts: Sequence[Host], environ: Mapping[str, str], program
     around = [host.client for host in hosts]
     above = (one for name in programs for one in around if name in one.prefixes)
     return next(above, None) or min(around, key=lambda one: host_id(one, environ) is None, default=None)
+
+
+class State(NamedTuple):
+    """A session, as a call needs it: the numbers of what it refers to.
+
+    Attributes:
+        agent: whose it is, and ``unnamed`` who calls in it that name nobody, or None until that is known.
+        is_chosen: whether its agent was chosen for all its calls.
+        run: the run that it is bound to.
+    """
+
+    id: int
+    uid: bytes
+    client: str | None
+    agent: int | None
+    is_chosen: bool
+    unnamed: int | None
+    run: int | None
+    task_id: str | None
+    window: int
+    seen_at: int
+    ended_at: int | None = None
+
+    @property
+    def speaker(self) -> int | None:
+        """Who calls in it and names nobody: the agent that was chosen, else the one named after the session."""
+        return self.agent if self.is_chosen else self.unnamed
+
+    def find_speaker(self, transaction: Transaction) -> tuple[int, str] | None:
+        """Return the number and name of :attr:`speaker`."""
+        if self.speaker is None:
+            return None
+        name: str | None = transaction.memo.get(("speaker", self.speaker))
+        if name is None:
+            row = transaction.one("SELECT name FROM agents WHERE id = :id", {"id": self.speaker})
+            if row is None:
+                return None
+            name = transaction.memo["speaker", self.speaker] = row[0]
+        return self.speaker, name
+
+    def name(self, digits: int = 4) -> str:
+        """Return the name of those who name nobody in it: made of its client and the beginning of its uid."""
+        return f"{self.client or 'agent'}-{self.uid.hex()[:digits]}"
+
+
+STATE = 'id, uid, client, agent_id, is_chosen, unnamed_id, run_id, task_id, "window", seen_at, ended_at'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from satchel.base import processes
 from satchel.base.clock import DAY_MS
@@ -13,11 +14,12 @@ from satchel.keep import events
 from satchel.keep.names import check_agent, ensure_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
-from satchel.keep.sessions.actors import name_of, speaker
-from satchel.keep.sessions.caller import HOOK, OF_TOKENS, REMOTE, SERVER, STATE, Caller, State
-from satchel.keep.sessions.clients import host_id
+from satchel.keep.sessions.clients import OF_TOKENS, STATE, State, host_id
 from satchel.keep.sessions.joining import Found
 from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from satchel.keep.sessions.caller import Caller
 
 KEPT_DAYS = 90
 """A session is forgotten so long after it was last seen."""
@@ -33,7 +35,7 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
     """Make the session of a caller, and let it go on from one that is over, where there is one."""
     client = joining.client_of(caller)
     identity = caller.host_id if client is caller.client else host_id(client, caller.environ)
-    is_remote = caller.kind == REMOTE
+    is_remote = caller.is_remote
     branch, commit = (None, None) if is_remote else read_head(workplace.files_root)
     name = check_agent(workplace, None)
     agent = None if name is None else ensure_agent(transaction, project_id, name, now, acts=False)[0]
@@ -96,15 +98,15 @@ def touch(
             caller.notes.append(notice)
         changes["ended_at"] = None
         state = state._replace(ended_at=None)
-    if caller.kind in {SERVER, REMOTE} and state.client is None and caller.client is not None:
+    if (caller.is_server or caller.is_remote) and state.client is None and caller.client is not None:
         changes["client"] = caller.client.name
         state = state._replace(client=caller.client.name)
-    if caller.kind == REMOTE:
+    if caller.is_remote:
         change(transaction, state.id, changes)
         return state._replace(seen_at=now)
     branch, commit = read_head(workplace.files_root)
     place: dict[str, object] = {"branch": branch, "commit_id": commit}
-    if caller.kind == SERVER:
+    if caller.is_server:
         changes |= {"worktree": workplace.worktree or "", **place, **_processes_of(caller)}
     else:
         session = joining.load(transaction, "s.id = :id", {"id": state.id})[0]
@@ -114,7 +116,7 @@ def touch(
         if not is_elsewhere and not joining.is_up_to_date(session, caller):
             # its client was started again, and only commands have been heard of since
             changes |= _processes_of(caller)
-    if caller.kind in {SERVER, HOOK} and caller.client is not None and caller.host_id is not None:
+    if (caller.is_server or caller.is_hook) and caller.client is not None and caller.host_id is not None:
         add_host_id(transaction, state.id, caller.client.name, caller.host_id)
     change(transaction, state.id, changes)
     return state._replace(seen_at=now)
@@ -141,11 +143,11 @@ def add_host_id(transaction: Transaction, session: int, client: str, identity: s
 
 def name_unnamed(transaction: Transaction, project_id: int, state: State, now: int) -> tuple[State, int, str]:
     """Return who calls in a session without a name: the agent that was chosen for it, else one named after it."""
-    known = speaker(transaction, state)
+    known = state.find_speaker(transaction)
     if known is not None:
         return state, *known
     for digits in range(_LEAST_DIGITS, 2 * len(state.uid) + 1):
-        name = name_of(state, digits)
+        name = state.name(digits)
         taken = transaction.one(
             "SELECT 1 FROM agents WHERE project_id = :project AND folded = :name", {"project": project_id, "name": name}
         )
@@ -175,7 +177,7 @@ def _take_mail_of_client(transaction: Transaction, project_id: int, client: str 
 
 def _processes_of(caller: Caller) -> dict[str, object]:
     """Return the columns with the processes of a caller of this machine."""
-    server = processes.own() if caller.kind == SERVER else None
+    server = processes.own() if caller.is_server else None
     return _processes(joining.client_process(caller), server)
 
 
