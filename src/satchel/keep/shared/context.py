@@ -98,6 +98,8 @@ class Context:
         items: list[SharedItem] = []
         notes: list[str] = []
         for uid in sorted(uids, key=lambda one: (survey.incoming[one].found.text.time, one)):
+            if survey.reason(uid) not in whys:
+                continue
             item = listing.waiting_item(survey, uid, is_person=self.is_person)
             if not dry_run:
                 news = survey.incoming[uid]

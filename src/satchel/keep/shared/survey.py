@@ -17,7 +17,7 @@ from satchel.keep.shared import known as states
 from satchel.keep.shared import reconciling
 from satchel.keep.shared.folder import Skipped
 from satchel.keep.shared.items import Mask, cleaned, line_from
-from satchel.keep.shared.known import SAME_KEY, Local, TextState
+from satchel.keep.shared.known import NEW, SAME_KEY, Local, TextState
 from satchel.keep.shared.looking import BELOW, Place
 from satchel.keep.shared.markdown import SharedText
 from satchel.keep.shared.reconciling import Incoming
@@ -93,6 +93,15 @@ class Survey:
         ours = self.ours.get(uid)
         return None if ours is None else KINDS[ours.kind].ref(ours.number)
 
+    def reason(self, uid: str) -> int:
+        """Return the reason why a text waits, which an accepted text of the same key changes."""
+        news = self.incoming[uid]
+        if news.why == NEW and states.same_key(self.transaction, self.project, news.found.text) is not None:
+            self.incoming[uid] = news = news._replace(why=SAME_KEY)
+            if (state := self.known.get(uid)) is not None:
+                self.put(replace(state, why=SAME_KEY))
+        return news.why
+
     def put(self, state: TextState, seen: Iterable[bytes] = ()) -> None:
         """Record a text's state and seen digests for the next :meth:`save`."""
         if state != self.known.get(state.uid):
@@ -158,11 +167,12 @@ class Survey:
         now = self._workplace.clock()
         text = reconciling.as_revision(news.found.text, stood, author, now, is_committed=news.is_committed)
         text, notes = cleaned(text)
-        if news.why == SAME_KEY:
-            other = states.same_key(self.transaction, self.project, text)
-            if other is not None:
-                return self._accept_same_key(news, text, *other)
         ours = self.ours.get(uid)
+        other = states.same_key(self.transaction, self.project, text)
+        if other is not None and ours is not None:
+            return AcceptedText(uid, f"its key is that of {KINDS[text.kind].ref(other[0])}: change the key", ())
+        if other is not None:
+            return self._accept_same_key(news, text, *other)
         line = None
         if ours is not None:
             line = lines_of(self.transaction, self.project, ours.kind, [ours.number]).get(ours.number)
