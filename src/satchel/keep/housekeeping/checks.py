@@ -8,8 +8,7 @@ from satchel.base.errors import SatchelError, StoreDamaged, StoreForeign, StoreM
 from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 from satchel.keep.corrections import log as corrections
-from satchel.keep.housekeeping.counts import count_problems
-from satchel.keep.housekeeping.packages import count_deliveries
+from satchel.keep.housekeeping.derived import count_deliveries, count_problems
 from satchel.keep.index_checks import index_problems
 from satchel.keep.projects import Workplace
 from satchel.store import backups
@@ -37,7 +36,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class BeyondRepair(Check):
-    """A failed check that only a backup or an empty store helps: `init --new` sets such a file aside."""
+    """A failure that needs a backup or an empty store; `init --new` moves such a file aside."""
 
 
 Examination = tuple[str, Callable[[Engine], Check]]
@@ -74,19 +73,19 @@ def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examinatio
     yield _check_backups(engine)
 
 
-def whereabouts(workplace: Workplace, found: str) -> Check:
+def whereabouts(workplace: Workplace, origin: str) -> Check:
     """Return the result of :meth:`satchel.keep.housekeeping.Housekeeping.whereabouts`."""
     engine = workplace.engine
     agent = "no agent is named" if workplace.agent is None else f"agent {workplace.agent}"
     run = "no run is chosen" if workplace.run_id is None else f"run {workplace.run_id}"
     trusted, unwritable = engine.upkeep.trust_reason(), engine.upkeep.unwritable_list()
-    place = f"{agent}; {run}; store {engine.location}, {found}; "
+    place = f"{agent}; {run}; store {engine.location}, {origin}; "
     if unwritable is not None:
         return Check(
             "here",
             "warning",
-            f"{place}trusted: {trusted}; {unwritable} cannot be written, so backups stay beside the "
-            "store and no new store can be listed: make it writable, or point XDG_STATE_HOME elsewhere",
+            f"{place}trusted: {trusted}; {unwritable} cannot be written, so backups stay in the "
+            "store's folder and no new store can be listed: make it writable, or point XDG_STATE_HOME elsewhere",
         )
     return Check("here", "ok", f"{place}trusted: {trusted}")
 
@@ -143,7 +142,7 @@ def _check_counts(engine: Engine) -> Check:
         problems = count_problems(transaction)
     if problems:
         return Check("counts", "failed", f"{'; '.join(problems)}; `satchel doctor --rebuild` recounts")
-    return Check("counts", "ok", "the decisions are counted as they are")
+    return Check("counts", "ok", "the counts match the decisions")
 
 
 def _check_deliveries(engine: Engine) -> Check:
@@ -152,7 +151,7 @@ def _check_deliveries(engine: Engine) -> Check:
     if of_others:
         return _beyond_repair(
             "deliveries",
-            f"{of_others} of {recorded} are of another project's items than their run is: somebody changed the file",
+            f"{of_others} of {recorded} belong to another project than their run: somebody changed the file",
             engine,
         )
     leftovers = f", {orphaned} of deleted items; `satchel clear --compact` removes those" if orphaned else ""
@@ -166,14 +165,14 @@ def _check_corrections(engine: Engine) -> Check:
         return Check(
             "corrections",
             "failed",
-            f"{_listed(holding)} was replaced or retracted and holds all the same: somebody changed the file; "
+            f"{_listed(holding)} was replaced or retracted but is still active: somebody changed the file; "
             "`satchel retract` ends an item by its id",
         )
     if orphaned:
         return Check(
             "corrections",
             "warning",
-            f"{orphaned} of {recorded} are of items missing in their project: somebody changed the file; nothing "
+            f"{orphaned} of {recorded} refer to items missing in their project: somebody changed the file; nothing "
             "depends on them",
         )
     return Check("corrections", "ok", f"{recorded} recorded")
@@ -182,11 +181,11 @@ def _check_corrections(engine: Engine) -> Check:
 def _check_backups(engine: Engine) -> Check:
     made = engine.upkeep.backups()
     if not made:
-        return Check("backups", "warning", "there is none; `satchel backup` makes one")
+        return Check("backups", "warning", "no backup yet; `satchel backup` creates one")
     try:
         backups.verify(made[-1].file)
     except SatchelError as error:
-        return Check("backups", "failed", f"the newest is not usable: {error.problem}; `satchel backup` makes another")
+        return Check("backups", "failed", f"the newest is not usable: {error.problem}; `satchel backup` creates one")
     return Check("backups", "ok", f"{len(made)}, the newest {made[-1].file.name} passed its check")
 
 
@@ -212,7 +211,7 @@ def _guarded(name: str, examination: Callable[[Engine], Check], engine: Engine) 
         return Check(name, "failed", f"{error.problem}; {error.remedy}")
     except (LookupError, TypeError, ValueError, AssertionError, engine.faults) as error:
         # no column can hold this value: the row was changed outside Satchel
-        return _beyond_repair(name, f"the rows are not as Satchel writes them ({one_line(error)})", engine)
+        return _beyond_repair(name, f"rows were changed outside Satchel ({one_line(error)})", engine)
 
 
 def _beyond_repair(name: str, problem: str, engine: Engine) -> BeyondRepair:
@@ -223,7 +222,7 @@ def _check_schema(engine: Engine) -> Check:
     problems = engine.upkeep.schema_problems()
     if problems:
         return _beyond_repair("schema", one_line(_listed(problems)), engine)
-    return Check("schema", "ok", "no object that Satchel did not make")
+    return Check("schema", "ok", "only objects that Satchel created")
 
 
 def _check_texts(engine: Engine) -> Check:

@@ -12,8 +12,7 @@ from satchel.base.records import dataclass
 from satchel.find import documents
 from satchel.find.index import index_of
 from satchel.keep import events, pins, projects
-from satchel.keep.housekeeping import counts
-from satchel.keep.housekeeping.packages import forget_deliveries, forget_seen
+from satchel.keep.housekeeping.derived import delete_deliveries, delete_sightings, recount
 from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.moving import states
 from satchel.keep.patterns import updates as pattern_writing
@@ -143,9 +142,9 @@ def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leavi
             )
             transaction.run(f"DELETE FROM {kind.table} WHERE id = :id", {"id": number})
             documents.remove(transaction, kind, [number])
-            counts.recount(transaction)
-        forget_deliveries(transaction, kind, number)
-        forget_seen(transaction, kind, number)
+            recount(transaction)
+        delete_deliveries(transaction, kind, number)
+        delete_sightings(transaction, kind, number)
         pins.forget(transaction, project.id, kind, number)
         states.forget(transaction, project.id, row[0])
 

@@ -10,7 +10,7 @@ from satchel.base.errors import NotFound
 from satchel.base.text import check_encodable
 from satchel.find.index import index_of
 from satchel.keep import past_conversations, projects
-from satchel.keep.housekeeping import checks, clearing, counts, forgetting, packages, statistics, summaries, usefulness
+from satchel.keep.housekeeping import checks, clearing, derived, forgetting, statistics, summaries, usefulness
 from satchel.keep.housekeeping.checks import BeyondRepair, Check, Examination
 from satchel.keep.housekeeping.clearing import Cleared
 from satchel.keep.housekeeping.forgetting import Forgotten
@@ -114,7 +114,7 @@ class Housekeeping:
         Leftovers are deliveries and contents of conversations.
         """
         with self._engine.without_deadline(), self._engine.write() as transaction:
-            packages.remove_leftovers(transaction)
+            derived.delete_orphaned_deliveries(transaction)
             past_conversations.remove_contents(transaction)
             index_of(transaction).optimize()
         return self._engine.upkeep.reclaim()
@@ -122,7 +122,7 @@ class Housekeeping:
     def recount(self) -> None:
         """Recalculate stored counts for every project of the store."""
         with self._engine.write() as transaction:
-            counts.recount(transaction)
+            derived.recount(transaction)
 
     def clear(
         self,
@@ -147,9 +147,9 @@ class Housekeeping:
         """Delete one item permanently, such as a leaked secret: its rows, search text and space."""
         return forgetting.forget(self._workplace, ref, dry_run=dry_run)
 
-    def whereabouts(self, found: str) -> Check:
-        """Report the default identity, the store, how it was found (``found``) and why it is trusted."""
-        return checks.whereabouts(self._workplace, found)
+    def whereabouts(self, origin: str) -> Check:
+        """Report the default identity, the store, how it was found (``origin``) and why it is trusted."""
+        return checks.whereabouts(self._workplace, origin)
 
     def doctor(self, warnings: tuple[str, ...] = ()) -> Iterator[Check]:
         """Check the store without changing it. ``warnings`` are those of loading the configuration."""

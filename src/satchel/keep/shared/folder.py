@@ -150,7 +150,9 @@ class Folder:
                     Path(path).mkdir(mode=0o755)
                 mode = os.lstat(path).st_mode
             except OSError as error:
-                raise Refused(f"{path} cannot be made: {error.strerror}", "Check the folder's permissions") from error
+                raise Refused(
+                    f"{path} cannot be created: {error.strerror}", "Check the folder's permissions"
+                ) from error
             if not stat.S_ISDIR(mode):
                 raise Refused(f"{path} is {kind_of(mode)}, not a folder", "See where it comes from and remove it")
 
@@ -186,7 +188,7 @@ def _judge(entry: os.DirEntry[str]) -> tuple[str | None, os.stat_result | None]:
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError as error:
-        return f"cannot be looked at: {error.strerror}", None
+        return f"cannot be read: {error.strerror}", None
     if not stat.S_ISREG(status.st_mode):
         return f"is {kind_of(status.st_mode)}, not a regular file", None
     if not IS_NAME(entry.name):
@@ -218,7 +220,7 @@ class Place(NamedTuple):
 
     @property
     def is_on_default(self) -> bool:
-        """Return whether this worktree belongs to the default branch, or there is none."""
+        """Return whether this worktree is on the default branch; always true outside a repository."""
         return self.default is None or self.branch == self.default
 
     @property

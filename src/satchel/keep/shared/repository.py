@@ -108,7 +108,7 @@ def _checked(
             continue
         problem = size_problem(file.size)
         if not file.is_regular:
-            problem = "is a link or a repository of its own, not a regular file"
+            problem = "is a link or a submodule, not a regular file"
         elif not IS_NAME(file.path):
             problem = "is not a valid name of an item's file: letters, digits, . _ and -, ending in .md"
         if problem is not None:

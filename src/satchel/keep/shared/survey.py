@@ -137,12 +137,8 @@ class Survey:
         """Update all states, and return the uids of the items no longer shared."""
         ended = []
         for uid in self.uids:
-            committed, here, ours = (
-                self.repository.committed.get(uid),
-                self.repository.here.get(uid),
-                self.ours.get(uid),
-            )
-            state, news = self.states.get(uid), self.incoming.get(uid)
+            committed, here = self.repository.committed.get(uid), self.repository.here.get(uid)
+            ours, state, news = self.ours.get(uid), self.states.get(uid), self.incoming.get(uid)
             if state is None and ours is None and news is None:
                 continue
             file = committed or here
@@ -198,7 +194,7 @@ class Survey:
         taking = Taking(self._workplace, source=SHARED, is_ordered=True, decided=True)
         verdict = taking.take(self.transaction, self.project, [line_from(text, line)])[0]
         if verdict.outcome is Outcome.LEFT_OUT:
-            return Acceptance(uid, verdict.note or "it cannot be kept", ())
+            return Acceptance(uid, verdict.note or "it cannot be stored", ())
         self._record_accepted(uid, news)
         return Acceptance(uid, None, (*notes, *([verdict.note] if verdict.note else [])))
 
@@ -210,7 +206,7 @@ class Survey:
         taking = Taking(self._workplace, source=SHARED)
         verdict = taking.take(self.transaction, self.project, [line_from(text, None)])[0]
         if verdict.outcome is Outcome.LEFT_OUT:
-            return Acceptance(text.uid, verdict.note or "it cannot be kept", ())
+            return Acceptance(text.uid, verdict.note or "it cannot be stored", ())
         table = LINE_KINDS[text.kind].table
         self.transaction.run(
             f"UPDATE {table} SET uid = :uid WHERE id = :id", {"uid": bytes.fromhex(keep), "id": number}
