@@ -10,12 +10,11 @@ from satchel.base.errors import NotFound
 from satchel.base.text import check_encodable
 from satchel.find.index import index_of
 from satchel.keep import past_conversations, projects
-from satchel.keep.housekeeping import checks, clearing, derived, forgetting, statistics, summaries, usefulness
+from satchel.keep.housekeeping import checks, clearing, derived, forgetting, statistics, usefulness
 from satchel.keep.housekeeping.checks import BeyondRepair, Check, Examination
 from satchel.keep.housekeeping.clearing import Cleared
 from satchel.keep.housekeeping.forgetting import Forgotten
-from satchel.keep.housekeeping.statistics import Statistics
-from satchel.keep.housekeeping.summaries import LayerSummary
+from satchel.keep.housekeeping.statistics import LayerSummary, Statistics
 from satchel.keep.housekeeping.usefulness import MemoryUse
 from satchel.keep.indexing import index_all
 from satchel.keep.projects import Workplace
@@ -62,7 +61,7 @@ class Housekeeping:
     def layer_summary(self) -> LayerSummary:
         """Count per layer the active decisions and constraints, and the file changes of the last hour."""
         with projects.reading(self._workplace) as (transaction, project):
-            return summaries.by_layer(transaction, project, self._workplace.clock())
+            return statistics.by_layer(transaction, project, self._workplace.clock())
 
     def backup(self, target: Path | None = None, progress: Progress | None = None) -> Backup:
         """Copy the store while it is in use; the copy is checked before it gets its name."""
