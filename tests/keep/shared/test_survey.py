@@ -89,16 +89,35 @@ def _state(team: Team) -> object:
 def test_texts_of_one_key_end_in_the_same_state_in_any_order(
     clone: Callable[..., Team], make: Callable[[tuple[int, ...]], tuple[SharedText, ...]], times: tuple[int, ...]
 ) -> None:
-    texts = make(times)
-    team = clone(texts)
+    _check_orders(clone, make(times))
+
+
+@pytest.mark.parametrize("seconds", [-3_600, 3_600], ids=["older", "newer"])
+def test_texts_with_the_key_of_a_local_decision_end_in_the_same_state_in_any_order(
+    clone: Callable[..., Team], seconds: int
+) -> None:
+    texts = _decisions((1, 2, 3))
+    _check_orders(clone, texts, local_time=texts[0].time + seconds * 1_000)
+
+
+def _check_orders(clone: Callable[..., Team], texts: tuple[SharedText, ...], local_time: int | None = None) -> None:
+    def prepare(*, accepts: bool = False) -> Team:
+        team = clone(texts, accepts=accepts)
+        if local_time is not None:
+            after, team.now = team.now, local_time
+            team.set("cy", "db", "local")
+            team.now = after
+        return team
+
+    team = prepare()
     assert len(team.clones["cy"].shared.sync().waiting) == 3
     team.accept("cy")
     expected = _state(team)
-    automatic = clone(texts, accepts=True)
+    automatic = prepare(accepts=True)
     automatic.sync("cy")
     assert _state(automatic) == expected
     for order in permutations(UIDS):
-        team = clone(texts)
+        team = prepare()
         for uid in order:
             assert not team.clones["cy"].shared.accept([uid]).failed
         assert _state(team) == expected
