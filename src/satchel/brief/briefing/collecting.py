@@ -23,7 +23,6 @@ from satchel.keep.sessions.actors import reading
 from satchel.keep.sessions.joining import sessions_before
 from satchel.keep.sessions.records import Actor
 from satchel.keep.sessions.team import AgentState, OtherAtWork, claimed_paths, others_at_work
-from satchel.keep.shared.presence import waiting_note
 from satchel.store.asking import Asking, both, together
 from satchel.store.transaction import Transaction, set_of
 
@@ -294,7 +293,16 @@ def _gather(
         )
 
     def waiting() -> Asking[None]:
-        shared.extend((yield from waiting_note(transaction, project_id)))
+        rows = transaction.ask(
+            "SELECT count(*) FROM shared_texts WHERE project_id = :project AND waiting IS NOT NULL",
+            {"project": project_id},
+        )
+        yield rows
+        ((count,),) = rows.all()
+        if count:
+            # their words are not shown: a stranger may have written them
+            texts = "1 shared text waits" if count == 1 else f"{count:,} shared texts wait"
+            shared.append(f"{texts} for a person to accept: satchel proposals")
 
     def askings() -> Iterator[Asking[None]]:
         yield names()

@@ -26,7 +26,7 @@ from satchel.keep.names import PERSONS, is_persons
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.presence import LISTED_DAYS
 from satchel.keep.sessions.presence import LOOKED_AT as LOOKED_AT_SESSIONS
-from satchel.keep.shared.known import BOTH, WHYS
+from satchel.keep.shared.states import BOTH, WHYS
 from satchel.store.transaction import set_of
 
 MOST = 50

@@ -41,7 +41,7 @@ OnDecisionChanged = Callable[[Transaction, ChangedDecision], None]
 """Called within the transaction when an agent changes another one's decision."""
 
 OnDecisionSet = Callable[[Transaction, int, Decision], None]
-"""Told, inside the transaction, of which project a decision was set, and how it stands."""
+"""Called within the transaction when a decision is set, with its project."""
 
 
 class Decisions:

@@ -11,7 +11,7 @@ from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import dataclass
 from satchel.find.index import index_of
 from satchel.keep import events, pins, projects
-from satchel.keep.housekeeping.packages import forget_deliveries, forget_seen
+from satchel.keep.housekeeping.derived import delete_deliveries, delete_sightings
 from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.moving import states
 from satchel.keep.patterns import updates as pattern_writing
@@ -138,8 +138,8 @@ def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leavi
             "DELETE FROM likenesses WHERE project_id = :project AND kind = :kind AND item_id = :id",
             {"project": project.id, "kind": kind.number, "id": number},
         )
-        forget_deliveries(transaction, kind, number)
-        forget_seen(transaction, kind, number)
+        delete_deliveries(transaction, kind, number)
+        delete_sightings(transaction, kind, number)
         pins.forget(transaction, project.id, kind, number)
         states.forget(transaction, project.id, row[0])
 

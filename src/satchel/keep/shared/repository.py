@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from satchel.base import git_trees
 from satchel.base.records import dataclass, field
-from satchel.keep.shared.folder import IGNORED, IS_NAME, MAX_FILES, Folder, Listing, Skipped, files_of, size_problem
+from satchel.keep.shared.folder import (
+    BELOW,
+    IGNORED,
+    IS_NAME,
+    MAX_BYTES,
+    MAX_FILES,
+    Folder,
+    Listing,
+    Place,
+    Skipped,
+    size_problem,
+)
 from satchel.keep.shared.front_matter import BrokenText
-from satchel.keep.shared.looking import BELOW, Place
-from satchel.keep.shared.markdown import HasConflict, SharedText, parse
+from satchel.keep.shared.items import cleaned, secrets_in
+from satchel.keep.shared.markdown import HasConflict, SharedText, parse, render
 
 
 class RepositoryText(NamedTuple):
@@ -23,8 +34,8 @@ class RepositoryText(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """State of the repository.
+class Repository:
+    """State of a repository and its worktree.
 
     Attributes:
         commit: the default branch's latest known commit, or None.
@@ -47,7 +58,7 @@ class World:
     listing: Listing = field(compare=False)
 
 
-def read_world(place: Place, read_last: str | None, listing: Listing | None = None) -> World:
+def read_repository(place: Place, read_last: str | None, listing: Listing | None = None) -> Repository:
     """Read the repository, given the last commit read and the files if they were already listed."""
     folder = Folder(place.root)
     listing = folder.list() if listing is None else listing
@@ -68,12 +79,12 @@ def read_world(place: Place, read_last: str | None, listing: Listing | None = No
             before = None if base is None else git_trees.files_at(place.root, base, BELOW)
             if before is not None:
                 old = {file.blob for file in before}
-                changed = frozenset(uid for uid, found in committed.items() if found.blob not in old)
+                changed = frozenset(uid for uid, text in committed.items() if text.blob not in old)
         elif read_last is not None:
             changed = frozenset()
-    texts, conflicts = _parsed(folder, files_of(folder, listing), problems, {}, blobs)
+    texts, conflicts = _parsed(folder, ((name, folder.read(name)) for name in listing.names), problems, {}, blobs)
     unique = tuple(dict.fromkeys(problems))
-    return World(commit, is_behind, committed, changed, texts, unique, conflicts, listing)
+    return Repository(commit, is_behind, committed, changed, texts, unique, conflicts, listing)
 
 
 def _tip(place: Place) -> str | None:
@@ -97,7 +108,7 @@ def _checked(
             continue
         problem = size_problem(file.size)
         if not file.is_regular:
-            problem = "is a link or a repository of its own, not a regular file"
+            problem = "is a link or a submodule, not a regular file"
         elif not IS_NAME(file.path):
             problem = "is not a valid name of an item's file: letters, digits, . _ and -, ending in .md"
         if problem is not None:
@@ -150,3 +161,53 @@ def _blob_of(data: bytes, *, of_sha256: bool) -> str:
     # https://git-scm.com/book/en/v2/Git-Internals-Git-Objects
     made = hashlib.sha256 if of_sha256 else hashlib.sha1
     return made(b"blob %d\0" % len(data) + data, **({} if of_sha256 else {"usedforsecurity": False})).hexdigest()
+
+
+def format_problems(folder: Folder, files: Listing) -> list[Skipped]:
+    """Return the files that are not as the program would write them."""
+    problems = [*files.skipped]
+    uids: dict[str, str] = {}
+    keys: dict[tuple[str, str], str] = {}
+    for name in files.names:
+        problems += [
+            Skipped(folder.display_path(name), problem, line)
+            for line, problem in _faults(name, folder.read(name), uids, keys)
+        ]
+    return problems
+
+
+def _faults(
+    name: str, data: bytes | None, uids: dict[str, str], keys: dict[tuple[str, str], str]
+) -> Iterator[tuple[int | None, str]]:
+    if data is None:
+        yield None, f"cannot be read as a regular file of at most {MAX_BYTES // 1024**2} MiB"
+        return
+    try:
+        text = parse(data)
+    except BrokenText as error:
+        yield error.line, error.problem
+        return
+    other = uids.setdefault(text.uid, name)
+    if other != name:
+        yield None, f"has the uid of {other}; one of them is a copy"
+    if not name.endswith(f"-{text.uid[:8]}.md") and not name.endswith(f"-{text.uid[8:]}.md"):
+        yield None, f"its name does not end with -{text.uid[:8]}.md, the beginning of its uid"
+    key = text.fields.get("key") or text.fields.get("hash")
+    if isinstance(key, str) and not text.is_gone:
+        other = keys.setdefault((text.kind, key), name)
+        if other != name:
+            yield None, f"has the key of {other}: satchel sync and satchel proposals --accept merge them"
+    secrets = secrets_in(text)
+    if secrets:
+        yield None, f"holds a secret ({secrets[0]})"
+    notes = [note for note in cleaned(text)[1] if "secret" not in note]
+    if notes:
+        yield None, "; ".join(notes)
+    written = render(text)
+    if written != data.replace(b"\r\n", b"\n"):
+        yield _first_difference(data.replace(b"\r\n", b"\n"), written), "is not formatted as satchel sync writes it"
+
+
+def _first_difference(data: bytes, written: bytes) -> int:
+    pairs = zip(data.split(b"\n"), written.split(b"\n"), strict=False)
+    return next((number for number, (one, other) in enumerate(pairs, start=1) if one != other), data.count(b"\n") + 1)

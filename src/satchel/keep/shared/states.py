@@ -1,4 +1,4 @@
-"""A clone's state of each shared text: seen, in step, or waiting."""
+"""A clone's record of each shared text: seen, in step, or waiting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.lines import lines_of
 from satchel.keep.shared import items
 from satchel.keep.shared.items import Mask
-from satchel.keep.shared.looking import Reading
 from satchel.keep.shared.markdown import SHAPES, SharedText
 from satchel.store.transaction import Transaction, set_of
 
@@ -63,15 +62,13 @@ class TextState:
 
     @property
     def is_shared(self) -> bool:
-        """Return whether the item is shared from here."""
         return self.in_step is not None
 
     def at_rest(self) -> TextState:
-        """Return the state without a waiting text."""
         return replace(self, waiting=None, why=None)
 
 
-class Local(NamedTuple):
+class LocalItem(NamedTuple):
     """A local item: its number, change number, and the digest and text it would share."""
 
     kind: str
@@ -81,8 +78,7 @@ class Local(NamedTuple):
     text: SharedText | None
 
 
-def load(transaction: Transaction, project_id: int) -> dict[str, TextState]:
-    """Return the states of all texts by uid."""
+def load_states(transaction: Transaction, project_id: int) -> dict[str, TextState]:
     rows = transaction.all(
         f"SELECT {', '.join(_COLUMNS)} FROM shared_texts WHERE project_id = :project", {"project": project_id}
     )
@@ -93,7 +89,7 @@ def load(transaction: Transaction, project_id: int) -> dict[str, TextState]:
     }
 
 
-def save(transaction: Transaction, project_id: int, states: Iterable[TextState]) -> None:
+def save_states(transaction: Transaction, project_id: int, states: Iterable[TextState]) -> None:
     transaction.many(
         _UPSERT,
         [
@@ -105,13 +101,13 @@ def save(transaction: Transaction, project_id: int, states: Iterable[TextState])
     )
 
 
-def seen_texts(transaction: Transaction, project_id: int) -> set[tuple[str, bytes]]:
-    """Return the uids and digests of all texts seen."""
+def load_sightings(transaction: Transaction, project_id: int) -> set[tuple[str, bytes]]:
+    """Return the uid and digest of every text seen."""
     rows = transaction.all("SELECT uid, digest FROM shared_seen WHERE project_id = :project", {"project": project_id})
     return {(uid.hex(), digest) for uid, digest in rows}
 
 
-def add_seen(transaction: Transaction, project_id: int, texts: Iterable[tuple[str, bytes]]) -> None:
+def add_sightings(transaction: Transaction, project_id: int, texts: Iterable[tuple[str, bytes]]) -> None:
     """Record texts as seen, by uid and digest."""
     transaction.many(
         "INSERT INTO shared_seen (project_id, uid, digest) VALUES (:project, :uid, :digest) ON CONFLICT DO NOTHING",
@@ -119,27 +115,11 @@ def add_seen(transaction: Transaction, project_id: int, texts: Iterable[tuple[st
     )
 
 
-def record_reading(transaction: Transaction, project_id: int, reading: Reading) -> None:
-    """Record when the repository was read."""
-    transaction.run(
-        """
-        INSERT INTO shared_readings (project_id, commit_id, look, stamp, seq)
-        VALUES (:project, :commit, :look, :stamp, :seq)
-        ON CONFLICT (project_id) DO UPDATE SET
-            commit_id = excluded.commit_id, look = excluded.look, stamp = excluded.stamp, seq = excluded.seq
-        """,
-        {"project": project_id, **reading._asdict()},
-    )
-
-
-def locals_of(
+def load_items(
     transaction: Transaction, project_id: int, states: Mapping[str, TextState], uids: Iterable[str], mask: Mask
-) -> dict[str, Local]:
-    """Return the local items by uid.
-
-    Items unchanged since their last reading are not read again; ``mask`` makes paths relative.
-    """
-    by_uid: dict[str, Local] = {}
+) -> dict[str, LocalItem]:
+    """Return the local items by uid; those unchanged since their last reading are not read again."""
+    by_uid: dict[str, LocalItem] = {}
     if not uids:
         return by_uid
     these = set_of(map(bytes.fromhex, uids))
@@ -153,19 +133,18 @@ def locals_of(
         for number, raw, seq in rows:
             before = states.get(raw.hex())
             if before is not None and before.ours is not None and before.seq == seq:
-                by_uid[raw.hex()] = Local(kind, number, seq, before.ours, None)
+                by_uid[raw.hex()] = LocalItem(kind, number, seq, before.ours, None)
             else:
                 stale.append(number)
                 seqs[number] = seq
         for number, text in texts_of(transaction, project_id, kind, stale, mask).items():
-            by_uid[text.uid] = Local(kind, number, seqs[number], text.digest, text)
+            by_uid[text.uid] = LocalItem(kind, number, seqs[number], text.digest, text)
     return by_uid
 
 
 def texts_of(
     transaction: Transaction, project_id: int, kind: str, numbers: Sequence[int], mask: Mask
 ) -> dict[int, SharedText]:
-    """Return the texts of items of a kind by number."""
     by_number: dict[int, SharedText] = {}
     for first in range(0, len(numbers), 500):
         lines = lines_of(transaction, project_id, kind, numbers[first : first + 500])
@@ -173,14 +152,13 @@ def texts_of(
     return by_number
 
 
-def text_at(transaction: Transaction, project_id: int, local: Local, mask: Mask) -> SharedText:
-    """Return the text of a local item."""
+def text_at(transaction: Transaction, project_id: int, local: LocalItem, mask: Mask) -> SharedText:
     if local.text is not None:
         return local.text
     return texts_of(transaction, project_id, local.kind, [local.number], mask)[local.number]
 
 
-def same_key(transaction: Transaction, project_id: int, text: SharedText) -> tuple[int, str] | None:
+def find_same_key(transaction: Transaction, project_id: int, text: SharedText) -> tuple[int, str] | None:
     """Return the number and uid of another local item with a text's key, or None."""
     key = LINE_KINDS[text.kind].key
     if key is None or text.is_gone:

@@ -43,7 +43,7 @@ def decided(satchel: Satchel) -> Satchel:
 
 
 def test_decisions_that_were_only_written_are_counted_as_they_are(decided: Satchel) -> None:
-    assert (check(decided).status, check(decided).detail) == ("ok", "the decisions are counted as they are")
+    assert (check(decided).status, check(decided).detail) == ("ok", "the counts match the decisions")
 
 
 def test_a_forgotten_decision_does_not_count(decided: Satchel) -> None:
@@ -59,13 +59,13 @@ def test_a_forgotten_decision_does_not_count(decided: Satchel) -> None:
         (("UPDATE decision_counts SET decisions = decisions - 1 WHERE dimension = 2 AND status = 3",), "2 counts of"),
         (("DELETE FROM decision_counts WHERE dimension = 3 AND status = 2",), "1 counts of"),
         (("INSERT INTO decision_counts VALUES (1, 3, 99, 1, 5)",), "1 counts of decisions are wrong"),
-        (("UPDATE decision_tags SET status = 2 WHERE decision_id = 1",), "2 tags of decisions stand under another"),
-        (("UPDATE decision_tags SET created_at = 5 WHERE decision_id = 1",), "2 tags of decisions stand under another"),
-        (("UPDATE decision_scopes SET status = 3 WHERE decision_id = 1",), "1 scopes of decisions stand under another"),
-        (("UPDATE decision_scopes SET created_at = 5 WHERE decision_id = 1",), "1 scopes of decisions stand under"),
+        (("UPDATE decision_tags SET status = 2 WHERE decision_id = 1",), "2 tags of decisions have the wrong"),
+        (("UPDATE decision_tags SET created_at = 5 WHERE decision_id = 1",), "2 tags of decisions have the wrong"),
+        (("UPDATE decision_scopes SET status = 3 WHERE decision_id = 1",), "1 scopes of decisions have the wrong"),
+        (("UPDATE decision_scopes SET created_at = 5 WHERE decision_id = 1",), "1 scopes of decisions have the wrong"),
         (
             ("INSERT INTO decision_tags SELECT tag_id, 3, 7, decision_id FROM decision_tags WHERE decision_id = 1",),
-            "2 tags of decisions stand under another",
+            "2 tags of decisions have the wrong",
         ),
         (("UPDATE decisions SET status = 2 WHERE id = 2",), "counts of decisions are wrong"),
         (("UPDATE decisions SET layer_id = 1 WHERE id = 1",), "2 counts of decisions are wrong"),

@@ -61,4 +61,4 @@ def test_a_delivery_of_another_projects_item_fails_the_doctor(
     one.packages.save("about omega", content="omega")
     deliver(one, theirs)
     found = check(one)
-    assert (found.status, found.detail.startswith("1 of 1 are of another project's items")) == ("failed", True)
+    assert (found.status, found.detail.startswith("1 of 1 belong to another project")) == ("failed", True)

@@ -10,15 +10,15 @@ import pytest
 from conftest import ManualClock
 from satchel import Conflict, Satchel
 from satchel.base.clock import DAY_MS
-from satchel.keep import event_log
-from satchel.keep.event_log import Happening
+from satchel.keep import following
+from satchel.keep.following import Happening
 from satchel.keep.sessions.caller import SERVER
 
 
 def after(satchel: Satchel, seq: int = 0, limit: int = 100, kinds: list[str] | None = None) -> list[Happening]:
     """The events of the store's first project."""
     with satchel.workplace.engine.read() as transaction:
-        return event_log.after(transaction, 1, seq, limit, kinds)
+        return following.events_after(transaction, 1, seq, limit, kinds)
 
 
 def test_an_event_says_what_happened_to_what_by_whom_and_when(satchel: Satchel, clock: ManualClock) -> None:
@@ -56,7 +56,7 @@ def test_events_come_after_a_number_by_kind_and_as_many_as_asked(satchel: Satche
 def test_what_was_swept_is_known_by_its_number(satchel: Satchel, clock: ManualClock) -> None:
     def swept() -> int:
         with satchel.workplace.engine.read() as transaction:
-            return event_log.swept_until(transaction, 1)
+            return following.swept_until(transaction, 1)
 
     satchel.entries.write("discovery", "one")
     assert swept() == 0
