@@ -30,7 +30,7 @@ import tempfile
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -47,8 +47,8 @@ SQL = re.compile(r"\b(SELECT|WHERE|FROM|AND|ORDER BY|SET)\b")
 SQL_CHANGES = {" < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " AND ": " OR ", " OR ": " AND "}
 SQL_CHANGES |= {"IS NULL": "IS NOT NULL", "IS NOT NULL": "IS NULL", "NOT EXISTS": "EXISTS", " NOT IN ": " IN "}
 SQL_CHANGES |= {" DESC": " ", "coalesce(": "nullif("}
-NEAREST = 12
-"""How many test files are tried first: most changes fail there."""
+NEAREST = (0, 4, 20)
+"""Where the nearest test files are cut into runs: most changes fail in the first."""
 TEST_SECONDS, RUN_SECONDS, MEMORY = 60, 900, 12 << 30
 
 
@@ -324,7 +324,7 @@ def attempt(mutant: Mutant, reached: dict[str, Any], place: Place) -> dict[str, 
     path = place.source / mutant.file
     source = path.read_bytes()
     path.write_bytes(mutant.apply(source))
-    for part in filter(None, (files[:NEAREST], files[NEAREST:])):
+    for part in filter(None, (files[start:end] for start, end in pairwise([*NEAREST, None]))):
         code, output = place.run(
             "-x", "-p", "no:randomly", "-p", "no:xdist", f"--timeout={TEST_SECONDS}", *left_out, *part
         )
