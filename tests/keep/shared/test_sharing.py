@@ -600,6 +600,7 @@ def test_a_project_outside_of_git_is_synced_through_its_folder(open_in: Callable
     satchel.shared.accept(all=True)
     assert satchel.decisions.get("db").decision.value == "DuckDB"
     satchel.shared.sync()
+    assert list(satchel.shared.standing().items) == []
     assert [one.state for one in satchel.shared.standing(all=True).items] == ["in step"]
 
 
