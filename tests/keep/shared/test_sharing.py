@@ -370,6 +370,21 @@ def test_what_a_stranger_commits_is_skipped_and_named(team: Team) -> None:
     assert len(done.waiting) == 1
 
 
+def test_two_files_with_one_key_are_named(team: Team) -> None:
+    _send(team, "ann")
+    for name, text in (("ann", "use SQLite"), ("ben", "use DuckDB")):
+        team.set(name, "db", text)
+        team.share(name, "db")
+    (file,) = team.files("ann")
+    (other,) = team.files("ben")
+    (team.top("ann") / SHARED / other).write_text(team.files("ben")[other])
+
+    problems = {one.file.removeprefix(f"{SHARED}/"): one.problem for one in team.clones["ann"].shared.check().problems}
+
+    first, second = sorted((file, other))
+    assert problems == {second: f"has the key of {first}: satchel sync and satchel proposals --accept merge them"}
+
+
 def test_what_hides_from_people_and_what_is_secret_is_taken_out(team: Team) -> None:
     """A text that is accepted holds neither, and that is said."""
     token = "ghp_" + "A1b2C3d4" * 4 + "Zz9Y"
