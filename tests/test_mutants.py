@@ -27,7 +27,7 @@ def total(prices, discount=0):
 
 
 def test_changes_are_made_inside_functions_and_in_sql() -> None:
-    changes = [(one.line, one.old, one.new) for one in mutants.mutants_of("cart.py", MODULE)]
+    changes = [(one.line, one.old.decode(), one.new.decode()) for one in mutants.mutants_of("cart.py", MODULE)]
 
     assert changes == [
         (7, "0", "1"),
@@ -37,8 +37,8 @@ def test_changes_are_made_inside_functions_and_in_sql() -> None:
         (10, "sum(prices)", "None"),
         (11, "len(prices) > LIMIT", "(len(prices) >= LIMIT)"),
         (12, 'run("SELECT 1 WHERE a < 1 AND b")', "pass"),
-        (12, '"SELECT 1 WHERE a < 1 AND b"', "'SELECT 1 WHERE a <= 1 AND b'"),
-        (12, '"SELECT 1 WHERE a < 1 AND b"', "'SELECT 1 WHERE a < 1 OR b'"),
+        (12, " < ", " <= "),
+        (12, " AND ", " OR "),
     ]
     for one in mutants.mutants_of("cart.py", MODULE):
         ast.parse(one.apply(MODULE.encode()))
