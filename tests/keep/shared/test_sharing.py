@@ -356,6 +356,7 @@ def test_what_a_stranger_commits_is_skipped_and_named(team: Team) -> None:
     """Links, odd names, copies of a uid: the store opens, and the rest is read."""
     file = _set_and_share(team)
     folder = team.top("ann") / SHARED
+    (folder / "README.md").write_text("How we share")
     (folder / "link.md").symlink_to("/etc/passwd")
     (folder / "copy.md").write_text((folder / file).read_text())
     (folder / "sub").mkdir()
