@@ -314,7 +314,15 @@ def attempt(mutant: Mutant, reached: dict[str, Any], place: Place) -> dict[str, 
     path.write_bytes(mutant.apply(source))
     for part in filter(None, (files[start:end] for start, end in pairwise([*NEAREST, None]))):
         code, output = place.run(
-            "-x", "-p", "no:randomly", "-p", "no:xdist", f"--timeout={TEST_SECONDS}", *left_out, *part
+            "-x",
+            "-p",
+            "no:randomly",
+            "-p",
+            "no:xdist",
+            f"--timeout={TEST_SECONDS}",
+            "--timeout-method=thread",
+            *left_out,
+            *part,
         )
         if code not in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}:
             test = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)

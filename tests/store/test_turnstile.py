@@ -131,6 +131,7 @@ def test_a_signal_handler_that_raises_while_waiting_leaves_no_lock_behind(
     another.leave()
     third = Turnstile(store_file)
     assert third.enter(0)
+    assert not turnstile.enter(0)
     third.close()
 
 
