@@ -356,6 +356,7 @@ def test_what_a_stranger_commits_is_skipped_and_named(team: Team) -> None:
     """Links, odd names, copies of a uid: the store opens, and the rest is read."""
     file = _set_and_share(team)
     folder = team.top("ann") / SHARED
+    (folder / "README.md").write_text("How we share")
     (folder / "link.md").symlink_to("/etc/passwd")
     (folder / "copy.md").write_text((folder / file).read_text())
     (folder / "sub").mkdir()
@@ -368,6 +369,21 @@ def test_what_a_stranger_commits_is_skipped_and_named(team: Team) -> None:
     assert set(problems) == {"link.md", file, "sub/x.md", "sub", "huge.md"}
     assert problems[file] == "has the uid of copy.md; one of them is a copy"
     assert len(done.waiting) == 1
+
+
+def test_two_files_with_one_key_are_named(team: Team) -> None:
+    _send(team, "ann")
+    for name, text in (("ann", "use SQLite"), ("ben", "use DuckDB")):
+        team.set(name, "db", text)
+        team.share(name, "db")
+    (file,) = team.files("ann")
+    (other,) = team.files("ben")
+    (team.top("ann") / SHARED / other).write_text(team.files("ben")[other])
+
+    problems = {one.file.removeprefix(f"{SHARED}/"): one.problem for one in team.clones["ann"].shared.check().problems}
+
+    first, second = sorted((file, other))
+    assert problems == {second: f"has the key of {first}: satchel sync and satchel proposals --accept merge them"}
 
 
 def test_what_hides_from_people_and_what_is_secret_is_taken_out(team: Team) -> None:
@@ -600,6 +616,7 @@ def test_a_project_outside_of_git_is_synced_through_its_folder(open_in: Callable
     satchel.shared.accept(all=True)
     assert satchel.decisions.get("db").decision.value == "DuckDB"
     satchel.shared.sync()
+    assert list(satchel.shared.standing().items) == []
     assert [one.state for one in satchel.shared.standing(all=True).items] == ["in step"]
 
 
