@@ -13,7 +13,7 @@ import pytest
 from end_to_end.clients.client_programs import Workplace
 from end_to_end.clients.clients_set_up import CLIENTS, NOTE
 from end_to_end.clients.scripted_model import PROMPT, ScriptedModel
-from satchel.interfaces.setup.clients import CLIENTS as setup_clients
+from satchel.interfaces.setup import clients
 from satchel.interfaces.setup.clients import Place, Wish
 from satchel.interfaces.setup.editing import Change, Drop, Put, edited, parse
 from satchel.interfaces.setup.parts import at
@@ -48,7 +48,7 @@ def paste(workplace: Workplace, printed: str) -> None:
     """Write the printed entry over the one of the local program; what a client may do without asking stays."""
     about, text = printed.split("\n", 2)[1:]
     path = Path(about.partition(": in ")[2])
-    client = setup_clients[about.removeprefix("# ").partition(":")[0]]
+    client = clients.CLIENTS[about.removeprefix("# ").partition(":")[0]]
     target = client.targets(Place(workplace.home, workplace.environment), Wish("satchel"))[0]
     assert target.syntax is not None
     before, pasted = path.read_text(), parse(text, target.syntax)
