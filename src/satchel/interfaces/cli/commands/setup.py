@@ -173,15 +173,13 @@ def command(
 
 
 def _guard_left(root: Path) -> list[str]:
-    from satchel.interfaces.guard import block
-    from satchel.interfaces.guard.site import find_site
+    from satchel.interfaces.guard.hook import find_hook
 
     try:
-        hook = find_site(root).hook
-        is_there = block.found_in(hook.read_text(encoding="utf-8")) is not None
-    except (SatchelError, OSError, UnicodeDecodeError):
+        hook = find_hook(root)
+    except SatchelError:
         return []
-    return [f"left the guard in {hook}: `satchel guard remove`"] if is_there else []
+    return [f"left the guard in {hook.path}: `satchel guard remove`"] if hook.is_ours else []
 
 
 def _is_deletion_agreed(data: AllData, *, as_json: bool) -> bool:
