@@ -1,11 +1,12 @@
-"""How each client is told to ask a server over HTTP itself, with a token that does not stand in its file."""
+"""Entries to write by hand for clients that ask a server over HTTP themselves; they hold no token."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from satchel.interfaces.setup.editing import Append, Change, Put
 from satchel.interfaces.setup.entries import TOKEN_INPUT
-from satchel.interfaces.setup.parts import Listed
+from satchel.interfaces.setup.parts import NAME, Keys
 from satchel.remote.where import TOKEN
 
 _FORMS: Mapping[str, Mapping[str, object]] = {
@@ -22,13 +23,8 @@ _FORMS: Mapping[str, Mapping[str, object]] = {
 _QUESTION = {"type": "promptString", "id": TOKEN_INPUT, "description": "Token for the Satchel server", "password": True}
 
 
-def direct_entry(client: str, url: str) -> dict[str, object]:
-    """Return the entry with which a client asks a server itself; only a reference to the token stands in it.
-
-    Args:
-        client: the client's name; another one gets the entry of Claude Code, which most others read.
-        url: the server's address.
-    """
+def http_entry(client: str, url: str) -> dict[str, object]:
+    """Return the entry of a client; an unknown one gets that of Claude Code, which most others read."""
     entry = dict(_FORMS.get(client, _FORMS["claude"]))
     for key in ("url", "httpUrl"):
         if key in entry:
@@ -38,12 +34,13 @@ def direct_entry(client: str, url: str) -> dict[str, object]:
     return entry
 
 
-def beside_entry(client: str) -> tuple[Listed, ...]:
-    """Return what belongs into the client's file beside that entry: in VS Code the question for the token."""
-    return (Listed("input", ("inputs",), _QUESTION),) if client == "vscode" else ()
+def http_changes(client: str, place: Keys, url: str) -> list[Change]:
+    """Return what to write into a client's file: the entry, and in VS Code the question for the token."""
+    question: list[Change] = [Append(("inputs",), _QUESTION)] if client == "vscode" else []
+    return [Put((*place, NAME), http_entry(client, url)), *question]
 
 
-def where_the_token_goes(client: str, title: str) -> str:
+def token_step(client: str, title: str) -> str:
     """Return what the user does so that a client has the token."""
     if client == "vscode":
         return f"{title} asks for the token when it first asks the server, and keeps it"
