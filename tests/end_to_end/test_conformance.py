@@ -19,7 +19,7 @@ from mcp_over_http import Served, served
 from satchel import open_satchel
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
-from satchel.interfaces.http import mcp_serving
+from satchel.interfaces.http import mcp
 from satchel.interfaces.http.app import make_app
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.offers import Prompt, PromptArgument, Resource, ResourceTemplate
@@ -178,6 +178,6 @@ def test_the_server_conforms(server: Served, scenario: str) -> None:
 def test_what_the_suite_asks_for_by_name_is_carried_as_it_says(
     server: Served, monkeypatch: pytest.MonkeyPatch, scenario: str
 ) -> None:
-    monkeypatch.setattr(mcp_serving, "make_server_of", stand_ins)
+    monkeypatch.setattr(mcp, "make_server_of", stand_ins)
     said = run("server", "--url", f"{server.url}/mcp", "--scenario", scenario)
     assert re.search(r"Passed: (\d+)/\1, 0 failed, 0 warnings", said), said

@@ -25,6 +25,7 @@ from satchel.interfaces.http.room.door import Door
 from satchel.interfaces.http.room.logins import Logins
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
+from satchel.interfaces.http.turns import Turns
 
 
 class TokenBook(Protocol):
@@ -53,6 +54,7 @@ class Serving:
     Attributes:
         around: what is entered when the server starts and left when it ends; a part adds its own in ``routes``.
         metrics: what it counts.
+        turns: the threads that its calls run in.
         followers: who listens to events.
         is_ending: whether it was told to stop.
     """
@@ -72,6 +74,7 @@ class Serving:
         self.own_stores = tuple(own_stores)
         self.around: list[Callable[[], AbstractAsyncContextManager[object]]] = []
         self.metrics = Metrics()
+        self.turns = Turns()
         self.followers = Followers(self.settings.streams)
         self.is_ending = False
         self._streams: set[asyncio.Task[object]] = set()

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 OPEN_ROUTES = frozenset({"/health"})
 """Routes that need no token; one that is given must be right all the same."""
 
-_ONCE = (b"host", b"authorization", b"origin", b"content-length", b"content-type", b"satchel-session", b"cookie")
+_ONCE = (
+    *(b"host", b"authorization", b"origin", b"content-length", b"content-type", b"satchel-session", b"cookie"),
+    *(b"mcp-protocol-version", b"mcp-method", b"mcp-name"),
+)
 _LONGEST_TOKEN = 512
 _DRAINED_OF_STRANGERS, _DRAINED = (64 * 1024, 1.0), (64 * 1024 * 1024, 5.0)
 """How many bytes of a body that is not wanted are read and dropped, and for how many seconds, without a valid token and

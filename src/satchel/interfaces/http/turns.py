@@ -15,6 +15,9 @@ from satchel.interfaces.http.served import operation_named
 WAIT_SECONDS = "wait_seconds"
 """The argument that says how long a call may wait for others."""
 
+_ASKS_MODEL = "consult"
+"""The operation that waits for a model."""
+
 _WAITING, _READING = 128, 16
 # a store has one writer at a time. Measured with 32 clients that write, three threads, one of which syncs the disk,
 # keep 1.4 times as many notes as forty for 0.6 times the processor time: each statement lets another thread take over
@@ -53,7 +56,7 @@ class Turns:
             raise
 
     def _of(self, access: Access, name: str, arguments: object) -> ThreadPoolExecutor:
-        if isinstance(arguments, Mapping) and arguments.get(WAIT_SECONDS):
+        if name == _ASKS_MODEL or (isinstance(arguments, Mapping) and arguments.get(WAIT_SECONDS)):
             return self._waiting
         if not writes(name):
             return self._reading

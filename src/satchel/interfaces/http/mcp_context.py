@@ -1,4 +1,4 @@
-"""What one request to ``/mcp`` asks for beside its message: which tools, and in which session."""
+"""The context of a request to ``/mcp``: the rights, tools and session that its token, address and headers give it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _YES, _NO = frozenset({"", "1", "true", "yes"}), frozenset({"0", "false", "no"})
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a request asks for, and may do.
+class CallContext:
+    """The rights, tools and session of a request.
 
     Attributes:
         access: the rights of its token, less what it gives up.
         registry: the tools that it chooses.
-        caller: who calls.
+        caller: the caller, as sessions know it.
         session: what the client calls its session, or None.
-        agent: who acts where the call names nobody.
+        agent: the agent of a call that names none.
     """
 
     access: Access
@@ -36,12 +36,12 @@ class Asked:
     agent: str | None
 
 
-def read(access: Access, query: Mapping[str, str], header: str | None, callers: Callers) -> Asked:
-    """Return what a request asks for.
+def read_context(access: Access, query: Mapping[str, str], header: str | None, callers: Callers) -> CallContext:
+    """Return the context of a request.
 
     Args:
         query: the parameters of its address: ``toolsets`` and ``read_only``.
-        header: what it says in :data:`SESSION_HEADER`.
+        header: the value of :data:`SESSION_HEADER`.
 
     Raises:
         InvalidInput: it names no such toolset, or no session.
@@ -49,10 +49,10 @@ def read(access: Access, query: Mapping[str, str], header: str | None, callers: 
     if access.read_only or _is_chosen("read_only", query.get("read_only")):
         access = replace(access, read_only=True)
     names = query.get("toolsets")
-    chosen = DEFAULT_TOOLSETS if names is None else tuple(sorted({name.strip() for name in names.split(",")}))
+    toolsets = DEFAULT_TOOLSETS if names is None else tuple(sorted({name.strip() for name in names.split(",")}))
     session = None if access.read_only else checked_session(header)
     caller, agent = callers.caller(access, session), agent_of(access, session)
-    return Asked(access, _registry(chosen, access.read_only), caller, session, agent)
+    return CallContext(access, _registry(toolsets, access.read_only), caller, session, agent)
 
 
 @lru_cache(maxsize=64)
