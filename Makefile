@@ -43,7 +43,7 @@ test-postgresql: $(VENV)/.dev  ## run the fast tests of what is kept, found, bri
 		$(addprefix tests/,keep find brief consult)
 
 # packages without import cycles; name none once all of src is
-WITHOUT_CYCLES := $(addprefix satchel.,base brief client consult find redaction remote store)
+WITHOUT_CYCLES := $(addprefix satchel.,base brief client consult find redaction remote store interfaces.http interfaces.mcp)
 
 check: $(VENV)/.dev  ## lint, format, types, layers, import cycles
 	$(BIN)/ruff check .

@@ -109,7 +109,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         pytest.MonkeyPatch.context() as patch,
     ):
         satchel.entries.write("discovery", "salt", agent="ann")
-        patch.setattr("satchel.interfaces.http.serving.make_app", lambda one: _WithToken(make_app(one), "t0"))
+        patch.setattr("satchel.interfaces.http.server.make_app", lambda one: _WithToken(make_app(one), "t0"))
         with served() as running:
             assert running.give(satchel) == "t0"
             yield running

@@ -18,7 +18,7 @@ from satchel.base.clock import system_clock
 from satchel.base.errors import Interrupted
 from satchel.interfaces.http import mcp
 from satchel.interfaces.http.access import PERSON
-from satchel.interfaces.http.app import Serving
+from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.mcp.tools import ALL_TOOLS
 from satchel.store.sqlite import SqliteEngine
 

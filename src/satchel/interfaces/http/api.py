@@ -18,12 +18,11 @@ from satchel.client import Satchel
 from satchel.interfaces.http.access import Access
 from satchel.interfaces.http.callers import SESSION_HEADER, Callers
 from satchel.interfaces.http.calls import Calls
-from satchel.interfaces.http.openapi import description
-from satchel.interfaces.http.public import run_public
+from satchel.interfaces.http.public import description, run_public
 from satchel.remote.calls import CONTENT_TYPE
 
 if TYPE_CHECKING:
-    from satchel.interfaces.http.app import Serving
+    from satchel.interfaces.http.serving import Serving
 
 Work = Callable[[Callable[[Satchel], None]], Mapping[str, Any]]
 """What is done for a request, told what to call with the Satchel that it works with."""

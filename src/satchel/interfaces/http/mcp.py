@@ -7,22 +7,25 @@ server-sent events where progress comes before it or it takes long.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from satchel.base.errors import SatchelError
+from satchel.base.errors import InvalidInput, SatchelError
+from satchel.base.records import dataclass, replace
 from satchel.client import Satchel
-from satchel.interfaces.http.callers import SESSION_HEADER, Callers
+from satchel.interfaces.http.access import Access
+from satchel.interfaces.http.callers import SESSION_HEADER, Callers, agent_of, checked_session
 from satchel.interfaces.http.exchange import Gone
-from satchel.interfaces.http.mcp_context import CallContext, read_context
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.jsonrpc import Id, Request, RpcError, encode_notification, encode_result
 from satchel.interfaces.mcp.protocol import APPLICATION_METHODS, Server, meta_of
+from satchel.interfaces.mcp.registry import ALL_TOOLSETS, Registry, Tool
 from satchel.interfaces.mcp.server import make_server_of
 from satchel.interfaces.mcp.streamable_http import (
     EVENT_STREAM,
@@ -35,11 +38,13 @@ from satchel.interfaces.mcp.streamable_http import (
     read_body,
     status_of,
 )
+from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.keep.sessions.caller import Caller
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-    from satchel.interfaces.http.app import Serving
+    from satchel.interfaces.http.serving import Serving
 
 _PROGRESS = 100
 """The number of notifications that wait for a client that is slow to read them; later ones are dropped."""
@@ -53,10 +58,31 @@ _STREAM_HEADERS = [
     (b"x-accel-buffering", b"no"),
 ]
 
+_YES, _NO = frozenset({"", "1", "true", "yes"}), frozenset({"0", "false", "no"})
+
 Key = tuple[str, str, Id]
 """Token, session and id of a request."""
 
 Answer = tuple[bytes, RpcError | None]
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """The rights, tools and session that the token, address and headers of a request give it.
+
+    Attributes:
+        access: the rights of its token, less what it gives up.
+        registry: the tools that it chooses.
+        caller: the caller, as sessions know it.
+        session: what the client calls its session, or None.
+        agent: the agent of a call that names none.
+    """
+
+    access: Access
+    registry: Registry[Satchel]
+    caller: Caller
+    session: str | None
+    agent: str | None
 
 
 def routes(serving: Serving) -> list[BaseRoute]:
@@ -84,7 +110,7 @@ class Endpoint:
         """
         http = HttpRequest(scope, receive, send)
         session = http.headers.get(SESSION_HEADER)
-        context = read_context(http.state.access, http.query_params, session, self._callers)
+        context = _read_context(http.state.access, http.query_params, session, self._callers)
         try:
             check_media_types(http.headers.get("content-type", ""), ",".join(http.headers.getlist("accept")))
             message = read_body(await http.body())
@@ -218,3 +244,43 @@ async def _send_events(events: asyncio.Queue[bytes | None], send: Send) -> bool:
 
 def _json(body: bytes, status: int) -> Response:
     return Response(body, status, media_type=JSON)
+
+
+def _read_context(access: Access, query: Mapping[str, str], header: str | None, callers: Callers) -> CallContext:
+    """Return the context of a request.
+
+    Args:
+        query: the parameters of its address: ``toolsets`` and ``read_only``.
+        header: the value of :data:`SESSION_HEADER`.
+
+    Raises:
+        InvalidInput: it names no such toolset, or no session.
+    """
+    if access.read_only or _is_chosen("read_only", query.get("read_only")):
+        access = replace(access, read_only=True)
+    names = query.get("toolsets")
+    toolsets = DEFAULT_TOOLSETS if names is None else tuple(sorted({name.strip() for name in names.split(",")}))
+    session = None if access.read_only else checked_session(header)
+    caller, agent = callers.caller(access, session), agent_of(access, session)
+    return CallContext(access, _registry(toolsets, access.read_only), caller, session, agent)
+
+
+@lru_cache(maxsize=64)
+def _registry(toolsets: tuple[str, ...], read_only: bool) -> Registry[Satchel]:
+    # the declarations of all tools are checked each time one is made: 5 ms
+    def choosing(tool: Tool[Satchel]) -> str:
+        if read_only and not tool.read_only:
+            return "It writes, and this token or address only reads"
+        return (
+            f"It belongs to the toolset {tool.toolset}; add it to ?toolsets= in the server's address, or {ALL_TOOLSETS}"
+        )
+
+    return Registry(ALL_TOOLS, toolsets, read_only=read_only, choosing=choosing)
+
+
+def _is_chosen(name: str, value: str | None) -> bool:
+    if value is None or value.lower() in _NO:
+        return False
+    if value.lower() in _YES:
+        return True
+    raise InvalidInput(f"{name} {value!r} is neither yes nor no", f"Give {name}=1, or leave it out")

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from satchel.base.errors import NotFound
 from satchel.interfaces.http.access import Access, Store
-from satchel.interfaces.http.served import operation_named
+from satchel.interfaces.http.public import operation_named
 
 WAIT_SECONDS = "wait_seconds"
 """The argument that says how long a call may wait for others."""
