@@ -25,8 +25,7 @@ from satchel.interfaces.http.access import AGENT, PERSON, Access
 from satchel.interfaces.http.answers import Answers, Said
 from satchel.interfaces.http.ask import Ask, are_texts, malformed
 from satchel.interfaces.http.elsewhere import CallerElsewhere, KeptBefore
-from satchel.interfaces.http.public import notice_beside
-from satchel.interfaces.http.served import operation_named
+from satchel.interfaces.http.public import notice_beside, operation_named
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.operations.declaration import Operation
 from satchel.keep.sessions.actors import be_seen

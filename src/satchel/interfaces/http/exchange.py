@@ -17,12 +17,12 @@ NO_ROUTE = "none"
 _CLOSE = ("Connection", "close")
 
 
-class CutOff(Exception):
-    """An answer that had begun cannot be ended; the connection is to be closed."""
-
-
 class Gone(Exception):
     """The caller is gone before its request had arrived."""
+
+
+class CutOff(Exception):
+    """An answer that had begun cannot be ended; the connection is to be closed."""
 
 
 class Exchange:
