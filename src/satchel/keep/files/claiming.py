@@ -1,4 +1,4 @@
-"""One call that claims: what it asks for, trying to get it in a transaction, and what is kept of its refusal."""
+"""Claim requests: one attempt in a transaction, and the record of a refusal."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from satchel.store.transaction import Transaction
 DOING = "claiming files"
 
 RENEWED_MS = 60_000
-"""An automatic claim is renewed at most once in so long."""
+"""Minimum time between renewals of an automatic claim."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """What is to be claimed.
+class ClaimRequest:
+    """A request to claim places.
 
     Attributes:
-        agent: the name that was chosen, if one was.
-        wanted: each place with whether its file is there.
+        agent: the chosen name, if any.
+        wanted: the places, and whether their files exist.
     """
 
     agent: str | None
@@ -37,70 +37,67 @@ class Ask:
     terms: Terms
 
 
-def attempt(transaction: Transaction, work: Workplace, ask: Ask, waiter: int | None = None) -> Claimed:
-    """Claim all that is asked for.
+def try_claim(transaction: Transaction, work: Workplace, request: ClaimRequest, waiter: int | None = None) -> Claimed:
+    """Claim all requested places, or raise ClaimRefused if others hold or are next to get any of them.
 
-    Args:
-        waiter: the number of the waiter that asks; None for a call that has not waited.
-
-    Raises:
-        ClaimRefused: others hold something of it, or are next to get it. Nothing was written but what has expired.
-        InvalidInput: there is no agent.
+    ``waiter`` is the number of a call that has waited.
     """
     now = work.clock()
     project = projects.ensure(transaction, work, now)
-    actor, _, _ = acting_named(transaction, work, project.id, ask.agent, now, DOING)
-    spelled = as_on_disk(transaction, project.id, work.files_root, list(ask.wanted))
-    wanted = dict(zip(spelled, ask.wanted.values(), strict=True))
-    exclusive = ask.terms.exclusive
+    actor, _, _ = acting_named(transaction, work, project.id, request.agent, now, DOING)
+    spelled = as_on_disk(transaction, project.id, work.files_root, list(request.wanted))
+    wanted = dict(zip(spelled, request.wanted.values(), strict=True))
+    exclusive = request.terms.exclusive
     claims.remove_expired(transaction, project.id, now)
-    seen = claims.look(transaction, project.id, actor, spelled, now, exclusive=exclusive)
-    claims.refuse(spelled, seen, now, exclusive=exclusive)
+    overlaps = claims.find_overlaps(transaction, project.id, actor, spelled, now, exclusive=exclusive)
+    claims.refuse_if_blocked(spelled, overlaps, now, exclusive=exclusive)
     if is_anyone_waiting(transaction, project.id):
         from satchel.keep.files import waiters
 
         waiters.refuse_out_of_turn(transaction, project.id, actor, spelled, now, waiter, exclusive=exclusive)
-    claimed = claims.grant(transaction, project.id, actor, wanted, seen, ask.terms, now)
+    claimed = claims.grant(transaction, project.id, actor, wanted, overlaps, request.terms, now)
     if is_anyone_refused(transaction, project.id):
         from satchel.keep.files import refusals
 
-        refusals.end(transaction, project.id, actor, spelled, now)
+        refusals.remove_claimed(transaction, project.id, actor, spelled, now)
     expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
     return replace(claimed, claimed_at=now)
 
 
-def renewed_just_now(work: Workplace, ask: Ask) -> Claimed | None:
-    """Return the caller's own claims on all that is asked for, if none of them is due to be renewed."""
+def recently_renewed(work: Workplace, request: ClaimRequest) -> Claimed | None:
+    """Return the caller's claims on all requested places, if none needs to be renewed yet."""
     with work.engine.read() as transaction:
         project = projects.find(transaction, work)
         if project is None:
             return None
         now = work.clock()
-        actor = reading(transaction, work, project.id, ask.agent)
-        spelled = as_on_disk(transaction, project.id, work.files_root, list(ask.wanted))
-        seen = claims.look(transaction, project.id, actor, spelled, now, exclusive=ask.terms.exclusive)
-    own = {held.place: held.claim for held in seen.mine}
-    due = now + ask.terms.minutes * 60_000 - RENEWED_MS
-    kept = [own[place] for place in spelled if place in own]
-    if len(kept) < len(spelled) or any(
-        one.expires_at <= due or (ask.terms.exclusive and not one.exclusive) for one in kept
+        actor = reading(transaction, work, project.id, request.agent)
+        spelled = as_on_disk(transaction, project.id, work.files_root, list(request.wanted))
+        overlaps = claims.find_overlaps(transaction, project.id, actor, spelled, now, exclusive=request.terms.exclusive)
+    own = {lease.place: lease.claim for lease in overlaps.mine}
+    due = now + request.terms.minutes * 60_000 - RENEWED_MS
+    own_claims = [own[place] for place in spelled if place in own]
+    if len(own_claims) < len(spelled) or any(
+        one.expires_at <= due or (request.terms.exclusive and not one.exclusive) for one in own_claims
     ):
         return None
-    return Claimed(actor.name or "", tuple(kept), tuple(one.path for one in kept), (), (), claimed_at=now)
+    return Claimed(actor.name or "", tuple(own_claims), tuple(one.path for one in own_claims), (), (), claimed_at=now)
 
 
-def record_refusal(work: Workplace, ask: Ask, refused: ClaimRefused) -> None:
-    """Record who was refused what; where that fails, the refusal stands without it."""
+def record_refusal(work: Workplace, request: ClaimRequest, refused: ClaimRefused) -> None:
+    """Record a refusal, if possible."""
     from satchel.keep.files import refusals
 
     with suppress(SatchelError), work.engine.write() as transaction:
         now = work.clock()
         project = projects.ensure(transaction, work, now)
-        # the session is told later; an agent is not registered for being refused
+        # the session is notified later; a refusal does not register an agent
         if work.caller is not None:
             work.caller.ensure(transaction, work, project.id, now)
-        actor = reading(transaction, work, project.id, ask.agent)
-        known = None if actor.number == UNKNOWN else actor.number
-        details = {"paths": [place.path for place in ask.wanted], "worktree": work.worktree}
-        events.record(transaction, project.id, events.REFUSAL, now, session=actor.session, agent=known, details=details)
-        refusals.add(transaction, project.id, actor, refused.places, now, exclusive=ask.terms.exclusive)
+        actor = reading(transaction, work, project.id, request.agent)
+        agent_id = None if actor.number == UNKNOWN else actor.number
+        details = {"paths": [place.path for place in request.wanted], "worktree": work.worktree}
+        events.record(
+            transaction, project.id, events.REFUSAL, now, session=actor.session, agent=agent_id, details=details
+        )
+        refusals.add(transaction, project.id, actor, refused.places, now, exclusive=request.terms.exclusive)

@@ -1,4 +1,4 @@
-"""A person ends a claim that a session holds."""
+"""Release of a session's claim by a person."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from satchel.store.transaction import Transaction
 
 
 class ReleasedByPerson(NamedTuple):
-    """A claim that a person ended, and the agent that held it, with its number."""
+    """A claim that a person released, with the name and number of its former holder."""
 
     path: str
     agent: str
@@ -21,17 +21,9 @@ class ReleasedByPerson(NamedTuple):
 def release(
     transaction: Transaction, project_id: int, session: str, path: str, expires_at: int, now: int, by: str
 ) -> ReleasedByPerson:
-    """End the claim of a session on a path, unless somebody has changed it since it was looked at.
+    """Release a session's claim on a path, or raise Conflict if it has ended or been renewed.
 
-    Args:
-        session: the uid of the session, in hexadecimal.
-        path: what is claimed, as the session's claims are listed.
-        expires_at: until when the claim held when it was looked at, in milliseconds UTC.
-        now: milliseconds UTC.
-        by: the person who ends it.
-
-    Raises:
-        Conflict: the claim has ended since, or was renewed.
+    ``session`` is the session's uid in hexadecimal, ``expires_at`` the expiry that the person saw.
     """
     try:
         uid = bytes.fromhex(session)
@@ -46,13 +38,13 @@ def release(
         {"project": project_id, "session": uid, "path": path, "now": now},
     )
     if not rows:
-        raise Conflict(f"the claim on {path} has ended meanwhile", "Nothing was changed, and nothing is to be done")
+        raise Conflict(f"the claim on {path} has already ended", "Nothing was changed; there is nothing left to do")
     for _, agent, _, until, is_automatic in rows:
-        # a hook renews an automatic claim every minute, which says nothing new
+        # hooks renew automatic claims every minute, so a new expiry means nothing
         if until != expires_at and not is_automatic:
             raise Conflict(
-                f"{agent} has renewed the claim on {path} meanwhile, for {span_in_words(until - now)}",
-                "Nothing was changed; release it again to end it all the same",
+                f"{agent} has renewed the claim on {path} for {span_in_words(until - now)}",
+                "Nothing was changed; release it again to end it anyway",
             )
     end_claims(transaction, [row[0] for row in rows], events.RELEASE, now, by=by)
     return ReleasedByPerson(path, rows[0][1], rows[0][2])
