@@ -29,7 +29,7 @@ from satchel.interfaces.http.public import notice_beside
 from satchel.interfaces.http.served import operation_named
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.operations.declaration import Operation
-from satchel.keep.sessions.actors import be_seen
+from satchel.keep.sessions.actors import touch_session
 from satchel.keep.sessions.caller import COMMAND, HOOK, LIBRARY, SERVER, Caller
 from satchel.remote.calls import RECORD, SERVED
 from satchel.store import kept_calls
@@ -105,7 +105,8 @@ class Calls:
         standing = ask.standing()
         stores, access = self._stores, ask.access
         caller = self._caller(ask)
-        is_nobody = access.role == AGENT and (caller is None or (caller.kind == COMMAND and not caller.may_make()))
+        starts_no_session = caller is None or (caller.kind == COMMAND and not caller.can_start_session())
+        is_nobody = access.role == AGENT and starts_no_session
         if caller is None and access.role == AGENT:
             caller = Caller(LIBRARY, {}, ())  # without a caller it could speak as a person
         agent = standing.get("agent") or access.agent or (access.name if is_nobody else None)
@@ -124,12 +125,12 @@ class Calls:
             started(satchel)
             try:
                 with elsewhere.beside_the_call():
-                    be_seen(satchel.workplace)
+                    touch_session(satchel.workplace)
                 said = self._done(satchel, ask, elsewhere)
             except Asks:
                 said = {}
                 if caller is not None:
-                    caller.was_not_seen()
+                    caller.heartbeat_failed()
             except KeptBefore:
                 return {"kept": True}
             except Interrupted:
@@ -147,7 +148,7 @@ class Calls:
                 return {"asks": elsewhere.asks}
             notes = [satchel.workplace.engine.take_note()]
             if satchel.workplace.caller is not None:
-                notes.append(satchel.workplace.caller.take_note())
+                notes.append(satchel.workplace.caller.pop_warning())
             told = "\n".join(note for note in notes if note)
             return {**said, "kept": elsewhere.is_kept, **({"notes": told} if told else {})}
         finally:
@@ -227,8 +228,8 @@ class Calls:
                 caller = Caller(kind, environ, programs)
             caller.is_of_person = ask.access.role == PERSON
         if kind == SERVER:
-            caller.meet(told.get("client"), told.get("version"))
-            caller.hear_id(told.get("host_id"))
+            caller.set_client(told.get("client"), told.get("version"))
+            caller.set_session_id(told.get("host_id"))
         with self._lock:
             self._callers[place] = caller
             self._callers.move_to_end(place)

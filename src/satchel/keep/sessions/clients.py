@@ -1,4 +1,4 @@
-"""The clients that are known: how they name themselves, and which variables their sessions leave."""
+"""Known clients: their names, and the environment variables of their sessions."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from satchel.base.records import NamedTuple
 
 
 class Client(NamedTuple):
-    """A program in which agents work.
+    """A program that runs agents.
 
     Attributes:
-        name: ours for it, which the names of its agents begin with.
-        prefixes: what ``clientInfo.name`` of MCP begins with, and the name of its program.
-        id_variable: the variable with the id of its session, in its servers or in the commands it runs.
-        markers: variables that the commands it runs see.
-        id_in_calls: the key in ``_meta`` of its calls with the id of its session, where its servers lack the variable.
-        has_many: whether one process of it holds several conversations at a time.
-        is_editor: whether people work in its terminals, so that its program alone shows no agent.
+        name: our name for it, the start of its agents' names.
+        prefixes: starts of its MCP ``clientInfo.name``, and its program's names.
+        id_variable: the variable with its session id, in its servers or commands.
+        markers: other variables that its commands see.
+        id_in_calls: the key of its session id in the ``_meta`` of calls, if its servers lack the variable.
+        has_many: whether one process runs several conversations at a time.
+        is_editor: whether people work in its terminals, so that its program alone does not indicate an agent.
     """
 
     name: str
@@ -41,40 +41,36 @@ CLIENTS = (
     Client("vscode", ("visual studio code", "visual-studio-code", "vscode"), has_many=True, is_editor=True),
 )
 
-_ONLY_LOOK = ("explor", "statusline", "guide")
-"""What the names of subagents have in them that only look around."""
+_READ_ONLY = ("explor", "statusline", "guide")
+"""Parts of the names of subagents that only look around."""
 
 _MAX_ID_CHARS = 200
 _MAX_NAME_CHARS = 20
 
 
 def client_named(name: str | None) -> Client | None:
-    """Return the client that calls itself by a name; an unknown one is named after what it says; None for no name."""
+    """Return the client that reports a name, known or new; None without a usable name."""
     if name is None:
         return None
     folded = name.strip().lower()
-    known = next((one for one in CLIENTS if folded.startswith(one.prefixes)), None)
+    client = next((one for one in CLIENTS if folded.startswith(one.prefixes)), None)
     short = re.sub(r"[^a-z0-9]+", "-", re.sub(r"[- ]?(?:mcp[- ]?)?client\b.*", "", folded)).strip("-")
-    return known or (Client(short[:_MAX_NAME_CHARS].rstrip("-"), ()) if short else None)
+    return client or (Client(short[:_MAX_NAME_CHARS].rstrip("-"), ()) if short else None)
 
 
 def only_looks(kind: str | None) -> bool:
-    """Whether subagents of a kind only look around, so that what a project has learned is of no use to them.
-
-    Args:
-        kind: what their client calls the kind; None is unknown.
-    """
-    return kind is not None and any(word in kind.lower() for word in _ONLY_LOOK)
+    """Return whether subagents of a kind only look around, so that they need no briefing; ``kind`` may be unknown."""
+    return kind is not None and any(word in kind.lower() for word in _READ_ONLY)
 
 
 def host_id(client: Client | None, environ: Mapping[str, str]) -> str | None:
-    """Return the id that a client gave its session, from the variable that is its own; None where there is none."""
+    """Return a client's session id from its environment variable, or None."""
     variable = None if client is None else client.id_variable
     return None if variable is None else check_host_id(environ.get(variable))
 
 
 def check_host_id(value: str | None) -> str | None:
-    """Return an id of a session as it is kept; a very long one by its hash, and None for none."""
+    """Return a session id as stored: hashed if it is long or unprintable; None if empty."""
     if not value or not value.strip():
         return None
     if len(value) <= _MAX_ID_CHARS and value.isprintable():
@@ -85,18 +81,15 @@ def check_host_id(value: str | None) -> str | None:
 
 
 class Host(NamedTuple):
-    """A client that a command runs in, and the evidence for it."""
+    """A client that a command runs in, with the evidence."""
 
     client: Client
     evidence: str
 
 
 def hosts_of(environ: Mapping[str, str], programs: Iterable[str]) -> tuple[Host, ...]:
-    """Return the clients that a command runs in: only these make it an agent's, and without one it is a person's.
-
-    Args:
-        environ: the environment of the command.
-        programs: the names of the programs above the command.
+    """Return the clients that a command runs in, by its environment and ancestor programs; without one, it is a
+    person's.
     """
     above = frozenset(programs)
     hosts = []
@@ -111,14 +104,9 @@ def hosts_of(environ: Mapping[str, str], programs: Iterable[str]) -> tuple[Host,
 
 
 def client_of_command(hosts: Sequence[Host], environ: Mapping[str, str], programs: Iterable[str]) -> Client | None:
-    """Return the client that runs a command, where one client may run in another and hand its variables on.
+    """Return the client that runs a command; clients may run in each other and inherit variables.
 
-    Args:
-        hosts: the clients that it runs in.
-        programs: the names of the programs above the command, the nearest first.
-
-    Returns:
-        The nearest whose program is known; else one with an id before one without; None outside any.
+    It is the nearest one by program, else one with a session id, else any; None outside any client.
     """
     around = [host.client for host in hosts]
     above = (one for name in programs for one in around if name in one.prefixes)
