@@ -206,7 +206,7 @@ def _collect(
     goes_on_from = left_off.find(transaction, workplace, project.id, actor, request.task_id, now)
     left_out = transaction.left_out
     pinned, history = both(
-        pins.holding(transaction, project.id),
+        pins.ask_pinned(transaction, project.id),
         loop_history.loading(transaction, loop, now, (SCRATCHPAD, REVIEW_VERDICT)),
     )
     left_out = transaction.left_out - left_out
