@@ -60,7 +60,7 @@ class Pins(Service):
     """Pins of a project."""
 
     def pin(self, ref: str, *, agent: str | None = None) -> Pin:
-        """Pin a note, decision, rule, strategy or package, so that every briefing has it; its replacement inherits this.
+        """Pin a note, decision, rule, strategy or package to every briefing; its replacement inherits the pin.
 
         Args:
             ref: its short id.

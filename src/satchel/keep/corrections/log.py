@@ -130,11 +130,9 @@ def history_notes(transaction: Transaction, kind: Kind, number: int) -> tuple[st
     stand = of_item(transaction, kind, number)
     # a retracted rule itself shows by whom and why
     says_itself = kind is Kind.CONSTRAINT
-    changes = [describe(one) for one in stand if one.action != CONFIRMED and not (says_itself and one.heir is None)][
-        -1:
-    ]
+    ends = [one for one in stand if one.action != CONFIRMED and not (says_itself and one.heir is None)]
     names = [one.agent or "somebody unnamed" for one in stand if one.action == CONFIRMED]
-    return (*changes, *([f"confirmed by {', '.join(names)}"] if names else []))
+    return (*map(describe, ends[-1:]), *([f"confirmed by {', '.join(names)}"] if names else []))
 
 
 def confirmers(transaction: Transaction, kind: Kind, number: int) -> tuple[str, ...]:
