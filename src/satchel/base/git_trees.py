@@ -34,7 +34,7 @@ class TreeFile(NamedTuple):
 
     @property
     def is_regular(self) -> bool:
-        """Whether it is neither link nor submodule."""
+        """Return whether it is neither link nor submodule."""
         return self.mode.startswith("100")
 
 

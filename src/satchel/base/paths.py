@@ -88,7 +88,7 @@ class StorePlace:
 
     @property
     def owns_folder(self) -> bool:
-        """Whether the folder is a ``.satchel``, with modes and a .gitignore that Satchel sets."""
+        """Return whether the folder is a ``.satchel``, with modes and a .gitignore that Satchel sets."""
         return self.folder is not None and self.folder.name == FOLDER_NAME
 
     @property

@@ -18,7 +18,7 @@ Compare = Callable[[str, Digest], Comparison | None]
 """Compares a file of the tree with its citation."""
 
 
-def explained(
+def explain(
     root: str,
     places: Mapping[int, Place],
     citations: Mapping[int, Citation],

@@ -228,7 +228,7 @@ class Finding(Service):
                 ranking = search.rank(transaction, query, scope, sink=sinking, texts=texts_of)
                 hits = _others(transaction, ranking.hits, itself)
                 page, total = hits[offset : offset + limit], len(hits)
-            results = _results(transaction, ranking, page, sinking.found, explain=explain)
+            results = _results(transaction, ranking, page, sinking.citations, explain=explain)
             results_page = FoundPage(results, total, offset, limit, ranking.notes)
             filters = {
                 "run_id": run_id if chosen_run is not None else None,

@@ -95,7 +95,7 @@ def set_aside(file: Path) -> list[Path]:
 
 
 def _holds_bytes(path: Path, wanted: bytes) -> bool:
-    """Whether a file or one of its side files is known to hold some bytes."""
+    """Return whether a file or one of its side files is known to hold some bytes."""
     import mmap
 
     for part in (path, *(Path(f"{path}{suffix}") for suffix in unfinished.SIDE_FILES)):

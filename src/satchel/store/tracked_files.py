@@ -24,7 +24,7 @@ def tracked_below(folder: Path) -> tuple[str, ...]:
 
 
 def _may_be_tracked(folder: Path) -> bool:
-    """Whether the nearest repository has an index; without one it tracks nothing, and git need not be started."""
+    # without an index the nearest repository tracks nothing, and git need not be started
     for above in folder.parents:
         dot_git = above / ".git"
         if dot_git.is_dir():
