@@ -53,12 +53,12 @@ class Page:
     """Changes and events after a cursor.
 
     Attributes:
-        told: in cursor order.
+        items: in cursor order.
         cursor: the next cursor.
         is_last: whether there is nothing after it yet.
     """
 
-    told: tuple[StreamItem, ...]
+    items: tuple[StreamItem, ...]
     cursor: Cursor
     is_last: bool
 
@@ -92,7 +92,7 @@ def check(transaction: Transaction, project: Project | None, cursor: Cursor) -> 
     """Refuse a cursor that the project has not reached."""
     reached = now(transaction, project)
     if cursor.changes > reached.changes or cursor.events > reached.events:
-        raise InvalidInput(f"the project has not reached the cursor {cursor}; it stands at {reached}", _REMEDY)
+        raise InvalidInput(f"the project has not reached the cursor {cursor}; it is at {reached}", _REMEDY)
 
 
 def missed_too_much(

@@ -50,8 +50,8 @@ def _text_problems(transaction: Transaction) -> list[str]:
             texts = thing.texts(transaction, [row[1] for row in step])
             for document, item, project, run, item_type in step:
                 if item in texts:
-                    kept = Document(kind, item, 0, project, run, texts[item], 0, item_type)
-                    if index.fingerprint(kept) != indexed.get(document, 0):
+                    document_now = Document(kind, item, 0, project, run, texts[item], 0, item_type)
+                    if index.fingerprint(document_now) != indexed.get(document, 0):
                         wrong.append(kind.ref(item))
     return [f"{len(wrong)} texts are not what the index holds, such as {wrong[0]}"] if wrong else []
 

@@ -167,7 +167,7 @@ class Items(Service):
     def _load(self, wanted: Sequence[_Wanted], name: str | None) -> tuple[dict[_Wanted | None, Item], str | None]:
         work = self._workplace
         records: dict[_Wanted, object] = {}
-        told: dict[_Wanted, tuple[str, ...]] = {}
+        history: dict[_Wanted, tuple[str, ...]] = {}
         states: dict[_Wanted, tuple[KeptState, ...]] = {}
         with projects.reading(work) as (transaction, project):
             if project is not None:
@@ -183,7 +183,7 @@ class Items(Service):
                     if kind is not None:
                         corrected = kind in _CORRECTED and records[one] is not None
                         corrections_of = history_notes(transaction, kind, one.number) if corrected else ()
-                        told[one] = (*corrections_of, *pins.notes_of(transaction, project.id, kind, one.number))
+                        history[one] = (*corrections_of, *pins.notes_of(transaction, project.id, kind, one.number))
                         states[one] = kept_of(transaction, project.id, kind.table, one.number)
         # files are read outside the transaction, so that a slow disk delays nobody
         packages = [one for one in wanted if one.kind == _PACKAGE]
@@ -192,7 +192,7 @@ class Items(Service):
             records[one] = None if content.package is None else content
         existing = [one for one in wanted if records.get(one) is not None]
         return {
-            one: Item(one.ref, one.kind, records[one], told.get(one, ()), states.get(one, ())) for one in existing
+            one: Item(one.ref, one.kind, records[one], history.get(one, ()), states.get(one, ())) for one in existing
         }, name
 
 

@@ -167,10 +167,10 @@ def needed_agent(workplace: Workplace, agent: str | None, doing: str) -> str | N
 
     ``doing`` is for the error, as in "claiming files".
     """
-    chosen = check_agent(workplace, agent)
-    if chosen is None and workplace.caller is None:
+    name = check_agent(workplace, agent)
+    if name is None and workplace.caller is None:
         raise no_agent(doing)
-    return chosen
+    return name
 
 
 def no_agent(doing: str) -> InvalidInput:

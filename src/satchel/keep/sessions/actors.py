@@ -21,7 +21,7 @@ _AT_WORK_MS = 8 * 3_600_000
 _MAX_SUFFIX_CHARS = 6
 
 UNKNOWN = -1
-"""Stands for the number of an agent that does not exist."""
+"""The number used for an agent that does not exist."""
 
 ME = "me"
 """The calling agent's name in filters."""
