@@ -1,13 +1,15 @@
-"""Claim requests: one attempt in a transaction, and the record of a refusal."""
+"""Claim requests: one attempt in a transaction, the record of a refusal, and the release by a person."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
 
-from satchel.base.errors import SatchelError
-from satchel.base.records import dataclass, replace
+from satchel.base.clock import span_in_words
+from satchel.base.errors import Conflict, SatchelError
+from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.keep import events, expiry, projects
+from satchel.keep.expiry import end_claims
 from satchel.keep.files import claims
 from satchel.keep.files.claims import ClaimRefused, Terms
 from satchel.keep.files.places import Place, as_on_disk
@@ -101,3 +103,43 @@ def record_refusal(work: Workplace, request: ClaimRequest, refused: ClaimRefused
             transaction, project.id, events.REFUSAL, now, session=actor.session, agent=agent_id, details=details
         )
         refusals.add(transaction, project.id, actor, refused.places, now, exclusive=request.terms.exclusive)
+
+
+class ReleasedByPerson(NamedTuple):
+    """A claim that a person released, with the name and number of its former holder."""
+
+    path: str
+    agent: str
+    number: int
+
+
+def release_by_person(
+    transaction: Transaction, project_id: int, session: str, path: str, expires_at: int, now: int, by: str
+) -> ReleasedByPerson:
+    """Release a session's claim on a path, or raise Conflict if it has ended or been renewed.
+
+    ``session`` is the session's uid in hexadecimal, ``expires_at`` the expiry that the person saw.
+    """
+    try:
+        uid = bytes.fromhex(session)
+    except ValueError:
+        uid = b""
+    rows = transaction.all(
+        """
+        SELECT c.id, a.name, a.id, c.expires_at, c.automatic FROM file_claims c
+        JOIN agents a ON a.id = c.agent_id JOIN sessions s ON s.id = c.session_id
+        WHERE c.project_id = :project AND s.uid = :session AND c.path = :path AND c.expires_at > :now
+        """,
+        {"project": project_id, "session": uid, "path": path, "now": now},
+    )
+    if not rows:
+        raise Conflict(f"the claim on {path} has already ended", "Nothing was changed; there is nothing left to do")
+    for _, agent, _, until, is_automatic in rows:
+        # hooks renew automatic claims every minute, so a new expiry means nothing
+        if until != expires_at and not is_automatic:
+            raise Conflict(
+                f"{agent} has renewed the claim on {path} for {span_in_words(until - now)}",
+                "Nothing was changed; release it again to end it anyway",
+            )
+    end_claims(transaction, [row[0] for row in rows], events.RELEASE, now, by=by)
+    return ReleasedByPerson(path, rows[0][1], rows[0][2])
