@@ -1,28 +1,17 @@
-"""Checks of the search index against the items, and its rebuild."""
+"""Consistency of the search index, its documents and the items."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from satchel.find import documents
-from satchel.find import rebuild as rebuilding
 from satchel.find.documents import Document
 from satchel.find.index import index_of
 from satchel.find.kind import Kind
 from satchel.keep.kinds import KINDS
 from satchel.store.transaction import Transaction
 
-if TYPE_CHECKING:
-    from satchel.store.engine import Writable
-
 _SAMPLE = 50
 _COMPARED_WHOLE = 100_000
 _AT_ONCE = 500
-
-
-def index_all(store: Writable, progress: rebuilding.Progress) -> int:
-    """Index every item again, in small steps; ``progress`` gets the number done and about how many there are."""
-    return rebuilding.rebuild(store, [(kind, thing.load) for kind, thing in KINDS.items()], progress)
 
 
 def index_problems(transaction: Transaction) -> list[str]:

@@ -17,7 +17,7 @@ from satchel.keep.housekeeping.forgetting import Forgotten
 from satchel.keep.housekeeping.statistics import Statistics
 from satchel.keep.housekeeping.summaries import LayerSummary
 from satchel.keep.housekeeping.usefulness import MemoryUse
-from satchel.keep.index_checks import index_all
+from satchel.keep.indexing import index_all
 from satchel.keep.projects import Workplace
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
