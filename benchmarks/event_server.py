@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 from satchel.interfaces.http.access import AGENT, Access
-from satchel.interfaces.http.app import Serving
-from satchel.interfaces.http.serving import bind, run
+from satchel.interfaces.http.server import bind, run
+from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.stores import Stores
 
 TOKEN = "bench"

@@ -13,8 +13,7 @@ from benchmarks.harness import Bench, Figure, NotMeasuredError, Samples, Section
 from benchmarks.start_up import clean_environment, satchel_command
 from satchel import open_satchel
 from satchel.base import processes
-from satchel.interfaces.guard import block, installing
-from satchel.interfaces.guard.site import find_site
+from satchel.interfaces.guard.hook import find_hook, script
 from satchel.keep.sessions.caller import SERVER
 
 _LINE_RATIO = 3
@@ -88,7 +87,10 @@ def _make(folder: Path, satchel: str, environment: dict[str, str]) -> Path:
     for command in ([*_GIT, "init", "--quiet"], [*_GIT, "commit", "--quiet", "--allow-empty", "-m", "first"]):
         subprocess.run(command, cwd=folder, env=environment, check=True)
     subprocess.run([satchel, "init"], cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
-    installing.carry_out(installing.plan_installing(find_site(folder), block.lines(satchel)))
+    hook = find_hook(folder).path
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(script(satchel), encoding="utf-8")
+    hook.chmod(0o755)
     return folder
 
 

@@ -77,7 +77,7 @@ def _lines_of(store: Satchel, count: int) -> list[str]:
     with store.workplace.engine.read() as transaction:
         project = projects.find(transaction, store.workplace)
         assert project is not None
-        every = moving.all_lines(transaction, project.id, 0, ("entry",))
+        every = moving.all_lines(transaction, project.id, 0, ("entry",), damaged=[])
         return [json.dumps(line) for line, _ in zip(every, range(count), strict=False)]
 
 

@@ -12,7 +12,7 @@ from benchmarks.harness import Bench, Section, interleave, timed
 from benchmarks.start_up import satchel_command, starter
 from satchel import open_satchel
 from satchel.keep.decisions.records import NewDecision
-from satchel.keep.shared.looking import may_be_news, place_of
+from satchel.keep.shared.folder import may_be_news, place_of
 
 _ITEMS = 1_000
 _SYNC_MS = 50

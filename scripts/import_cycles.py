@@ -1,37 +1,29 @@
 """Find import cycles between the modules of satchel; `make check` runs it.
 
-python scripts/import_cycles.py [PACKAGE ...]
-
 Imports inside functions count: they only delay what a cycle breaks. Imports for type checkers alone do not count, nor
-does the import of a parent package that Python adds to every import of a submodule. With packages named, cycles that
-touch none of them are counted and tolerated; the list in the Makefile grows until it is no longer needed.
+does the import of a parent package that Python adds to every import of a submodule.
 """
 
 from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
 
 
-def main(packages: Sequence[str], source: Path = SOURCE) -> int:
-    """Print every cycle that touches one of the packages, or any if none is named, and return the exit code."""
+def main(source: Path = SOURCE) -> int:
+    """Print every cycle and return the exit code."""
     graph = import_graph(source)
-    unknown = [name for name in packages if name not in graph]
-    if unknown:
-        print(f"no such package: {', '.join(unknown)}")
-        return 2
     cycles = find_cycles(graph)
-    forbidden = [cycle for cycle in cycles if not packages or any(_is_within(name, packages) for name in cycle)]
-    for cycle in forbidden:
+    for cycle in cycles:
         print(f"{len(cycle)} modules import each other:")
         for name in cycle:
             print(f"  {name} imports {', '.join(sorted(graph[name] & set(cycle)))}")
-    print(f"import cycles: {len(forbidden)}, tolerated elsewhere: {len(cycles) - len(forbidden)}")
-    return 1 if forbidden else 0
+    print(f"import cycles: {len(cycles)}")
+    return 1 if cycles else 0
 
 
 def import_graph(source: Path) -> dict[str, set[str]]:
@@ -97,9 +89,5 @@ def _module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _is_within(name: str, packages: Sequence[str]) -> bool:
-    return any(name == package or name.startswith(f"{package}.") for package in packages)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

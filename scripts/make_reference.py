@@ -17,7 +17,7 @@ from satchel.base.config_keys import KEYS
 from satchel.base.errors import ERROR_KINDS
 from satchel.interfaces.cli.common import setting_text
 from satchel.interfaces.cli.group import OF_THE_STORE, satchel_command
-from satchel.interfaces.http.served import operations
+from satchel.interfaces.http.public import operations
 from satchel.interfaces.mcp.guidance import PROMPTS, instructions
 from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS

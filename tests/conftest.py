@@ -22,8 +22,7 @@ import examples
 import postgres_cluster
 from satchel import Satchel, open_satchel
 from satchel.base.clock import Clock
-from satchel.keep.sessions.caller import VARIABLE
-from satchel.keep.sessions.clients import CLIENTS
+from satchel.keep.sessions.clients import CLIENTS, VARIABLE
 from satchel.store import known_stores, migrations, opening
 from satchel.store.known_stores import _connect
 from satchel.store.migrations import bring_up_to_date

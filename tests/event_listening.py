@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from satchel.interfaces.http.access import AGENT, Access
-from satchel.interfaces.http.app import Serving
-from satchel.interfaces.http.serving import Server
+from satchel.interfaces.http.server import Server
+from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
 

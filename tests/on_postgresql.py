@@ -174,7 +174,7 @@ _OF_KEEP: Mapping[str, str] = {
     "keep/entries/test_plans.py": _SQLITE,
     "keep/sessions/test_joining_processes.py": _PROCESSES,
     "keep/moving/test_taking.py::test_what_lines_name_is_found_by_the_index_of_uids": _SQLITE,
-    "keep/test_no_text.py": _NO_TEXT,
+    "keep/test_damaged_texts.py": _NO_TEXT,
 }
 """The tests of ``tests/keep``, each of which runs or stands here."""
 
@@ -202,10 +202,7 @@ OF_BRIEF_FIND_CONSULT: Mapping[str, str] = {
     "test_kinds_are_asked_of_the_documents_beside_others": _MATCH,
     "test_an_index_whose_structure_is_damaged_is_made_from_nothing": _FULL_TEXT,
     "test_leaves_out_what_was_not_reached_and_says_so": _TOGETHER,
-    "[UPDATE context SET content = x'00'": _NO_TEXT,
-    "[UPDATE context SET content = CAST(x'ff'": _NO_TEXT,
-    "[UPDATE constraints SET text = x'00'": _NO_TEXT,
-    "test_is_no_attempt_where_its_text_is_no_text": _NO_TEXT,
+    "test_is_no_attempt_where_its_text_is_damaged": _NO_TEXT,
     "[UPDATE context SET created_at = 'now'": _TYPES,
     "test_conversations_that_go_on_are_not_looked_at": _SQLITE,
     "consult/test_conversation_size.py": _OF_SQLITE,

@@ -13,7 +13,7 @@ from http_serving import Served
 from satchel import open_satchel
 from satchel.base.clock import system_clock
 from satchel.base.folders import state_folder
-from satchel.interfaces.http.serving import bind
+from satchel.interfaces.http.server import bind
 from satchel.interfaces.http.tokens import Tokens
 
 

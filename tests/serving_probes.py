@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from satchel.base.errors import Busy, StoreFull
 from satchel.base.machine import Asks
-from satchel.interfaces.http.app import Serving
+from satchel.interfaces.http.serving import Serving
 
 SECRET = "what nobody may read in a log"
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from http_serving import FixedTokens
-from satchel.interfaces.http import health, serving
-from satchel.interfaces.http.app import Serving
+from satchel.interfaces.http import health, server
+from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
 from serving_probes import probes
@@ -19,11 +19,11 @@ def main(store: str, limits: str) -> None:
     """Serve until a signal comes, and print the port and how it ended."""
     routes = health.routes
     health.routes = lambda serving: [*routes(serving), *probes(serving)]
-    listener = serving.bind("127.0.0.1", 0)
-    settings = {"connections": serving.prepare_process(Settings().connections), **json.loads(limits)}
-    server = Serving(FixedTokens(Path(store)), Stores(os.environ), Settings(**settings))
+    listener = server.bind("127.0.0.1", 0)
+    settings = {"connections": server.prepare_process(Settings().connections), **json.loads(limits)}
+    serving = Serving(FixedTokens(Path(store)), Stores(os.environ), Settings(**settings))
     port = listener.getsockname()[1]
-    is_done = serving.run(server, listener, lambda: print(port, flush=True))  # noqa: T201
+    is_done = server.run(serving, listener, lambda: print(port, flush=True))  # noqa: T201
     print("done" if is_done else "left", flush=True)  # noqa: T201
     os._exit(0)
 

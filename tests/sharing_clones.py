@@ -11,9 +11,9 @@ from satchel import Satchel, open_satchel
 from satchel.base.errors import Conflict, NotFound
 from satchel.keep import projects
 from satchel.keep.moving.lines import all_lines
-from satchel.keep.shared import known as states
 from satchel.keep.shared.items import mask_of, text_of
 from satchel.keep.shared.markdown import render
+from satchel.keep.shared.states import load_states
 
 _SETTINGS = {"store.durability": "relaxed", "brief.deadline_ms": 60_000}
 
@@ -219,11 +219,11 @@ class Team:
             project = projects.find(transaction, work)
             if project is None:
                 return {}
-            known = states.load(transaction, project.id)
+            known = load_states(transaction, project.id)
             mask = mask_of(work.root)
             return {
                 line["uid"]: render(text_of(line, mask)).decode()
-                for line in all_lines(transaction, project.id, kinds=("decision", "constraint"))
+                for line in all_lines(transaction, project.id, kinds=("decision", "constraint"), damaged=[])
                 if (one := known.get(line["uid"])) is not None and one.is_shared
             }
 

@@ -241,7 +241,7 @@ def test_the_page_names_the_limits_of_the_program() -> None:
     for said in (
         f"{limits.body_bytes // mib} MiB, of all that are being read together {limits.bodies_bytes // mib} MiB",
         f"it has {limits.body_seconds:.0f} s to arrive",
-        f"{limits.head_bytes // 1024} KiB, {limits.headers} headers; it has {limits.head_seconds:.0f} s",
+        f"{limits.head_bytes // 1024} KiB, more if it arrives in one piece; it has {limits.head_seconds:.0f} s",
         f"| {limits.connections:,}, ",
         f"| {limits.write_seconds:.0f} s |",
         f"| {limits.requests_per_minute:,} a minute |",

@@ -308,7 +308,7 @@ def test_the_examples_of_setup_with_a_server_run(tmp_path: Path) -> None:
     assert "(server https://satchel.example.org for " in done.stdout
     assert "(token 0123456789)" in done.stdout
     assert done.stdout.count(" set up already\n") == 2
-    assert "replaced the server: it starts " in done.stdout
+    assert '"url": "https://satchel.example.org/mcp"' in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["project", "state"]
 
 

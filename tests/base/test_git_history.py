@@ -10,8 +10,6 @@ from repositories import commit_all, git, make_repository
 from satchel.base import git_history
 from satchel.base.git_history import ask_merged, ask_renames, known_merged, known_renames
 
-pytestmark = pytest.mark.slow
-
 MISSING = "0123456789abcdef" * 2 + "01234567"
 
 

@@ -12,8 +12,6 @@ from satchel.base.cited import read_cited
 from satchel.base.git_head import read_head
 from satchel.base.git_index import CLEAN, DIRTY, UNTRACKED, path_of, standing
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:

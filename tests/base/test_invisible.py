@@ -75,6 +75,8 @@ HIDING = {
     "a flag without its end": (f"🏴{tags('gbsct')}", "🏴"),
     "a word after a flag": (f"{SCOTLAND}{tags('ignore')}", "🏴"),
     "selectors after letters": ("a\ufe01b\ufe0fc", "abc"),
+    "a joiner after a Latin letter": (f"a{ZWNJ}ن", "aن"),
+    "a joiner after a digit": (f"١{ZWNJ}ن", "١ن"),
     "a joiner alone": (f"{ZWJ}a {ZWNJ} b{ZWJ}", "a  b"),
     "a joiner at the end of a Persian word": (f"می{ZWNJ} خواهم", "می خواهم"),
 }

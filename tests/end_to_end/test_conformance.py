@@ -19,7 +19,7 @@ from mcp_over_http import Served, served
 from satchel import open_satchel
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
-from satchel.interfaces.http import mcp_serving
+from satchel.interfaces.http import mcp
 from satchel.interfaces.http.app import make_app
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.offers import Prompt, PromptArgument, Resource, ResourceTemplate
@@ -109,7 +109,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         pytest.MonkeyPatch.context() as patch,
     ):
         satchel.entries.write("discovery", "salt", agent="ann")
-        patch.setattr("satchel.interfaces.http.serving.make_app", lambda one: _WithToken(make_app(one), "t0"))
+        patch.setattr("satchel.interfaces.http.server.make_app", lambda one: _WithToken(make_app(one), "t0"))
         with served() as running:
             assert running.give(satchel) == "t0"
             yield running
@@ -178,6 +178,6 @@ def test_the_server_conforms(server: Served, scenario: str) -> None:
 def test_what_the_suite_asks_for_by_name_is_carried_as_it_says(
     server: Served, monkeypatch: pytest.MonkeyPatch, scenario: str
 ) -> None:
-    monkeypatch.setattr(mcp_serving, "make_server_of", stand_ins)
+    monkeypatch.setattr(mcp, "make_server_of", stand_ins)
     said = run("server", "--url", f"{server.url}/mcp", "--scenario", scenario)
     assert re.search(r"Passed: (\d+)/\1, 0 failed, 0 warnings", said), said

@@ -21,7 +21,7 @@ from satchel.find.index import index_of
 from satchel.find.kind import Kind
 from satchel.find.query import parse
 from satchel.find.scopes import Scope
-from satchel.keep.index_checks import index_problems
+from satchel.keep.housekeeping.checks import index_problems
 from satchel.keep.kinds import texts_of
 from satchel.store.postgres import packing
 

@@ -13,7 +13,7 @@ from satchel import NewEntry, Satchel
 from satchel.find import documents, scopes, search
 from satchel.find.about import about as find_about
 from satchel.find.scopes import Scope
-from satchel.keep.index_checks import index_problems
+from satchel.keep.housekeeping.checks import index_problems
 
 
 def counted(satchel: Satchel) -> dict[str, tuple[int, int]]:

@@ -10,7 +10,7 @@ import pytest
 
 from satchel import NewEntry, Satchel
 from satchel.find.index import index_of
-from satchel.keep.index_checks import index_problems
+from satchel.keep.housekeeping.checks import index_problems
 
 
 def untold(done: int, total: int) -> None:

@@ -13,8 +13,6 @@ from satchel.base import git_asking, git_history
 from satchel.keep import citations
 from satchel.keep.citations import Citation, Citing, Comparing, Place
 
-pytestmark = pytest.mark.slow
-
 LINES = [f"line {number} of the file\n" for number in range(1, 41)]
 
 

@@ -65,7 +65,7 @@ def test_only_the_kinds_that_are_asked_for_are_told(satchel: Satchel) -> None:
 
 @pytest.mark.parametrize("text", ["", "1", "1.", ".1", "-1.0", "1.2.3", "a.b", "1.0 ", "٣.٤", f"{'9' * 19}.0"])
 def test_what_is_no_cursor_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInput, match="no cursor"):
+    with pytest.raises(InvalidInput, match="not a cursor"):
         following.read_cursor(text)
 
 

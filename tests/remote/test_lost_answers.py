@@ -17,7 +17,7 @@ from satchel import Satchel
 from satchel.base.errors import AnswerLost, Interrupted, NotFound, Unreachable
 from satchel.interfaces.http.answers import Answers
 from satchel.interfaces.http.calls import Calls
-from satchel.interfaces.http.served import operation_named
+from satchel.interfaces.http.public import operation_named
 from satchel.remote import calls
 from server_process import ServerProcess, token_for
 

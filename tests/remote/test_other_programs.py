@@ -14,7 +14,7 @@ from http_serving import Served
 from satchel import Satchel
 from satchel.base import wire
 from satchel.base.errors import AnswerLost, Conflict, SatchelError, Unreachable
-from satchel.interfaces.http.served import operation_named
+from satchel.interfaces.http.public import operation_named
 from satchel.remote import calls, connection
 
 Opens = Callable[..., Satchel]

@@ -10,6 +10,7 @@ import pytest
 
 from faults.processes import Child
 from faults.rows import add
+from satchel.store import turnstile as turnstiles
 from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.turnstile import Turnstile
@@ -132,6 +133,24 @@ def test_a_signal_handler_that_raises_while_waiting_leaves_no_lock_behind(
     third = Turnstile(store_file)
     assert third.enter(0)
     third.close()
+
+
+def test_a_signal_handler_that_raises_once_the_lock_is_taken_gives_it_back(
+    turnstile: Turnstile, another: Turnstile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = turnstiles._take
+
+    def take_and_ring(descriptor: int, deadline: float, *pauses: float) -> bool:
+        taken = take(descriptor, deadline, *pauses)
+        if descriptor == turnstile._lock:
+            raise KeyboardInterrupt
+        return taken
+
+    with monkeypatch.context() as patch:
+        patch.setattr(turnstiles, "_take", take_and_ring)
+        with pytest.raises(KeyboardInterrupt):
+            turnstile.enter(0)
+    assert another.enter(0)
 
 
 def test_a_writer_that_gets_no_turn_in_time_writes_all_the_same(store_file: Path, turnstile: Turnstile) -> None:

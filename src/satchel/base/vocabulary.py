@@ -52,3 +52,11 @@ MAIN_RUN = "main"
 
 ALL_RUNS = "*"
 """Selects all runs, even if a default run is set."""
+
+SHARING_RULES = ("decisions", "constraints", "errors", "strategies")
+"""Selections of items to share: active decisions and rules, errors with a known fix, strategies that helped."""
+
+OURS, THEIRS, BOTH_SIDES = "ours", "theirs", "both"
+RESOLUTIONS = (OURS, THEIRS, BOTH_SIDES)
+"""Ways to resolve git's conflict markers: the text of the current branch, that of the merged branch (in a rebase the
+other way round), or the later one with the other below it."""

@@ -8,6 +8,7 @@ from typing import Any
 from satchel.base.records import dataclass
 from satchel.find.index import index_of
 from satchel.find.kind import LIVE, SUPERSEDED, Kind
+from satchel.store.damage import MARK
 from satchel.store.transaction import Transaction, set_of
 
 
@@ -62,7 +63,10 @@ def add(transaction: Transaction, document: Document, *, counts: bool = False) -
 
 def renew(transaction: Transaction, document: Document) -> None:
     """Bring the document and the index entry of an item up to date, whatever they held before."""
-    values = _values(document)
+    # a damaged task, loop or file is never written back
+    values = {
+        name: None if isinstance(value, str) and MARK in value else value for name, value in _values(document).items()
+    }
     row = transaction.one(_RENEW, values)
     index_of(transaction).insert(row[0] if row else _insert(transaction, values, counts=True), document)
 

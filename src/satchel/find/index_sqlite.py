@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import apsw
 
 from satchel.find.words import parts_text
+from satchel.store.damage import MARK
 
 if TYPE_CHECKING:
     from satchel.find.documents import Document
@@ -38,6 +39,11 @@ def scope_tokens(project: int | None, run: int | None, kind: int | None, item_ty
     return " ".join(tokens)
 
 
+def _text_of(document: Document) -> str:
+    """Return the text of a document, of a damaged one what is readable."""
+    return document.text.replace(MARK, " ")
+
+
 def _scope_of(document: Document) -> str:
     return scope_tokens(document.project_id, document.run_id, document.kind.number, document.type)
 
@@ -52,7 +58,7 @@ class SqliteIndex:
 
     def insert(self, number: int, document: Document, *, is_new: bool = False) -> None:  # noqa: ARG002
         """Index a text; REPLACE as a safeguard: INSERT on an existing id would silently merge two texts."""
-        text = document.text
+        text = _text_of(document)
         self._transaction.run(
             _INSERT, {"id": number, "text": text, "parts": parts_text(text), "scope": _scope_of(document)}
         )
@@ -100,7 +106,7 @@ class SqliteIndex:
         return hashes
 
     def fingerprint(self, document: Document) -> int:
-        text = document.text
+        text = _text_of(document)
         return sum(
             hash((word.encode()[:_MAX_WORD_BYTES], column, place))
             for column, content in (("text", text), ("parts", parts_text(text)), ("scope", _scope_of(document)))

@@ -9,6 +9,7 @@ from satchel.base.records import dataclass
 from satchel.find.conditions import Term
 from satchel.find.index import index_of
 from satchel.find.words import identifier_parts, unspaced_runs
+from satchel.store.damage import MARK
 from satchel.store.transaction import Transaction
 
 _WORDS = 32
@@ -56,11 +57,13 @@ class Snipper:
 
     def cut(self, text: str) -> Snippet:
         """Return the part of a text with the most telling terms, or its beginning if it has none."""
-        first = self._cut(text, 0)
-        if first.marks:
-            return first
-        later = (self._cut(text, place) for place in range(_MAX_READ_CHARS, len(text), _MAX_READ_CHARS))
-        return next((snippet for snippet in later if snippet.marks), first)
+        places = range(0, len(text), _MAX_READ_CHARS) or (0,)
+        snippets = (self._cut(text, place) for place in places)
+        first = next(snippets)
+        best = first if first.marks else next((snippet for snippet in snippets if snippet.marks), first)
+        if MARK in text and MARK not in best.text:
+            return Snippet(f"{best.text} {MARK}", best.marks)
+        return best
 
     def _cut(self, whole: str, place: int) -> Snippet:
         text = whole[place : place + _MAX_READ_CHARS]

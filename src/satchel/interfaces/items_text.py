@@ -21,6 +21,7 @@ from satchel.interfaces.to_json import fields_of
 from satchel.keep.items import Item, OpenedItems
 from satchel.keep.moving.fields import called
 from satchel.keep.moving.states import SHARED, KeptState
+from satchel.keep.packages.records import PackageContent
 from satchel.keep.patterns.records import Solution
 
 _LOOK_BACK = 200
@@ -115,6 +116,13 @@ def _kept_note(ref: str, kept: KeptState, year: str) -> str:
 
 def _kept_fields(kept: KeptState) -> dict[str, object]:
     return {"source": kept.source, "is_ours": kept.is_ours, "kept_at": iso(kept.kept_at), "state": kept.line}
+
+
+def contents_text(contents: Sequence[PackageContent]) -> str:
+    """Render what packages hold for an agent, as ``get_items`` does, which continues what is too long."""
+    items = tuple(Item(one.ref, "package", one) for one in contents if one.package is not None)
+    notes = tuple(content_notes([one for one in contents if one.package is None]))
+    return items_text(OpenedItems(items, None, 0, notes))
 
 
 def _head(shown: Sequence[Item]) -> str:

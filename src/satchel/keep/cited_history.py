@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from satchel.base import git_history
 from satchel.base.cited import CHANGED, ELSEWHERE, GONE, MOVED, Comparison, Digest
@@ -11,8 +12,10 @@ from satchel.base.errors import InvalidInput
 from satchel.base.git_head import has_branch, read_head, top_of
 from satchel.base.git_index import UNTRACKED, path_of
 from satchel.base.records import replace
-from satchel.keep.citations import Citation, Place
 from satchel.keep.paths import check_path
+
+if TYPE_CHECKING:
+    from satchel.keep.citations import Citation, Place
 
 Compare = Callable[[str, Digest], Comparison | None]
 """Compares a file of the tree with its citation."""

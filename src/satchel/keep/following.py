@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.records import NamedTuple, dataclass
-from satchel.keep import change_log, event_log, events
+from satchel.find.kind import Kind
+from satchel.keep import change_log, events
 from satchel.keep.change_log import Change
-from satchel.keep.event_log import Happening
 from satchel.keep.projects import Project
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 KINDS = (*change_log.KINDS, *events.KINDS)
 """The kinds of changes and events that can be followed."""
@@ -20,6 +21,31 @@ MOST_MISSED = 5_000
 
 _REMEDY = "Reload, then follow without a cursor; each message and page has the cursor to continue from"
 _MAX_DIGITS = 18
+_KIND_OF = {kind.number: kind for kind in Kind}
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """An event.
+
+    Attributes:
+        seq: its number, increasing over the whole store.
+        kind: a name of :data:`satchel.keep.events.KINDS`.
+        item: the short id of the item concerned.
+        agent: the agent's name.
+        session, client: the session's uid in hexadecimal, and its client.
+        details: plain values.
+        created_at: milliseconds UTC.
+    """
+
+    seq: int
+    kind: str
+    item: str | None
+    agent: str | None
+    session: str | None
+    client: str | None
+    details: Mapping[str, object] | None
+    created_at: int
 
 
 class Cursor(NamedTuple):
@@ -67,7 +93,7 @@ def read_cursor(text: str) -> Cursor:
     """Parse a cursor."""
     parts = text.split(".")
     if len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) <= _MAX_DIGITS for part in parts):
-        raise InvalidInput(f"{text[:80]!r} is no cursor", _REMEDY)
+        raise InvalidInput(f"{text[:80]!r} is not a cursor", _REMEDY)
     return Cursor(int(parts[0]), int(parts[1]))
 
 
@@ -84,8 +110,8 @@ def now(transaction: Transaction, project: Project | None) -> Cursor:
     """Return the current cursor."""
     if project is None:
         return START
-    swept = event_log.swept_until(transaction, project.id)
-    return Cursor(project.seq, max(swept, event_log.last(transaction, project.id)))
+    swept = swept_until(transaction, project.id)
+    return Cursor(project.seq, max(swept, _last_event(transaction, project.id)))
 
 
 def check(transaction: Transaction, project: Project | None, cursor: Cursor) -> None:
@@ -101,11 +127,11 @@ def missed_too_much(
     """Return whether a cursor is too old: later events may be deleted, or there are more than 5,000 items."""
     if project is None:
         return False
-    if cursor.events < event_log.swept_until(transaction, project.id):
+    if cursor.events < swept_until(transaction, project.id):
         return True
     most = MOST_MISSED + 1
     changed = change_log.count_after(transaction, project.id, cursor.changes, most, kinds)
-    return changed + event_log.count_after(transaction, project.id, cursor.events, most, kinds) > MOST_MISSED
+    return changed + _count_events(transaction, project.id, cursor.events, most, kinds) > MOST_MISSED
 
 
 def read(
@@ -124,7 +150,7 @@ def read(
         return Page(tuple(items), reached, is_last=False)
     reached = Cursor(max(reached.changes, project.seq), reached.events)
     room = max(limit - len(items), 0)
-    happened = event_log.after(transaction, project.id, cursor.events, room + 1, kinds)
+    happened = events_after(transaction, project.id, cursor.events, room + 1, kinds)
     for one in happened[:room]:
         reached = Cursor(reached.changes, one.seq)
         items.append(StreamItem(one, reached))
@@ -139,3 +165,64 @@ def _stream_changes(changed: Sequence[Change], cursor: Cursor) -> list[StreamIte
             cursor = Cursor(one.seq, cursor.events)
         items.append(StreamItem(one, cursor))
     return items
+
+
+def events_after(
+    transaction: Transaction, project_id: int, seq: int, limit: int, kinds: Collection[str] | None = None
+) -> list[Happening]:
+    """Return up to ``limit`` events of a project after a number, in order; ``kinds`` None takes all."""
+    rows = transaction.all(
+        f"""
+        SELECT e.seq, e.kind, e.item_kind, e.item_id, a.name, s.uid, s.client, e.details, e.created_at
+        FROM events e LEFT JOIN agents a ON a.id = e.agent_id LEFT JOIN sessions s ON s.id = e.session_id
+        WHERE {_kind_condition(kinds)} ORDER BY e.seq LIMIT :limit
+        """,
+        {"project": project_id, "seq": seq, "limit": limit},
+    )
+    return [
+        Happening(
+            number,
+            _kind_name(kind),
+            _KIND_OF[item_kind].ref(item) if item_kind in _KIND_OF else None,
+            agent,
+            None if uid is None else uid.hex(),
+            client,
+            None if details is None else json.loads(details),
+            created,
+        )
+        for number, kind, item_kind, item, agent, uid, client, details, created in rows
+    ]
+
+
+def _count_events(
+    transaction: Transaction, project_id: int, seq: int, limit: int, kinds: Collection[str] | None = None
+) -> int:
+    row = transaction.one(
+        f"SELECT count(*) FROM (SELECT 1 FROM events e WHERE {_kind_condition(kinds)} LIMIT :limit) AS counted",
+        {"project": project_id, "seq": seq, "limit": limit},
+    )
+    return 0 if row is None else int(row[0])
+
+
+def _last_event(transaction: Transaction, project_id: int) -> int:
+    row = transaction.one(
+        "SELECT seq FROM events WHERE project_id = :project ORDER BY seq DESC LIMIT 1", {"project": project_id}
+    )
+    return 0 if row is None else int(row[0])
+
+
+def swept_until(transaction: Transaction, project_id: int) -> int:
+    """Return the number up to which events may have been deleted."""
+    row = transaction.one("SELECT events_swept FROM projects WHERE id = :project", {"project": project_id})
+    return 0 if row is None else int(row[0])
+
+
+def _kind_condition(kinds: Collection[str] | None) -> str:
+    numbers = [number for number, name in enumerate(events.KINDS, 1) if kinds is None or name in kinds]
+    condition = "" if kinds is None else f" AND e.kind IN {set_of(numbers)}"
+    return f"e.project_id = :project AND e.seq > :seq{condition}"
+
+
+def _kind_name(number: int) -> str:
+    # a later version's kinds have no name here
+    return events.KINDS[number - 1] if 0 < number <= len(events.KINDS) else f"kind_{number}"

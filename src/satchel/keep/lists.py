@@ -239,7 +239,7 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
         of_hits = f"SELECT item_id FROM documents WHERE id IN {set_of(hits)}"
         listing.finish(view, f"{alias}.id IN ({of_hits})")
     records = _load(view, listing, list(view.scores))
-    if len(records) + transaction.left_out < len(documents_shown):
+    if len(records) < len(documents_shown):
         raise search.disagreement()
     return records, len(hits)
 

@@ -15,8 +15,8 @@ from satchel.base.errors import AnswerLost, Busy, Interrupted, InvalidInput, Sat
 from satchel.base.machine import ROOT
 from satchel.base.records import dataclass
 from satchel.base.wire import packed, unpacked
-from satchel.keep.sessions.caller import COMMAND, VARIABLE, Caller
-from satchel.keep.sessions.clients import CLIENTS
+from satchel.keep.sessions.caller import COMMAND, Caller
+from satchel.keep.sessions.clients import CLIENTS, VARIABLE
 from satchel.remote.connection import Connection, Lost, Reply, Untaken
 from satchel.remote.foresight import Foresight
 from satchel.remote.questions import Surroundings, answer
@@ -142,7 +142,7 @@ class Calls:
         return [[question, given, answer(question, given, self._standing.here)] for question, given in asks]
 
     def take_side(self, name: str) -> Any:
-        """Return what came beside the last answer of this thread, once: ``notice``, ``notes`` or ``receipt``.
+        """Return what came beside the last answer of this thread, once: ``notice`` or ``receipt``.
 
         Returns:
             :data:`NOTHING` where nothing came under that name.
@@ -155,7 +155,9 @@ class Calls:
 
     def _taken(self, said: dict[str, Any]) -> Any:
         self.kept += bool(said.get("kept"))
-        self._side.said = {name: said[name] for name in ("notice", "notes", "receipt") if name in said}
+        self._side.said = {name: said[name] for name in ("notice", "receipt") if name in said}
+        if self._caller is not None and "notes" in said:
+            self._caller.notes.append(said["notes"])
         if "answer" not in said:
             raise AnswerLost("the answer was lost; what was to be kept is kept", _READ_BACK)
         try:

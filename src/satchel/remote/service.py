@@ -133,11 +133,6 @@ class _Engine:
         """How many calls were kept."""
         return self._calls.kept
 
-    def take_note(self) -> str | None:
-        """Return what the server noted beside the last answer."""
-        notes = self._calls.take_side("notes")
-        return None if notes is NOTHING else str(notes)
-
     def retrying(self, work: Callable[..., Any]) -> Callable[..., Any]:
         """Return the work as it is: the server does it again where that is needed."""
         return work

@@ -137,9 +137,6 @@ class Engine(Protocol):
         It retries only if none of the work was committed.
         """
 
-    def take_note(self) -> str | None:
-        """Return a note on the rows left out in this thread since the last call, or None."""
-
     def check_files(self) -> None:
         """Refuse the store unless its files are as this user made them, without opening any of them."""
 

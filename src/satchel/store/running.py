@@ -18,11 +18,9 @@ class Interruptible(Protocol):
 
     Attributes:
         interrupted: whether its next statement ends with Interrupted.
-        left_out: number of rows left out so far.
     """
 
     interrupted: bool
-    left_out: int
 
     def cancel(self) -> None:
         """End the running statement, if there is one and ending it affects nobody else."""
@@ -41,14 +39,12 @@ class Running(Generic[Some]):
     def __init__(self, location: str) -> None:
         self.location = location
         self.transactions: dict[int, Some]
-        self._left_out: dict[int, int]
         self._without_deadline: dict[int, int]
         self.reset()
 
     def reset(self) -> None:
         """Reset everything, as in a forked child: another thread of the parent may have held the lock."""
         self.transactions = {}
-        self._left_out = {}
         self._without_deadline = {}
         self._lock = threading.Lock()
 
@@ -79,17 +75,8 @@ class Running(Generic[Some]):
         """Return whether the statements of a thread have no time limit."""
         return bool(self._without_deadline.get(thread))
 
-    def take_note(self) -> str | None:
-        """Return a note on the rows left out in this thread since the last call, or None."""
-        rows = self._left_out.pop(threading.get_ident(), 0)
-        if not rows:
-            return None
-        return f"{rows} rows were left out because their text is not valid UTF-8; `satchel doctor` names them"
-
     def leave(self, thread: int, transaction: Some, outer: Some | None) -> None:
         """Restore the enclosing transaction of a thread."""
-        if transaction.left_out:
-            self._left_out[thread] = self._left_out.get(thread, 0) + transaction.left_out
         with self._lock:
             if outer is None:
                 self.transactions.pop(thread, None)  # removed already in a forked child

@@ -320,9 +320,6 @@ class SqliteEngine:
         """Return the work as it is: a commit here belongs to one transaction alone."""
         return work
 
-    def take_note(self) -> str | None:
-        return self._running.take_note()
-
     def check_files(self) -> None:
         if self.trust is not None:
             self.trust.check_files()

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import apsw
 
 from satchel.base.errors import Interrupted
-from satchel.store import forks, readable
+from satchel.store import damage, forks
 from satchel.store.running import DEADLINE_SECONDS, Running, Tracked, timed_out
 from satchel.store.transaction import Parameters, Row, RuleBroken, insertion
 
@@ -27,7 +27,7 @@ class SqliteTransaction:
         is_overdue: whether it was ended because it ran for too long.
     """
 
-    __slots__ = ("connection", "forks", "interrupted", "is_out_of_time", "is_overdue", "left_out", "memo", "started")
+    __slots__ = ("connection", "forks", "interrupted", "is_out_of_time", "is_overdue", "memo", "started")
 
     database: ClassVar[str] = "sqlite"
 
@@ -35,7 +35,6 @@ class SqliteTransaction:
         self.connection = connection
         self.forks = forks.generation
         self.interrupted = False
-        self.left_out = 0
         self.started = 0.0
         self.is_overdue = False
         self.is_out_of_time: Callable[[], bool] | None = None
@@ -48,18 +47,19 @@ class SqliteTransaction:
         self.connection.interrupt()
 
     def run(self, sql: str, parameters: Parameters | None = None) -> None:
-        self._check()
+        self._check(sql, parameters)
         self.connection.execute(sql, parameters)
 
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
-        self._check()
+        self._check(sql, parameters)
         self.connection.execute(sql, parameters)
         return self.connection.changes()
 
     def add(self, table: str, row: Parameters) -> int:
-        self._check()
+        sql = insertion(table, tuple(row))
+        self._check(sql, row)
         # no RETURNING: it makes a full-text index write out every row separately, which doubles the cost of a batch
-        self.connection.execute(insertion(table, tuple(row)), row)
+        self.connection.execute(sql, row)
         return self.connection.last_insert_rowid()
 
     def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
@@ -68,33 +68,27 @@ class SqliteTransaction:
 
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
         self._check()
+        if damage.DamagedText.is_read:
+            rows = list(rows)
+            for row in rows:
+                damage.check_write(sql, row)
         self.connection.executemany(sql, rows)
 
     def one(self, sql: str, parameters: Parameters | None = None) -> Row | None:
-        self._check()
-        cursor: apsw.Cursor | None = None
+        self._check(sql, parameters)
         try:
-            cursor = self.connection.execute(sql, parameters)
-            row: Row | None = cursor.fetchone()
-        except UnicodeDecodeError:
-            raise readable.not_text() from None
+            return damage.fetch_one(self.connection, sql, parameters)
         except apsw.InterruptError:
             self._check()
             raise
-        finally:
-            if cursor is not None:
-                cursor.close()
-        return row
 
     def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
-        self._check()
+        self._check(sql, parameters)
         try:
-            rows, left_out = readable.fetch_all(self.connection, sql, parameters)
+            return damage.fetch_all(self.connection, sql, parameters)
         except apsw.InterruptError:
             self._check()
             raise
-        self.left_out += left_out
-        return rows
 
     def ask(self, sql: str, parameters: Parameters | None = None) -> ReadRows:
         return ReadRows(self.all(sql, parameters))
@@ -131,8 +125,9 @@ class SqliteTransaction:
             raise
         self.run("RELEASE part")
 
-    def _check(self) -> None:
+    def _check(self, sql: str = "", parameters: Parameters | None = None) -> None:
         self.started = 0.0
+        damage.check_write(sql, parameters)
         if self.interrupted:
             raise Interrupted("the call was interrupted", "Nothing of it was written")
         if self.is_out_of_time is not None and self.is_out_of_time():

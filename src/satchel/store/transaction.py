@@ -70,14 +70,12 @@ class Transaction(Protocol):
         database: sqlite or postgresql. Only the index uses it.
         memo: lookups of earlier write transactions of this engine that are still valid; empty whenever another process,
             thread or connection has written. Callers that change anything that may be in it call :meth:`forget`.
-        left_out: number of rows left out so far because of invalid text (:mod:`satchel.store.readable`).
         is_out_of_time: called before each statement and now and then while one runs: whether to end the transaction
             with Interrupted; None never does.
     """
 
     database: ClassVar[str]
     memo: dict[Hashable, Any]
-    left_out: int
     is_out_of_time: Callable[[], bool] | None
 
     def forget(self) -> None:
@@ -102,7 +100,7 @@ class Transaction(Protocol):
         """Run one statement and return its first row, or None."""
 
     def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
-        """Run one statement and return its rows, except those with invalid text; see :attr:`left_out`."""
+        """Run one statement and return its rows."""
 
     def ask(self, sql: str, parameters: Parameters | None = None) -> Rows:
         """Run one statement whose rows are read later; an engine may send it together with the next ones."""

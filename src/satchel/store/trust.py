@@ -11,7 +11,7 @@ import apsw
 
 from satchel.base import file_checks
 from satchel.base.errors import Refused, StoreCopied, Untrusted
-from satchel.base.file_checks import Vouched
+from satchel.base.file_checks import SHARED_FOLDER, Vouched
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import replace
 from satchel.store.known_stores import Identity, KnownStore, KnownStores
@@ -19,6 +19,8 @@ from satchel.store.known_stores import Identity, KnownStore, KnownStores
 TYPE_CHECKING = False  # importing typing is slow
 if TYPE_CHECKING:
     from satchel.base.clock import Clock
+
+_GIT_SECONDS = 10
 
 # damage of whole pages may put the rows of another table in this one's place: their uid means nothing
 _OWN_ROW = """
@@ -190,9 +192,7 @@ class Trust:
         """Return the files in the store's folder that git tracks, which do not belong in a repository."""
         if not self.is_listed:
             return ()
-        from satchel.store import tracked_files  # rarely needed: when a store is listed or was replaced
-
-        return tracked_files.tracked_below(self.file.parent)
+        return tracked_below(self.file.parent)
 
     def list_new(self, uid: bytes, identity: Identity) -> None:
         """List a store that is about to be created; :meth:`admit` completes the entry when the store is opened.
@@ -275,3 +275,28 @@ def uid_in(connection: apsw.Connection) -> bytes | None:
     """
     uid: bytes | None = connection.execute(_OWN_ROW).get
     return uid
+
+
+def tracked_below(folder: Path) -> tuple[str, ...]:
+    """Return the files in a ``.satchel`` folder that git tracks, relative to it, without those in ``shared/``.
+
+    Anyone who can push can change them. The result is empty without a repository or git.
+    """
+    if not _may_be_tracked(folder):
+        return ()
+    from satchel.base.git_asking import ask_git  # rarely needed: when a store is listed or was replaced
+
+    answer = ask_git(str(folder), ("ls-files", "-z", "--", "."), _GIT_SECONDS) or b""
+    names = (os.fsdecode(name) for name in answer.split(b"\0") if name)
+    return tuple(name for name in names if not name.startswith(f"{SHARED_FOLDER}/"))
+
+
+def _may_be_tracked(folder: Path) -> bool:
+    # without an index it tracks nothing, and git need not be started
+    for above in folder.parents:
+        dot_git = above / ".git"
+        if dot_git.is_dir():
+            return (dot_git / "index").exists()
+        if dot_git.exists():
+            return True
+    return False

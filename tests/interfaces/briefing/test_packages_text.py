@@ -25,7 +25,8 @@ from interfaces.ledger.reading import (
     read_when,
 )
 from satchel.base.vocabulary import PRIORITIES
-from satchel.interfaces.briefing.packages_text import changed_text, contents_text, packages_text, saved_text
+from satchel.interfaces.briefing.packages_text import changed_text, packages_text, saved_text
+from satchel.interfaces.items_text import contents_text
 from satchel.keep.packages import TYPES, Package, PackageContent, PackagePage
 
 pytestmark = pytest.mark.slow

@@ -366,7 +366,7 @@ def test_a_store_that_is_there_is_not_offered(cli: Cli, home: Path, folder: Path
 
 def test_every_option_has_a_test() -> None:
     tested = "user project hooks instructions allow trust dry-run check remove all-data print yes json".split()
-    tested += "url token token-file everywhere offline direct".split()  # in test_commands_setup_server.py
+    tested += "url token token-file everywhere offline".split()  # in test_commands_setup_server.py
     assert options_of(["setup"]) == {("setup", f"--{name}") for name in tested} | {("setup", "CLIENTS")}
 
 

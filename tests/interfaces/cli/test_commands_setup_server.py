@@ -278,32 +278,8 @@ def test_on_a_terminal_the_token_is_asked_for(cli: Cli, home: Path, monkeypatch:
     assert [path.read_text() for path in tokens(home)] == [f"{TOKEN}\n"]
 
 
-def test_clients_that_ask_the_server_themselves_need_no_address_of_ours(
-    cli: Cli, home: Path, server: Answering, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    status, out, err = cli("setup", *CLIENTS, "--url", server.url, "--direct")
-    assert (status, err) == (0, "")
-    assert "Claude Code reads the token from SATCHEL_TOKEN: set it where you start Claude Code" in out
-    assert not config(home).exists()
-    assert not (home / ".claude" / "settings.json").exists()
-    assert server.asked == []
-    monkeypatch.setenv("SATCHEL_TOKEN", TOKEN)
-    out = cli("setup", *CLIENTS, "--url", server.url, "--direct")[1]
-    assert "server    the server takes the token, for project shop" in out
-    assert out.count("set up already") == len(CLIENTS)
-    assert not [path for path, content in everything(home).items() if b"s3cret" in content]
-    assert cli("setup", "--check", "claude")[:2] == (
-        0,
-        "claude    set up: there is no `claude` on your path\n"
-        f"          it asks {server.url}/mcp itself, which needs neither this program nor hooks\n"
-        "          Claude Code asks before each tool of Satchel; `satchel setup claude --allow` allows them all\n",
-    )
-    cli("setup", "--remove")
-    assert everything(home) == {}
-
-
 def test_what_to_write_by_hand_for_clients_that_ask_themselves(cli: Cli, home: Path) -> None:
-    status, out, _ = cli("setup", "--print", "codex", "windsurf", "--url", URL, "--direct")
+    status, out, _ = cli("setup", "--print", "codex", "windsurf", "--url", URL)
     assert status == 0
     assert f'url = "{URL}/mcp"\nbearer_token_env_var = "SATCHEL_TOKEN"' in out
     assert "# windsurf: in its MCP settings" in out
@@ -322,14 +298,11 @@ def test_outside_a_project_all_projects_must_be_meant(cli: Cli, home: Path, monk
     ("arguments", "error"),
     [
         (("--token", "-"), "--token goes with --url"),
-        (("--direct",), "--direct goes with --url"),
         (("--url", URL, "--token", TOKEN), "a token on the command line"),
         (("--url", URL, "--token", "-", "--token-file", "x"), "exclude each other"),
         (("--url", URL, "--remove", "--offline"), "--offline does not go with --remove"),
         (("--url", URL, "--check"), "does not go with --check"),
-        (("--url", URL, "--print"), "does not go with --print"),
-        (("--url", URL, "--direct", "--hooks"), "--hooks, which call the local program"),
-        (("--url", URL, "--direct", "--everywhere"), "--everywhere does not go with --direct"),
+        (("--url", URL, "--print", "--everywhere"), "--everywhere does not go with --print"),
         (("--url", URL), "there is no token"),
         (("--url", URL, "--token-file", "gone"), "gone cannot be read"),
         (("--url", "http://satchel.example.org", "--token", "-"), "unencrypted"),

@@ -11,8 +11,7 @@ import pytest
 
 from repositories import git, make_repository
 from satchel import Satchel, open_satchel
-from satchel.interfaces.guard import block, installing
-from satchel.interfaces.guard.site import find_site
+from satchel.interfaces.guard.hook import LINE, find_hook, script
 from satchel.keep.sessions.caller import SERVER
 
 pytestmark = pytest.mark.slow
@@ -26,8 +25,14 @@ def repository(tmp_path: Path) -> Path:
     folder = make_repository(tmp_path / "repository")
     with opened(folder) as satchel:
         satchel.entries.write("discovery", "rain", agent="ann")
-    installing.carry_out(installing.plan_installing(find_site(folder), block.lines(LAUNCHER)))
+    write_hook(folder, script(LAUNCHER))
     return folder
+
+
+def write_hook(folder: Path, text: str) -> None:
+    path = find_hook(folder).path
+    path.write_text(text)
+    path.chmod(0o755)
 
 
 def opened(folder: Path) -> Satchel:
@@ -120,27 +125,25 @@ def test_a_claim_counts_in_its_worktree_alone(repository: Path, tmp_path: Path) 
     assert commit(tmp_path / "linked") == (0, [])
 
 
-def test_the_hook_that_was_there_goes_first_and_its_failure_is_the_commits(tmp_path: Path) -> None:
-    folder = make_repository(tmp_path / "repository")
-    hook = folder / ".git" / "hooks" / "pre-commit"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text('#!/bin/sh\necho ran >> ran\ntest -z "$FAILS" || exit 3\n')
-    hook.chmod(0o755)
-    installing.carry_out(installing.plan_installing(find_site(folder), block.lines(LAUNCHER)))
-    stage(folder, "a.py")
-    assert commit(folder, FAILS="1") == (1, [])
-    assert commit(folder) == (0, [])
-    assert (folder / "ran").read_text() == "ran\nran\n"
+def test_a_pasted_line_lets_the_rest_of_the_hook_run(repository: Path) -> None:
+    write_hook(repository, f"#!/bin/sh\n{LINE}\necho ran >> ran\n")
+    stage(repository, "a.py")
+    environ = {"PATH": f"{Path(LAUNCHER).parent}:/usr/bin:/bin"}
+    assert commit(repository, **environ) == (0, [])
+    stage(repository, ".satchel/config.toml")
+    assert commit(repository, **environ)[0] == 1
+    assert (repository / "ran").read_text() == "ran\n"
 
 
-def test_without_satchel_and_with_a_broken_one_commits_go_on(repository: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("hook", ["made", "pasted"])
+def test_without_satchel_and_with_a_broken_one_commits_go_on(repository: Path, tmp_path: Path, hook: str) -> None:
     broken = tmp_path / "satchel"
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
     for launcher in ("/nowhere/satchel", str(broken)):
-        installing.carry_out(installing.plan_installing(find_site(repository), block.lines(launcher)))
+        write_hook(repository, script(launcher) if hook == "made" else f"#!/bin/sh\n{LINE}\n")
         stage(repository, "a.py")
-        assert commit(repository, PATH="/usr/bin:/bin") == (0, [])
+        assert commit(repository, PATH=f"{Path(launcher).parent}:/usr/bin:/bin") == (0, [])
 
 
 @pytest.mark.parametrize("harm", ["damaged", "foreign", "untrusted"])

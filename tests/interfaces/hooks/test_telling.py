@@ -14,7 +14,7 @@ from satchel import Satchel
 from satchel.base.clock import system_clock
 from satchel.brief.room.records import Need
 from satchel.interfaces.hooks import state, telling
-from satchel.keep import event_log
+from satchel.keep import following
 from satchel.keep.sessions.caller import SERVER
 
 NONSENSE = b"[1]"
@@ -35,7 +35,7 @@ def failing(satchel: Satchel) -> list[Need]:
 def told(satchel: Satchel) -> list[object]:
     """What was recorded of hooks that fail: how often each did."""
     with satchel.workplace.engine.read() as transaction:
-        events = event_log.after(transaction, 1, 0, 1_000, {"hook_failed"})
+        events = following.events_after(transaction, 1, 0, 1_000, {"hook_failed"})
     return [one.details.get("times") for one in events if one.details is not None]
 
 

@@ -12,8 +12,7 @@ import pytest
 
 from http_serving import FixedTokens, Served, served
 from satchel.base.errors import ERROR_KINDS
-from satchel.interfaces.http.openapi import description
-from satchel.interfaces.http.served import operations
+from satchel.interfaces.http.public import description, operations
 from satchel.interfaces.operations.all import OPERATIONS
 
 

@@ -157,8 +157,8 @@ def test_a_listener_is_told_of_the_project_of_its_token_alone(server: EventServe
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("?cursor=12", "no cursor"),
-        ("?cursor=", "no cursor"),
+        ("?cursor=12", "not a cursor"),
+        ("?cursor=", "not a cursor"),
         ("?wait=0&cursor=999999.0", "has not reached"),
         ("?cursor=0.99", "has not reached"),
         ("?kinds=entries", "Did you mean 'entry'"),

@@ -32,8 +32,7 @@ from satchel.interfaces.http import calls, events
 from satchel.interfaces.http.access import AGENT, PERSON, Access
 from satchel.interfaces.http.callers import Callers
 from satchel.interfaces.http.calls import Calls
-from satchel.interfaces.http.public import run_public, schema
-from satchel.interfaces.http.served import operations
+from satchel.interfaces.http.public import operations, run_public, schema
 from satchel.interfaces.http.stores import Stores
 from satchel.keep.entries import near_notes
 from satchel.keep.following import Cursor

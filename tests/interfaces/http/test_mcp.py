@@ -16,8 +16,9 @@ from mcp_over_http import DIALECTS, Served, ask, served
 from satchel import Satchel
 from satchel.base.clock import system_clock
 from satchel.base.errors import Interrupted
+from satchel.interfaces.http import mcp
 from satchel.interfaces.http.access import PERSON
-from satchel.interfaces.http.app import Serving
+from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.mcp.tools import ALL_TOOLS
 from satchel.store.sqlite import SqliteEngine
 
@@ -292,6 +293,15 @@ def test_no_session_of_the_transport_is_issued(server: Served, store: Satchel) -
     assert "mcp-session-id" not in server.post(server.give(store), request("initialize", hello)).headers
 
 
+@pytest.mark.parametrize(
+    ("status", "headers"), [(406, {"Accept": "application/json"}), (415, {"Content-Type": "text/plain"})]
+)
+def test_media_types_that_cannot_be_served_are_refused(
+    server: Served, store: Satchel, status: int, headers: dict[str, str]
+) -> None:
+    assert server.post(server.give(store), request("ping"), **headers).status_code == status
+
+
 def test_what_cannot_be_read_is_answered_and_the_server_goes_on(server: Served, store: Satchel) -> None:
     token = server.give(store)
     deep = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":%b}}}'
@@ -402,3 +412,22 @@ def test_progress_is_told_before_the_answer(server: Served, store: Satchel, mode
     server.converse(clear, server.give(store), mode=mode, query="?toolsets=admin")
     assert told
     assert told == sorted(told)
+
+
+def test_a_call_that_takes_long_is_a_stream_that_says_it_is_alive(
+    server: Served, store: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import httpx2
+
+    monkeypatch.setattr(mcp, "_KEEP_ALIVE_SECONDS", 0.01)
+    store.files.claim(["src/auth.py"], agent="ann")
+    body = request("tools/call", {"name": "claim_files", "arguments": {"paths": ["src/auth.py"], "wait_seconds": 45}})
+    headers = {"Authorization": f"Bearer {server.give(store, agent='ben')}", "Accept": "*/*"}
+    with httpx2.stream("POST", f"{server.url}/mcp", json=body, headers=headers, timeout=60) as answer:
+        lines = answer.iter_lines()
+        assert next(lines) == ": keep-alive"
+        store.files.release(["src/auth.py"], agent="ann")
+        (message,) = [line for line in lines if line.startswith("data: ")]
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert "src/auth.py" in message
+    assert "isError" not in message

@@ -14,7 +14,7 @@ from satchel import open_satchel
 from satchel.base.errors import NotKept
 from satchel.interfaces.http.access import AGENT, Access
 from satchel.interfaces.http.databases import Databases, store_of
-from satchel.interfaces.http.served import operation_named
+from satchel.interfaces.http.public import operation_named
 from satchel.remote.opening import open_anywhere
 from satchel.store.postgres.writing import Writer
 from store.postgres.places import Place

@@ -17,7 +17,7 @@ from satchel.base.clock import system_clock
 from satchel.base.folders import state_folder
 from satchel.interfaces.http.access import ROLES
 from satchel.interfaces.http.databases import store_of
-from satchel.interfaces.http.served import operations
+from satchel.interfaces.http.public import operations
 from satchel.interfaces.http.tokens import Tokens
 from server_process import ServerProcess
 from store.postgres.places import new_place

@@ -55,7 +55,7 @@ def test_without_a_file_there_is_no_token(tokens: Tokens, folder: Path) -> None:
 
 
 def test_the_file_is_private_and_holds_no_secret(tokens: Tokens, folder: Path) -> None:
-    secret = new(tokens).rsplit("_", 1)[-1]
+    secret = new(tokens).split("_", 2)[-1]
     assert folder.stat().st_mode & 0o777 == 0o700
     assert {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()} == {
         "tokens.json": 0o600,

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from config_texts import KEYS, SCALARS, json_texts, toml_texts, values
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, Refused
 from satchel.interfaces.setup.editing import (
     Append,
     Change,
@@ -45,7 +45,7 @@ def installs(draw: st.DrawFn, data: dict[str, object]) -> list[Change]:
     for path in draw(st.lists(PATHS, min_size=1, max_size=4, unique=True)):
         if any(path[: len(other.path)] == other.path or other.path[: len(path)] == path for other in changes):
             continue
-        value = draw(st.dictionaries(KEYS, VALUES, max_size=2) if is_array_of_tables(data, path) else VALUES)
+        value = draw(VALUES)
         change: Change = Append(path, value) if draw(st.booleans()) else Put(path, value)
         try:
             applied(data, [change])
@@ -54,13 +54,6 @@ def installs(draw: st.DrawFn, data: dict[str, object]) -> list[Change]:
         if isinstance(change, Append) or not has(data, path):
             changes.append(change)
     return changes
-
-
-def is_array_of_tables(data: object, path: tuple[str, ...]) -> bool:
-    """Whether a path leads to what TOML can write as an array of tables, which takes nothing but tables."""
-    for key in path:
-        data = data.get(key) if isinstance(data, dict) else None
-    return isinstance(data, list) and bool(data) and all(isinstance(element, dict) for element in data)
 
 
 def has(data: object, path: tuple[str, ...]) -> bool:
@@ -92,6 +85,15 @@ def without_empty(data: dict[str, object]) -> dict[str, object]:
 def holds_an_object(text: str, syntax: Syntax) -> bool:
     """Whether the outermost braces of a JSON text are there."""
     return bool(parse(text, syntax)) or "{" in re.sub(r"//[^\r\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+
+
+def edited_or_skipped(text: str, syntax: Syntax, changes: list[Change]) -> str:
+    """Edit a text; skip the example where TOML has a form that is left to a person."""
+    try:
+        return edited(text, syntax, changes)
+    except Refused:
+        assume(syntax is not Syntax.TOML)
+        raise
 
 
 def is_subsequence(part: str, whole: str) -> bool:
@@ -126,12 +128,7 @@ def test_any_changes_mean_what_they_mean_on_dictionaries(syntax: Syntax, data: s
         with pytest.raises(InvalidInput):
             edited(text, syntax, changes)
         return
-    for place, change in enumerate(changes):
-        tables = is_array_of_tables(applied(held, changes[:place]), change.path)
-        assume(
-            syntax is not Syntax.TOML or not isinstance(change, Append) or isinstance(change.value, dict) or not tables
-        )
-    now = parse(edited(text, syntax, changes), syntax)
+    now = parse(edited_or_skipped(text, syntax, changes), syntax)
     if syntax is Syntax.TOML:  # where a table can exist through its keys alone
         now, wanted = without_empty(now), without_empty(wanted)
     assert is_same(now, wanted)
@@ -142,7 +139,7 @@ def test_any_changes_mean_what_they_mean_on_dictionaries(syntax: Syntax, data: s
 @given(st.data())
 def test_what_is_put_in_leaves_all_else_in_its_order(syntax: Syntax, data: st.DataObject) -> None:
     text, held = data.draw(TEXTS[syntax])
-    assert is_subsequence(text, edited(text, syntax, data.draw(installs(held))))
+    assert is_subsequence(text, edited_or_skipped(text, syntax, data.draw(installs(held))))
 
 
 @SYNTAXES
@@ -150,7 +147,7 @@ def test_what_is_put_in_leaves_all_else_in_its_order(syntax: Syntax, data: st.Da
 @given(st.data())
 def test_what_is_taken_out_adds_nothing(syntax: Syntax, data: st.DataObject) -> None:
     text, _ = data.draw(TEXTS[syntax])
-    assert is_subsequence(edited(text, syntax, [Drop(data.draw(PATHS))]), text)
+    assert is_subsequence(edited_or_skipped(text, syntax, [Drop(data.draw(PATHS))]), text)
 
 
 @SYNTAXES
@@ -159,7 +156,7 @@ def test_what_is_taken_out_adds_nothing(syntax: Syntax, data: st.DataObject) -> 
 def test_editing_twice_is_editing_once(syntax: Syntax, data: st.DataObject) -> None:
     text, held = data.draw(TEXTS[syntax])
     changes = data.draw(installs(held))
-    once = edited(text, syntax, changes)
+    once = edited_or_skipped(text, syntax, changes)
     assert edited(once, syntax, changes) == once
 
 
@@ -172,4 +169,4 @@ def test_taking_out_what_was_put_in_gives_back_the_bytes(syntax: Syntax, data: s
     undone = undoing(held, changes)
     if not holds_an_object(text, syntax):
         undone.append(Prune(()))
-    assert edited(edited(text, syntax, changes), syntax, undone) == text
+    assert edited_or_skipped(edited_or_skipped(text, syntax, changes), syntax, undone) == text

@@ -10,7 +10,7 @@ import pytest
 from index_tables import lose_text, replace_text
 from keep.finding.story import Story
 from satchel import Satchel
-from satchel.keep.index_checks import index_problems
+from satchel.keep.housekeeping.checks import index_problems
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:

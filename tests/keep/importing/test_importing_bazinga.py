@@ -127,6 +127,14 @@ def test_reasoning_and_success_criteria_come_as_notes(satchel: Satchel, bring: T
     database.session()
     for phase in ("understanding", "decisions", "approach", "blockers", None):
         database.add("orchestration_logs", session_id="s1", reasoning_phase=phase, content=f"what was {phase}")
+    database.add(
+        "orchestration_logs",
+        session_id="s1",
+        reasoning_phase="decisions",
+        content="take the queue",
+        references_json='["a.py", "b.py"]',
+        confidence_level="high",
+    )
     database.add("success_criteria", session_id="s1", criterion="tests pass", status="met", actual="120 of 120")
     result = bring(database)
     entries = satchel.entries.read(run_id="s1", order="asc").items
@@ -135,7 +143,10 @@ def test_reasoning_and_success_criteria_come_as_notes(satchel: Satchel, bring: T
         ("decision", "developer"),
         ("scratchpad", "developer"),
         ("scratchpad", "developer"),
+        ("decision", "developer"),
         ("decision", None),
     ]
+    assert entries[1].content == "what was decisions"
+    assert entries[-2].content == "take the queue\nReferences: a.py, b.py\nConfidence: high"
     assert entries[-1].content == "Success criterion, met: tests pass\nActual: 120 of 120"
     assert result.not_taken == (("orchestration_logs of interactions and events", 1),)

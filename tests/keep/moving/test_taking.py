@@ -206,10 +206,12 @@ def test_a_link_to_what_is_not_here_waits_for_it(satchel: Satchel) -> None:
     assert [entry.superseded_by for entry in satchel.entries.read(status="all", order="asc").items] == [2, None]
 
 
-def test_of_two_analyses_of_a_run_the_later_one_holds(satchel: Satchel) -> None:
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_of_two_analyses_of_a_run_the_later_one_holds(satchel: Satchel, order: tuple[int, int]) -> None:
     analysis = {"type": "codebase_analysis", "content": {"summary": "a shop"}}
-    take(satchel, [note(**analysis, created_at=later(2))])
-    take(satchel, [note(**analysis, uid=OTHER_UID)])
+    lines = [note(**analysis, created_at=later(2)), note(**analysis, uid=OTHER_UID)]
+    for number in order:
+        assert outcomes(take(satchel, [lines[number]])) == ["added"]
     live = satchel.entries.read(types=["codebase_analysis"]).items
     assert [entry.uid for entry in live] == [UID]
 

@@ -139,3 +139,11 @@ def test_a_server_and_hooks_of_one_client_that_did_not_meet_are_named(serve: Ope
     assert entered(hooks)
     ((of_server, of_hooks),) = server.sessions.unmet()
     assert (of_server, of_hooks) == tuple(f"claude-{one.uid[:4]}" for one in kept(server).sessions)
+
+
+def test_two_servers_of_one_client_have_nothing_to_meet(serve: Open, table: Table) -> None:
+    first = serve(environ={ID: "a"})
+    entered(first)
+    entered(serve(environ={ID: "b"}, below=table.add(200)))
+    assert len(kept(first).sessions) == 2
+    assert first.sessions.unmet() == ()

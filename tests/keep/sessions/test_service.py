@@ -10,7 +10,8 @@ import pytest
 
 from satchel import InvalidInput, Satchel
 from satchel.keep import events
-from satchel.keep.sessions.caller import SERVER, VARIABLE
+from satchel.keep.sessions.caller import SERVER
+from satchel.keep.sessions.clients import VARIABLE
 
 if TYPE_CHECKING:
     from conftest import ManualClock

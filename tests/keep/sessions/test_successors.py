@@ -121,6 +121,19 @@ def test_a_session_that_goes_on_is_told_what_its_successor_claims_instead(
     assert [one.path for one in own.files.claims()] == ["docs/**", "src/a.py"]
 
 
+def test_what_a_successor_of_the_same_name_claims_as_it_begins_stays_its_own(hook: Open, clock: ManualClock) -> None:
+    first = hook("a", client="codex", begins=True, agent="builder")
+    first.files.claim(["src/a.py"])
+    first.sessions.end()
+    clock.advance(MINUTE)
+    heir = hook("b", client="codex", begins=True, agent="builder")
+    heir.sessions.enter()
+    heir.files.claim(["src/c.py"])
+    clock.advance(MINUTE)
+    hook("a", client="codex", agent="builder").sessions.enter()
+    assert [one.claims_total for one in heir.sessions.team(all=True).sessions] == [1, 1]
+
+
 def test_what_was_read_is_not_inherited(before: Satchel, serve: Open, table: Table) -> None:
     before.messages.mark_read(everything=True)
     table.end(100)

@@ -23,7 +23,6 @@ from satchel.keep.sessions.actors import reading
 from satchel.keep.sessions.joining import sessions_before
 from satchel.keep.sessions.records import Actor
 from satchel.keep.sessions.team import AgentState, OtherAtWork, claimed_paths, others_at_work
-from satchel.keep.shared.presence import waiting_note
 from satchel.store.asking import Asking, both, together
 from satchel.store.transaction import Transaction, set_of
 
@@ -204,12 +203,10 @@ def _collect(
         sessions_before(transaction, actor.session),
     )
     goes_on_from = left_off.find(transaction, workplace, project.id, actor, request.task_id, now)
-    left_out = transaction.left_out
     pinned, history = both(
         pins.ask_pinned(transaction, project.id),
         loop_history.loading(transaction, loop, now, (SCRATCHPAD, REVIEW_VERDICT)),
     )
-    left_out = transaction.left_out - left_out
     got = {} if delivered is None else deliveries.by_kind(delivered)
     if got and not actor.is_named:
         # those who give no name may be several, and each needs all of it
@@ -244,10 +241,7 @@ def _collect(
         loop_since=_since(history),
         left_off=goes_on_from,
     )
-    if left_out:
-        collected.notes.append("whether the loop is stuck is not known: one of its scratchpads is no text in UTF-8")
-    else:
-        collected.standing = loop_history.standing(history)
+    collected.standing = loop_history.standing(history)
     relevance: Relevance = {}
     if query is not None and not query.terms:
         collected.notes.append(f"{(request.query or '').strip()[:80]!r} holds no word to search for")
@@ -299,7 +293,16 @@ def _gather(
         )
 
     def waiting() -> Asking[None]:
-        shared.extend((yield from waiting_note(transaction, project_id)))
+        rows = transaction.ask(
+            "SELECT count(*) FROM shared_texts WHERE project_id = :project AND waiting IS NOT NULL",
+            {"project": project_id},
+        )
+        yield rows
+        ((count,),) = rows.all()
+        if count:
+            # their words are not shown: a stranger may have written them
+            texts = "1 shared text waits" if count == 1 else f"{count:,} shared texts wait"
+            shared.append(f"{texts} for a person to accept: satchel proposals")
 
     def askings() -> Iterator[Asking[None]]:
         yield names()

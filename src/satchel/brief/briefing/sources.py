@@ -280,22 +280,11 @@ def _add_found(
 def _add(asked: Asked, gathered: Gathered, numbers: Sequence[int], notes: list[str]) -> Asking[None]:
     if numbers:
         pinned = asked.pinned.get(gathered.source.kind.number, ())
-        some = yield from _load(asked, gathered.source, numbers, notes)
+        some = yield from gathered.source.load(asked, gathered.source, numbers, notes)
         loaded = {
             one.number: replace(one, priority=CRITICAL, is_pinned=True) if one.number in pinned else one for one in some
         }
         gathered.candidates |= {number: loaded[number] for number in numbers if number in loaded}
-
-
-def _load(asked: Asked, source: Source, numbers: Sequence[int], notes: list[str]) -> Asking[list[Candidate]]:
-    """Load candidates; a row that is no text is left out, and a note names it."""
-    before = asked.transaction.left_out
-    loaded = yield from source.load(asked, source, numbers, notes)
-    if asked.transaction.left_out > before:
-        missing = sorted(set(numbers) - {candidate.number for candidate in loaded})
-        refs = ", ".join(map(source.kind.ref, missing))
-        notes.append(f"{refs or source.kind.name.lower()} could not be read: it is no text in UTF-8")
-    return loaded
 
 
 class _Unchanged:

@@ -25,7 +25,7 @@ from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.names import PERSONS, is_persons
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
-from satchel.keep.shared.known import BOTH, WHYS
+from satchel.keep.shared.states import BOTH, WHYS
 from satchel.store.transaction import set_of
 
 MOST = 50

@@ -20,7 +20,8 @@ from satchel.keep.names import find_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.actors import reading, subagent_name
-from satchel.keep.sessions.caller import LIBRARY, VARIABLE, Caller
+from satchel.keep.sessions.caller import LIBRARY, Caller
+from satchel.keep.sessions.clients import VARIABLE
 from satchel.store.transaction import Transaction
 
 MOMENTS = ("briefing", "clear", "resume", "compaction", "subagent", "prompt")

@@ -43,16 +43,6 @@ def packages_text(page: PackagePage) -> str:
     return list_text("package", page, lines, _RUN_BLANKS, more)
 
 
-def contents_text(contents: Sequence[PackageContent]) -> str:
-    """Render what packages hold for an agent, as ``get_items`` does, which continues what is too long."""
-    from satchel.interfaces.items_text import items_text
-    from satchel.keep.items import Item, OpenedItems
-
-    items = tuple(Item(one.ref, "package", one) for one in contents if one.package is not None)
-    notes = tuple(content_notes([one for one in contents if one.package is None]))
-    return items_text(OpenedItems(items, None, 0, notes))
-
-
 def content_line(package: Package, text: str | None, year: str) -> Line:
     """Return the line of a package, with its summary and what it holds below."""
     below = [*content_lines(package.summary), *([] if text is None else content_lines(text))]

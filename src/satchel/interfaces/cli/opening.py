@@ -37,9 +37,6 @@ def opened(
             if caller_note is not None:
                 warn((caller_note,))
         done(satchel)
-        note = satchel.workplace.engine.take_note()
-        if note is not None:
-            warn((note,))
         if satchel.workplace.engine.commits and satchel.remote is None:
             sys.stdout.flush()  # the answer comes first
             try:

@@ -12,7 +12,7 @@ from satchel.base.errors import InvalidInput, Refused, Unreachable
 from satchel.base.paths import StorePlace
 from satchel.base.records import dataclass
 from satchel.interfaces.setup.address import Address, plan_address
-from satchel.interfaces.setup.planning import Outcome, Plan
+from satchel.interfaces.setup.planning import Plan
 from satchel.interfaces.setup.reaching import reach
 from satchel.remote.where import TOKEN, checked_token, checked_url, configured_for, read_token
 
@@ -31,7 +31,6 @@ class Remote:
         token_file: the file that the token is read from.
         everywhere: for all projects.
         offline: without asking the server.
-        direct: clients ask it themselves.
     """
 
     url: str | None
@@ -39,18 +38,16 @@ class Remote:
     token_file: str | None
     everywhere: bool
     offline: bool
-    direct: bool
 
     @property
     def writes_address(self) -> bool:
         """Whether the address is to stand in the user's own configuration."""
-        return self.url is not None and not self.direct
+        return self.url is not None
 
-    def check_options(self, *, hooks: bool, is_removal: bool, mode: str | None) -> None:
+    def check_options(self, *, is_removal: bool, mode: str | None) -> None:
         """Refuse options that do not go together.
 
         Args:
-            hooks: whether hooks were asked for.
             is_removal: whether something is to be taken out.
             mode: the option that changes what the command does, or None.
 
@@ -58,7 +55,7 @@ class Remote:
             InvalidInput: they do not go together.
         """
         of_token = [name for name, given in (("--token", self.token), ("--token-file", self.token_file)) if given]
-        others = [*of_token, *("--" + name for name in ("everywhere", "offline", "direct") if getattr(self, name))]
+        others = [*of_token, *("--" + name for name in ("everywhere", "offline") if getattr(self, name))]
         if self.url is None:
             if others:
                 raise InvalidInput(f"{others[0]} goes with --url", "Add --url URL, the server's address")
@@ -72,14 +69,10 @@ class Remote:
             raise InvalidInput("--token and --token-file exclude each other", "Choose one")
         if is_removal and (unfit := [name for name in others if name != "--everywhere"]):
             raise InvalidInput(f"{unfit[0]} does not go with --remove", "Leave it out")
-        if mode == "--check" or (mode == "--print" and not self.direct):
-            raise InvalidInput(f"--url does not go with {mode}", "Leave one of the two out")
-        if self.direct and hooks:
-            raise InvalidInput(
-                "--direct does not go with --hooks, which call the local program", "Leave --direct out to have hooks"
-            )
-        if self.direct and self.everywhere:
-            raise InvalidInput("--everywhere does not go with --direct", "Say --user or --project instead")
+        if mode == "--check":
+            raise InvalidInput("--url does not go with --check", "Leave one of the two out")
+        if mode == "--print" and others:
+            raise InvalidInput(f"{others[0]} does not go with --print", "Leave it out")
 
     def checked_url(self) -> str | None:
         """Return the address, checked; None where none is meant.
@@ -118,21 +111,18 @@ class Remote:
         url = self.checked_url()
         if url is None:
             return _NOTHING
-        project = None if self.direct else self.project_of(store)
+        project = self.project_of(store)
         token = self._token(url, asks=asks)
         found = None
-        if token is not None and not (self.offline or is_dry):
+        if not (self.offline or is_dry):
             try:
                 found = reach(url, token)
             except Unreachable as error:
                 if not (asks and click.confirm(f"{error.problem}. Write it all the same?", default=False)):
                     raise
-        if self.direct:
-            return Plan((), (Outcome("server", notes=(found,)),)) if found is not None else _NOTHING
-        assert token is not None
         return plan_address(Address(url, token, project), found)
 
-    def _token(self, url: str, *, asks: bool) -> str | None:
+    def _token(self, url: str, *, asks: bool) -> str:
         """Return the token that was given, that of before, or what somebody answers."""
         if self.token_file is not None:
             try:
@@ -147,8 +137,6 @@ class Remote:
             return checked_token(given, "the input")
         if os.environ.get(TOKEN):
             return checked_token(os.environ[TOKEN], f"environment {TOKEN}")
-        if self.direct:
-            return None
         before = configured_for(Path.cwd())
         if before.token_file is not None and before.url is not None and checked_url(before.url, insecure=True) == url:
             return read_token(before.token_file)

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 
 from satchel.base.errors import SatchelError
-from satchel.interfaces.operations.as_command import option_of
-from satchel.interfaces.operations.declaration import Operation, Parameter
+from satchel.interfaces.operations.declaration import Operation, Parameter, option_of
 
 _QUOTED = r"""(?<!\w)'[^'\n]*'|"[^"\n]*"|`[^`\n]*`"""
 _GIVEN = r"""[a-z_]+=(?:"[^"\n]*"|[^\s,;)]*[^\s,;.)])"""

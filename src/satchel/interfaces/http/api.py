@@ -18,13 +18,11 @@ from satchel.client import Satchel
 from satchel.interfaces.http.access import Access
 from satchel.interfaces.http.callers import SESSION_HEADER, Callers
 from satchel.interfaces.http.calls import Calls
-from satchel.interfaces.http.openapi import description
-from satchel.interfaces.http.public import run_public
-from satchel.interfaces.http.turns import Turns
+from satchel.interfaces.http.public import description, run_public
 from satchel.remote.calls import CONTENT_TYPE
 
 if TYPE_CHECKING:
-    from satchel.interfaces.http.app import Serving
+    from satchel.interfaces.http.serving import Serving
 
 Work = Callable[[Callable[[Satchel], None]], Mapping[str, Any]]
 """What is done for a request, told what to call with the Satchel that it works with."""
@@ -34,7 +32,7 @@ InThread = Callable[[Callable[[], Mapping[str, Any]]], Awaitable[Mapping[str, An
 
 def routes(serving: Serving) -> list[BaseRoute]:
     """Return the routes of the JSON API."""
-    calls, callers, turns = Calls(serving.stores), Callers(), Turns()
+    calls, callers = Calls(serving.stores), Callers()
 
     async def called(request: Request) -> Response:
         name, access = str(request.path_params["operation"]), _access(request)
@@ -59,7 +57,7 @@ def routes(serving: Serving) -> list[BaseRoute]:
             )
 
         arguments = given.get("named") if is_call else given
-        said = await _run(request, work, partial(turns.run, access, name, arguments))
+        said = await _run(request, work, partial(serving.turns.run, access, name, arguments))
         return _json(said, _status(said) if is_call else 200)
 
     async def described(_request: Request) -> Response:

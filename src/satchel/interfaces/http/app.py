@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import Protocol
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,88 +13,17 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from satchel.base.errors import SatchelError
-from satchel.interfaces.http import api, events, health, mcp, metrics
-from satchel.interfaces.http.access import Access, Store
+from satchel.interfaces.http import api, events, health, mcp
 from satchel.interfaces.http.failing import Refusal, body_of, headers_of, internal, refusal_of
-from satchel.interfaces.http.followers import Followers
 from satchel.interfaces.http.gate import Gate
-from satchel.interfaces.http.metrics import Metrics
 from satchel.interfaces.http.room.door import Door
-from satchel.interfaces.http.room.logins import Logins
-from satchel.interfaces.http.settings import Settings
-from satchel.interfaces.http.stores import Stores
-
-
-class TokenBook(Protocol):
-    """What knows the tokens of a server."""
-
-    def access(self, text: str) -> Access | None:
-        """Return the rights of a token; None for one that is unknown, has expired or was revoked."""
-
-    def access_of(self, token_id: str) -> Access | None:
-        """Return the rights of the token of a public id; None as for :meth:`access`."""
-
-    def stores(self) -> Sequence[Store]:
-        """Return the stores that active tokens lead to."""
-
-
-class Serving:
-    """What one server works with.
-
-    Args:
-        tokens: knows its tokens.
-        stores: the stores that it has open.
-        settings: its limits and names.
-        logins: the logins of browsers; None serves no pages.
-        own_stores: stores beside those of tokens that a person at this machine sees in pages.
-
-    Attributes:
-        around: what is entered when the server starts and left when it ends; a part adds its own in ``routes``.
-        metrics: what it counts.
-        followers: who listens to events.
-        is_ending: whether it was told to stop.
-    """
-
-    def __init__(
-        self,
-        tokens: TokenBook,
-        stores: Stores,
-        settings: Settings | None = None,
-        logins: Logins | None = None,
-        own_stores: Sequence[Store] = (),
-    ) -> None:
-        self.tokens = tokens
-        self.stores = stores
-        self.settings = settings or Settings()
-        self.logins = logins
-        self.own_stores = tuple(own_stores)
-        self.around: list[Callable[[], AbstractAsyncContextManager[object]]] = []
-        self.metrics = Metrics()
-        self.followers = Followers(self.settings.streams)
-        self.is_ending = False
-        self._streams: set[asyncio.Task[object]] = set()
-
-    def stream_begins(self, task: asyncio.Task[object]) -> None:
-        """Take in that the answer that a task gives is a stream of events."""
-        self._streams.add(task)
-        self.metrics.streams.set(len(self._streams))
-
-    def stream_ends(self, task: asyncio.Task[object]) -> None:
-        """Take in that a task has given its answer."""
-        self._streams.discard(task)
-        self.metrics.streams.set(len(self._streams))
-
-    def end(self) -> None:
-        """Begin to end: streams end at once, other requests may go on for a while."""
-        self.is_ending = True
-        for task in self._streams:
-            task.cancel()
+from satchel.interfaces.http.serving import Serving
 
 
 def make_app(serving: Serving) -> Starlette:
     """Return the application of a server."""
     routes: list[BaseRoute] = []
-    for part in (health, metrics, events, api, mcp):
+    for part in (health, events, api, mcp):
         routes += part.routes(serving)
     door = Door(serving)
     if serving.logins is not None:

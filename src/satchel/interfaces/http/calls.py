@@ -25,8 +25,7 @@ from satchel.interfaces.http.access import AGENT, PERSON, Access
 from satchel.interfaces.http.answers import Answers, Said
 from satchel.interfaces.http.ask import Ask, are_texts, malformed
 from satchel.interfaces.http.elsewhere import CallerElsewhere, KeptBefore
-from satchel.interfaces.http.public import notice_beside
-from satchel.interfaces.http.served import operation_named
+from satchel.interfaces.http.public import notice_beside, operation_named
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.operations.declaration import Operation
 from satchel.keep.sessions.actors import touch_session
@@ -146,10 +145,7 @@ class Calls:
                     logs.fault(error)
             if elsewhere.asks:
                 return {"asks": elsewhere.asks}
-            notes = [satchel.workplace.engine.take_note()]
-            if satchel.workplace.caller is not None:
-                notes.append(satchel.workplace.caller.pop_warning())
-            told = "\n".join(note for note in notes if note)
+            told = None if satchel.workplace.caller is None else satchel.workplace.caller.pop_warning()
             return {**said, "kept": elsewhere.is_kept, **({"notes": told} if told else {})}
         finally:
             reset_elsewhere(before)

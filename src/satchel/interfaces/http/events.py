@@ -24,7 +24,7 @@ from satchel.keep.following import Cursor, Page, StreamItem
 from satchel.keep.projects import Workplace
 
 if TYPE_CHECKING:
-    from satchel.interfaces.http.app import Serving
+    from satchel.interfaces.http.serving import Serving
 
 _log = logging.getLogger(__name__)
 

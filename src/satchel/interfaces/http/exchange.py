@@ -21,6 +21,10 @@ class Gone(Exception):
     """The caller is gone before its request had arrived."""
 
 
+class CutOff(Exception):
+    """An answer that had begun cannot be ended; the connection is to be closed."""
+
+
 class Exchange:
     """One request and its answer.
 

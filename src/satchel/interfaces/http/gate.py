@@ -11,29 +11,29 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from satchel.base.errors import SatchelError
 from satchel.interfaces.http import logs
-from satchel.interfaces.http.exchange import Exchange, Gone, too_large
-from satchel.interfaces.http.failing import Refusal, head_too_long, internal, not_found, refusal_of
-from satchel.interfaces.http.names import Names
+from satchel.interfaces.http.exchange import CutOff, Exchange, Gone, too_large
+from satchel.interfaces.http.failing import Refusal, internal, not_found, refusal_of
 from satchel.interfaces.http.rates import Buckets
 from satchel.interfaces.http.room.door import LOGIN_BYTES, LOGIN_PATH
+from satchel.interfaces.http.settings import LOOPBACK_NAMES, Settings
 
 if TYPE_CHECKING:
     from satchel.interfaces.http.access import Access
-    from satchel.interfaces.http.app import Serving
     from satchel.interfaces.http.room.door import Door
+    from satchel.interfaces.http.serving import Serving
 
 OPEN_ROUTES = frozenset({"/health"})
 """Routes that need no token; one that is given must be right all the same."""
 
-_ONCE = (b"host", b"authorization", b"origin", b"content-length", b"content-type", b"satchel-session", b"cookie")
+_ONCE = (
+    *(b"host", b"authorization", b"origin", b"content-length", b"content-type", b"satchel-session", b"cookie"),
+    *(b"mcp-protocol-version", b"mcp-method", b"mcp-name"),
+)
 _LONGEST_TOKEN = 512
+_PORTS = {"http": 80, "https": 443}
 _DRAINED_OF_STRANGERS, _DRAINED = (64 * 1024, 1.0), (64 * 1024 * 1024, 5.0)
 """How many bytes of a body that is not wanted are read and dropped, and for how many seconds, without a valid token and
 with one."""
-
-
-class CutOff(Exception):
-    """An answer that had begun cannot be ended; the connection is to be closed."""
 
 
 class Gate:
@@ -150,16 +150,6 @@ class Gate:
     def _headers(self, scope: Scope) -> dict[bytes, bytes]:
         """Return the headers, each once; those that decide anything may not be repeated."""
         given: list[tuple[bytes, bytes]] = scope["headers"]
-        size = sum(len(name) + len(value) + 4 for name, value in given)
-        if size + len(scope["raw_path"]) + len(scope["query_string"]) > self._serving.settings.head_bytes:
-            raise head_too_long(self._serving.settings.head_bytes)
-        if len(given) > self._serving.settings.headers:
-            raise Refusal(
-                431,
-                "too_large",
-                f"the request has more than {self._serving.settings.headers} headers",
-                "Send only those that are needed",
-            )
         headers = dict(given)
         if len(headers) < len(given):
             names = [name for name, _ in given]
@@ -250,3 +240,58 @@ class Gate:
             (("Retry-After", "5"),),
         )
         await exchange.refuse(stopping, drain_bytes=0, drain_seconds=0)
+
+
+class Names:
+    """What one server is called, at one of its ports.
+
+    Args:
+        settings: the names that it was started for.
+        port: the one that a request came to.
+    """
+
+    def __init__(self, settings: Settings, port: int) -> None:
+        self._hosts = {_with_port(name, port) for name in LOOPBACK_NAMES}
+        if port == _PORTS["http"]:
+            self._hosts.update(LOOPBACK_NAMES)
+        self._origins = {f"http://{host}" for host in self._hosts}
+        for name in map(str.lower, settings.host_names):
+            hosts = {name} if _has_port(name) else {name, _with_port(name, port)}
+            self._hosts |= hosts
+            self._origins |= {f"http://{host}" for host in hosts}
+            if settings.behind_tls:
+                self._origins |= {f"https://{host}" for host in hosts}
+                self._hosts |= {name, _with_port(name, _PORTS["https"])}
+
+    def check(self, host: bytes | None, origin: bytes | None) -> None:
+        """Refuse a request that was meant for another server, or that a page of another site has sent.
+
+        Raises:
+            Refusal: 421 for the host, 403 for the origin.
+        """
+        if host is None or _text(host) not in self._hosts:
+            raise Refusal(
+                421,
+                "refused",
+                "this server was not started for the name in Host",
+                "Use the address that it printed, or start it with --host-name NAME",
+            )
+        if origin is not None and _text(origin) not in self._origins:
+            raise Refusal(
+                403,
+                "refused",
+                "a page of another site has sent this",
+                "Programs send no Origin; pages are served only to themselves",
+            )
+
+
+def _text(value: bytes) -> str:
+    return value.decode("latin-1").lower()
+
+
+def _has_port(name: str) -> bool:
+    return name.rpartition("]")[2].count(":") == 1
+
+
+def _with_port(name: str, port: int) -> str:
+    return f"{name}:{port}"

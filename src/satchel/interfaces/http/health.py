@@ -1,4 +1,7 @@
-"""Whether the server can do its work: each open store is really read and written, now and then."""
+"""Health and metrics: whether each open store can be written, and counters for Prometheus.
+
+Counters are by route, method and status, never by anything that a caller made up.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,21 @@ from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from satchel.base.errors import SatchelError
 from satchel.interfaces.http import logs
+from satchel.interfaces.http.access import PERSON
+from satchel.interfaces.http.failing import Refusal
 
 if TYPE_CHECKING:
     from satchel.interfaces.http.access import Access, Store
-    from satchel.interfaces.http.app import Serving
+    from satchel.interfaces.http.exchange import Exchange
+    from satchel.interfaces.http.serving import Serving
     from satchel.interfaces.http.stores import Stores
 
 OK = "ok"
@@ -77,8 +85,48 @@ class Health:
         self._stores.opened(store).workplace.engine.probe(_WAIT_MS)
 
 
+_BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 30.0)
+"""From a read of one item to the longest that a statement may take; consultations lie above."""
+
+
+class Metrics:
+    """The counters of one server, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "satchel_requests", "Requests answered.", ["route", "method", "status"], registry=self._registry
+        )
+        self._seconds = Histogram(
+            "satchel_request_seconds",
+            "How long an answer took, but for streams of events.",
+            ["route"],
+            buckets=_BUCKETS,
+            registry=self._registry,
+        )
+        self.streams = Gauge("satchel_event_streams", "Streams of events that are open.", registry=self._registry)
+        self.streams_cut = Counter(
+            "satchel_event_streams_cut", "Streams whose listener took nothing.", registry=self._registry
+        )
+        self._refused = Counter("satchel_tokens_refused", "Requests whose token was wrong.", registry=self._registry)
+
+    def request(self, exchange: Exchange) -> None:
+        """Count a request that was answered."""
+        self._requests.labels(exchange.route, logs.method_of(exchange), str(exchange.status or 499)).inc()
+        if not exchange.is_stream:
+            self._seconds.labels(exchange.route).observe(exchange.seconds)
+
+    def token_refused(self) -> None:
+        """Count a request whose token was wrong."""
+        self._refused.inc()
+
+    def text(self) -> bytes:
+        """Return all of it in Prometheus' text format, version 0.0.4."""
+        return generate_latest(self._registry)
+
+
 def routes(serving: Serving) -> list[BaseRoute]:
-    """Return the route of the server's health."""
+    """Return the routes of health and metrics."""
     health = Health(serving.stores, serving.settings.health_seconds)
 
     async def answer(request: Request) -> Response:
@@ -89,4 +137,14 @@ def routes(serving: Serving) -> list[BaseRoute]:
             facts |= {"project": access.project, "store": state}
         return JSONResponse(facts, 200 if state == OK else 503, {"Cache-Control": "no-store"})
 
-    return [Route("/health", answer, methods=["GET"])]
+    async def metrics(request: Request) -> Response:
+        if request.state.access.role != PERSON:
+            raise Refusal(
+                403,
+                "refused",
+                "what the server counts is not for agents",
+                "Use a token of a person: `satchel token new NAME --role person`",
+            )
+        return Response(serving.metrics.text(), media_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+    return [Route("/health", answer, methods=["GET"]), Route("/metrics", metrics, methods=["GET"])]

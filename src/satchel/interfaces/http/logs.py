@@ -67,7 +67,7 @@ class _Handler(logging.Handler):
     """Says who logged what kind of thing, where."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        from satchel.interfaces.http.gate import CutOff
+        from satchel.interfaces.http.exchange import CutOff
 
         error = record.exc_info[1] if record.exc_info else None
         if isinstance(error, CutOff):  # the gate has logged why

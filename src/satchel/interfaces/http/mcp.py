@@ -1,28 +1,88 @@
-"""MCP over streamable HTTP: the route ``/mcp``, for both eras of the protocol, without any session of the transport."""
+"""MCP over streamable HTTP: the route ``/mcp``, for both eras of the protocol, without sessions of the transport.
+
+Each POST carries one message, which our own server answers as it does over stdio. The answer is JSON, or a stream of
+server-sent events where progress comes before it or it takes long.
+"""
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
 
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from starlette.requests import Request
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from satchel.interfaces.http import mcp_asking
-from satchel.interfaces.http.callers import SESSION_HEADER, Callers
-from satchel.interfaces.http.mcp_serving import ASKED, Answering
-from satchel.interfaces.mcp.stdio import MAX_LINE_BYTES
+from satchel.base.errors import InvalidInput, SatchelError
+from satchel.base.records import dataclass, replace
+from satchel.client import Satchel
+from satchel.interfaces.http.access import Access
+from satchel.interfaces.http.callers import SESSION_HEADER, Callers, agent_of, checked_session
+from satchel.interfaces.http.exchange import Gone
+from satchel.interfaces.mcp.call import Call
+from satchel.interfaces.mcp.jsonrpc import Id, Request, RpcError, encode_notification, encode_result
+from satchel.interfaces.mcp.protocol import APPLICATION_METHODS, Server, meta_of
+from satchel.interfaces.mcp.registry import ALL_TOOLSETS, Registry, Tool
+from satchel.interfaces.mcp.server import make_server_of
+from satchel.interfaces.mcp.streamable_http import (
+    EVENT_STREAM,
+    JSON,
+    KEEP_ALIVE_EVENT,
+    TransportError,
+    admit,
+    check_media_types,
+    encode_event,
+    read_body,
+    status_of,
+)
+from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.keep.sessions.caller import Caller
 
 if TYPE_CHECKING:
-    from starlette.types import Message, Receive, Scope, Send
+    from starlette.types import Receive, Scope, Send
 
-    from satchel.interfaces.http.app import Serving
-    from satchel.interfaces.http.stores import Stores
+    from satchel.interfaces.http.serving import Serving
 
-_MOST_OF_CANCELLED = 2_000
-"""A body is looked at for a cancellation if it has no more bytes: one has about 100."""
+_PROGRESS = 100
+"""The number of notifications that wait for a client that is slow to read them; later ones are dropped."""
+
+_KEEP_ALIVE_SECONDS = 15.0
+"""The longest silence of a stream: proxies close connections that are silent for longer."""
+
+_STREAM_HEADERS = [
+    (b"content-type", EVENT_STREAM.encode()),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+]
+
+_YES, _NO = frozenset({"", "1", "true", "yes"}), frozenset({"0", "false", "no"})
+
+Key = tuple[str, str, Id]
+"""Token, session and id of a request."""
+
+Answer = tuple[bytes, RpcError | None]
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """The rights, tools and session that the token, address and headers of a request give it.
+
+    Attributes:
+        access: the rights of its token, less what it gives up.
+        registry: the tools that it chooses.
+        caller: the caller, as sessions know it.
+        session: what the client calls its session, or None.
+        agent: the agent of a call that names none.
+    """
+
+    access: Access
+    registry: Registry[Satchel]
+    caller: Caller
+    session: str | None
+    agent: str | None
 
 
 def routes(serving: Serving) -> list[BaseRoute]:
@@ -30,49 +90,197 @@ def routes(serving: Serving) -> list[BaseRoute]:
 
     Nothing is sent unasked, so there is no stream to listen to with GET, and no session to end with DELETE.
     """
-    return [Route("/mcp", Endpoint(serving.stores), methods=["POST"])]
+    return [Route("/mcp", Endpoint(serving), methods=["POST"])]
 
 
 class Endpoint:
-    """Answers the requests to ``/mcp``, each of which has an :class:`~satchel.interfaces.http.access.Access`.
+    """The ASGI application at ``/mcp``; each request has an :class:`~satchel.interfaces.http.access.Access`."""
 
-    Args:
-        stores: the stores of the server.
-    """
-
-    def __init__(self, stores: Stores) -> None:
-        self._answering = Answering(stores)
-        self._server = self._answering.make_server()
+    def __init__(self, serving: Serving) -> None:
+        self._stores = serving.stores
+        self._turns = serving.turns
         self._callers = Callers()
+        self._running: dict[Key, list[Call[Satchel]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request.
 
         Raises:
-            InvalidInput: its address names no such toolset, or its header no session.
+            InvalidInput: the address names no such toolset, or the header no session.
         """
-        request = Request(scope)
-        header = request.headers.get(SESSION_HEADER)
-        asked = mcp_asking.read(request.state.access, request.query_params, header, self._callers)
-        scope[ASKED] = asked
-        read = bytearray()
+        http = HttpRequest(scope, receive, send)
+        session = http.headers.get(SESSION_HEADER)
+        context = _read_context(http.state.access, http.query_params, session, self._callers)
+        try:
+            check_media_types(http.headers.get("content-type", ""), ",".join(http.headers.getlist("accept")))
+            message = read_body(await http.body())
+            if isinstance(message, Request):
+                server = make_server_of(context.registry, lambda: self._satchel(context), context.caller)
+                revision = admit(server, message, http.headers)
+        except TransportError as error:
+            await _json(error.body, error.status)(scope, receive, send)
+            return
+        if isinstance(message, Request):
+            await self._answer(http, context, server, message, revision, send)
+            return
+        if message is not None and message.method == "notifications/cancelled":
+            self._cancel(context, message.params.get("requestId"))
+        await Response(status_code=202)(scope, receive, send)
 
-        async def noted() -> Message:
-            message = await receive()
-            if message["type"] == "http.request" and len(read) <= _MOST_OF_CANCELLED:
-                read.extend(message.get("body", b""))
-            return message
+    async def _answer(
+        self,
+        http: HttpRequest,
+        context: CallContext,
+        server: Server[Satchel],
+        request: Request,
+        revision: str,
+        send: Send,
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        events: asyncio.Queue[bytes | None] = asyncio.Queue()
 
-        # one for each request, so that what a request started ends with it; measured, that takes no time
-        manager = StreamableHTTPSessionManager(self._server, stateless=True, max_request_body_size=MAX_LINE_BYTES)
-        async with manager.run():
-            await manager.handle_request(scope, noted, send)
-        if asked.session is not None and len(read) <= _MOST_OF_CANCELLED and b"notifications/cancelled" in read:
-            self._cancel(asked, bytes(read))
+        def notify(method: str, params: dict[str, Any]) -> None:
+            if events.qsize() < _PROGRESS:
+                with suppress(RuntimeError):  # the loop has ended before the thread
+                    loop.call_soon_threadsafe(events.put_nowait, encode_notification(method, params))
 
-    def _cancel(self, asked: mcp_asking.Asked, body: bytes) -> None:
-        """Cancel a call of the same token and session; the SDK knows of no call of another request."""
-        with suppress(ValueError, RecursionError):
-            match json.loads(body):
-                case {"method": "notifications/cancelled", "params": {"requestId": str() | int() as number}}:
-                    self._answering.running.cancel((asked.access.token, asked.session or "", number))
+        call: Call[Satchel] = Call(cast("Satchel", None), meta_of(request), notify)
+        if request.method not in APPLICATION_METHODS:
+            body, error = server.reply(request, revision, call)
+            await _json(body, 200 if error is None else status_of(error, revision))(http.scope, http.receive, send)
+            return
+        is_tool = request.method == "tools/call"
+        job = asyncio.create_task(
+            self._turns.run(
+                context.access,
+                str(request.params.get("name")) if is_tool else "",
+                request.params.get("arguments"),
+                lambda: self._run(server, revision, context, request, call),
+            )
+        )
+        job.add_done_callback(lambda _: events.put_nowait(None))
+
+        async def watch() -> None:
+            while (await http.receive())["type"] != "http.disconnect":
+                pass
+            call.cancel()
+            job.cancel()
+
+        watching = asyncio.create_task(watch())
+        try:
+            with self._registered(context, request, call):
+                is_stream = await _send_events(events, send)
+        finally:
+            watching.cancel()
+            call.cancel()
+            job.cancel()
+            await asyncio.wait([job])
+        if job.cancelled():
+            raise Gone
+        body, error = job.result()
+        if is_stream:
+            await send({"type": "http.response.body", "body": encode_event(body)})
+        else:
+            await _json(body, 200 if error is None else status_of(error, revision))(http.scope, http.receive, send)
+
+    def _run(
+        self, server: Server[Satchel], revision: str, context: CallContext, request: Request, call: Call[Satchel]
+    ) -> Answer:
+        """Answer a request, in a thread; raise nothing."""
+        try:
+            if request.method == "tools/call":
+                call.service = self._satchel(context)
+            return server.reply(request, revision, call)
+        except SatchelError as error:
+            content = [{"type": "text", "text": f"error [{error.code}]: {error}"}]
+            return encode_result(request.id, {"content": content, "isError": True}), None
+        finally:
+            call.finish()
+
+    def _satchel(self, context: CallContext) -> Satchel:
+        return self._stores.satchel(context.access, caller=context.caller, agent=context.agent)
+
+    @contextmanager
+    def _registered(self, context: CallContext, request: Request, call: Call[Satchel]) -> Iterator[None]:
+        """Register a call for cancellation by its session while the block runs.
+
+        A call without a session cannot be cancelled so: two clients of one token may give their requests the same ids.
+        """
+        if context.session is None:
+            yield
+            return
+        key = context.access.token, context.session, request.id
+        self._running.setdefault(key, []).append(call)
+        try:
+            yield
+        finally:
+            self._running[key].remove(call)
+            if not self._running[key]:
+                del self._running[key]
+
+    def _cancel(self, context: CallContext, request_id: object) -> None:
+        if context.session is None or not isinstance(request_id, (str, int)):
+            return
+        for call in self._running.get((context.access.token, context.session, request_id), ()):
+            call.cancel()
+
+
+async def _send_events(events: asyncio.Queue[bytes | None], send: Send) -> bool:
+    """Send what comes until None does; return whether anything was sent, as the beginning of a stream."""
+    is_stream = False
+    while True:
+        event = KEEP_ALIVE_EVENT
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_KEEP_ALIVE_SECONDS):
+                notification = await events.get()
+                if notification is None:
+                    return is_stream
+                event = encode_event(notification)
+        if not is_stream:
+            await send({"type": "http.response.start", "status": 200, "headers": _STREAM_HEADERS})
+            is_stream = True
+        await send({"type": "http.response.body", "body": event, "more_body": True})
+
+
+def _json(body: bytes, status: int) -> Response:
+    return Response(body, status, media_type=JSON)
+
+
+def _read_context(access: Access, query: Mapping[str, str], header: str | None, callers: Callers) -> CallContext:
+    """Return the context of a request.
+
+    Args:
+        query: the parameters of its address: ``toolsets`` and ``read_only``.
+        header: the value of :data:`SESSION_HEADER`.
+
+    Raises:
+        InvalidInput: it names no such toolset, or no session.
+    """
+    if access.read_only or _is_chosen("read_only", query.get("read_only")):
+        access = replace(access, read_only=True)
+    names = query.get("toolsets")
+    toolsets = DEFAULT_TOOLSETS if names is None else tuple(sorted({name.strip() for name in names.split(",")}))
+    session = None if access.read_only else checked_session(header)
+    caller, agent = callers.caller(access, session), agent_of(access, session)
+    return CallContext(access, _registry(toolsets, access.read_only), caller, session, agent)
+
+
+@lru_cache(maxsize=64)
+def _registry(toolsets: tuple[str, ...], read_only: bool) -> Registry[Satchel]:
+    # the declarations of all tools are checked each time one is made: 5 ms
+    def choosing(tool: Tool[Satchel]) -> str:
+        if read_only and not tool.read_only:
+            return "It writes, and this token or address only reads"
+        return (
+            f"It belongs to the toolset {tool.toolset}; add it to ?toolsets= in the server's address, or {ALL_TOOLSETS}"
+        )
+
+    return Registry(ALL_TOOLS, toolsets, read_only=read_only, choosing=choosing)
+
+
+def _is_chosen(name: str, value: str | None) -> bool:
+    if value is None or value.lower() in _NO:
+        return False
+    if value.lower() in _YES:
+        return True
+    raise InvalidInput(f"{name} {value!r} is neither yes nor no", f"Give {name}=1, or leave it out")

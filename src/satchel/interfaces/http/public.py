@@ -1,4 +1,4 @@
-"""What any program may call with a token: the operations, with plain JSON in and out."""
+"""The operations of the JSON API: found by name, run with plain JSON, described as OpenAPI 3.1."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from satchel.base.errors import InvalidInput, Refused, SatchelError
+from satchel import __version__
+from satchel.base.errors import ERROR_KINDS, InvalidInput, NotFound, Refused, SatchelError, nearest
 from satchel.client import Satchel
 from satchel.interfaces.http.access import Access
 from satchel.interfaces.http.callers import Callers, agent_of, checked_session
-from satchel.interfaces.http.served import operation_named
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.mcp.schema import check_arguments
 from satchel.interfaces.operations.declaration import Operation, Parameter, schema_of
@@ -19,6 +19,50 @@ from satchel.interfaces.operations.parameters import DETAIL
 
 DRY_RUN = Parameter("dry_run", bool, default=True, about="false removes; otherwise the answer says what would be")
 """Taken by what removes something for good."""
+
+_ERROR = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "problem", "remedy"],
+            "properties": {
+                "code": {"type": "string", "enum": list(ERROR_KINDS)},
+                "problem": {"type": "string"},
+                "remedy": {"type": ["string", "null"]},
+            },
+        }
+    },
+}
+
+
+@cache
+def operations() -> dict[str, Operation]:
+    """Return every operation, and what giving a parameter of it chooses instead, by its name."""
+    from satchel.interfaces.operations.all import OPERATIONS
+
+    found: dict[str, Operation] = {}
+    for one in OPERATIONS:
+        for operation in (one, *one.instead.values()):
+            found.setdefault(operation.name, operation)
+    return found
+
+
+def operation_named(name: str) -> Operation:
+    """Return an operation.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    found = operations().get(name)
+    if found is None:
+        close = nearest(name, operations())
+        raise NotFound(
+            f"there is no operation {name[:80]!r}",
+            f"Did you mean {close}?" if close else "GET /api/openapi.json lists them all",
+        )
+    return found
 
 
 def run_public(
@@ -105,3 +149,51 @@ def schema(operation: Operation) -> dict[str, Any]:
     taken += [DRY_RUN] if operation.asks and all(one.name != DRY_RUN.name for one in taken) else []
     names = {*operation.instead}
     return schema_of(one for one in taken if one.name not in names)
+
+
+@cache
+def description() -> dict[str, Any]:
+    """Return the description of the API."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Satchel",
+            "version": __version__,
+            "description": "The context that a team of coding agents shares. A token leads to one project.",
+        },
+        "security": [{"token": []}],
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": {"Error": _ERROR},
+        },
+        "paths": {f"/api/{name}": _path(one) for name, one in operations().items() if not one.only_here},
+    }
+
+
+def _path(operation: Operation) -> dict[str, Any]:
+    taken = schema(operation)
+    post = {
+        "operationId": operation.name,
+        "summary": operation.title or operation.help.partition(".")[0],
+        "description": operation.about or operation.help,
+        "requestBody": {"required": bool(taken.get("required")), "content": {"application/json": {"schema": taken}}},
+        "responses": _responses(),
+    }
+    if operation.writes:
+        return {"post": post}
+    required = taken.get("required", ())
+    parameters = [
+        {"name": name, "in": "query", "required": name in required, "schema": inner}
+        for name, inner in taken["properties"].items()
+    ]
+    get = {key: value for key, value in post.items() if key != "requestBody"}
+    return {"get": {**get, "operationId": f"{operation.name}_get", "parameters": parameters}, "post": post}
+
+
+def _responses() -> dict[str, Any]:
+    answer = {"schema": {"type": "object"}}
+    error = {"schema": {"$ref": "#/components/schemas/Error"}}
+    return {
+        "200": {"description": "The answer.", "content": {"application/json": answer}},
+        "default": {"description": "What went wrong.", "content": {"application/json": error}},
+    }

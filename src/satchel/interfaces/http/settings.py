@@ -35,12 +35,11 @@ class Settings:
         body_bytes: the largest body of a request.
         bodies_bytes: what the bodies that are being read may take together.
         head_bytes: the longest request line with all headers.
-        headers: how many headers a request may have.
         head_seconds: how long a connection may take to send a whole request head.
         body_seconds: how long a body may take to arrive.
         write_seconds: how long a caller may leave an answer unread.
         keep_alive_seconds: how long a connection is kept for its next request.
-        connections: how many connections are held; when one more comes, the one that has waited longest is closed.
+        connections: how many connections are held; requests on more are refused.
         requests_per_minute: of one token.
         failures_per_minute: how many requests with a wrong token are told so, of one address.
         remembered: of how many tokens and of how many addresses the rate is known.
@@ -57,7 +56,6 @@ class Settings:
     bodies_bytes: int = 256 * 1024 * 1024
     # eight times what the official SDK's client sends with a token, a session and a trace
     head_bytes: int = 16 * 1024
-    headers: int = 100
     # over a network that loses packets a head takes one or two seconds
     head_seconds: float = 10.0
     # the largest body at 2.3 Mbit/s

@@ -10,10 +10,13 @@ from typing import TypeVar
 
 from satchel.base.errors import NotFound
 from satchel.interfaces.http.access import Access, Store
-from satchel.interfaces.http.served import operation_named
+from satchel.interfaces.http.public import operation_named
 
 WAIT_SECONDS = "wait_seconds"
 """The argument that says how long a call may wait for others."""
+
+_ASKS_MODEL = "consult"
+"""The operation that waits for a model."""
 
 _WAITING, _READING = 128, 16
 # a store has one writer at a time. Measured with 32 clients that write, three threads, one of which syncs the disk,
@@ -53,7 +56,7 @@ class Turns:
             raise
 
     def _of(self, access: Access, name: str, arguments: object) -> ThreadPoolExecutor:
-        if isinstance(arguments, Mapping) and arguments.get(WAIT_SECONDS):
+        if name == _ASKS_MODEL or (isinstance(arguments, Mapping) and arguments.get(WAIT_SECONDS)):
             return self._waiting
         if not writes(name):
             return self._reading

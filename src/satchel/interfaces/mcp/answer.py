@@ -34,7 +34,7 @@ def answer(
     call.is_done = True
     # before the notice, which reads too, and must not be asked for more than once
     work = call.service.workplace
-    parts = [work.engine.take_note(), notice_for(call, agent, files, taken)]
+    parts = [notice_for(call, agent, files, taken)]
     if work.caller is not None:
         parts.append(work.caller.pop_warning())
     notice = "\n".join(part for part in parts if part is not None) or None

@@ -70,22 +70,22 @@ class Rejected:
     error: RpcError
 
 
-def parse(line: bytes) -> Any:
-    """Read one line as JSON.
+def parse(text: bytes) -> Any:
+    """Read one line or body as JSON.
 
     Raises:
-        RpcError: the line is not UTF-8, not JSON, or holds a number too long to read.
+        RpcError: it is not UTF-8, not JSON, or holds a number too long to read.
     """
     try:
-        return json.loads(line.decode())
+        return json.loads(text.decode())
     except UnicodeDecodeError as error:
-        raise RpcError(PARSE_ERROR, f"the line is not UTF-8 at byte {error.start}") from None
+        raise RpcError(PARSE_ERROR, f"the message is not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
-        raise RpcError(PARSE_ERROR, f"the line is not JSON: {error.msg} at character {error.pos}") from None
+        raise RpcError(PARSE_ERROR, f"the message is not JSON: {error.msg} at character {error.pos}") from None
     except ValueError:  # the interpreter's limit on digits
-        raise RpcError(PARSE_ERROR, "the line holds a number with too many digits") from None
+        raise RpcError(PARSE_ERROR, "the message holds a number with too many digits") from None
     except RecursionError:
-        raise RpcError(PARSE_ERROR, f"the line nests deeper than {MAX_DEPTH}") from None
+        raise RpcError(PARSE_ERROR, f"the message nests deeper than {MAX_DEPTH}") from None
 
 
 def read_message(value: object, *, may_nest: bool = True) -> Request | Notification | Rejected | None:

@@ -20,6 +20,8 @@ from satchel.interfaces.mcp.jsonrpc import (
     METHOD_NOT_FOUND,
     Request,
     RpcError,
+    encode_error,
+    encode_result,
 )
 from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.mcp.schema import MAX_SHOWN_CHARS, shown
@@ -122,6 +124,21 @@ class Server(Generic[ServiceT]):
         """Whether a method exists here in any revision."""
         return method in self._handshake_methods or method in self._stateless_methods
 
+    def reply(self, request: Request, revision: str, call: Call[ServiceT]) -> tuple[bytes, RpcError | None]:
+        """Return the encoded answer to a request, and the error if it is one; raise nothing.
+
+        Args:
+            request, revision, call: as for :meth:`answer`.
+        """
+        try:
+            return encode_result(request.id, self.answer(request, revision, call)), None
+        except RpcError as error:
+            return encode_error(request.id, error), error
+        except BaseException:  # noqa: BLE001 -- a result that is no JSON, or a handler that exits, costs only its own call
+            log_fault(request.method)
+            internal = RpcError(INTERNAL_ERROR, INTERNAL_TEXT)
+            return encode_error(request.id, internal), internal
+
     def answer(self, request: Request, revision: str, call: Call[ServiceT]) -> Result:
         """Serve one request.
 
@@ -138,7 +155,7 @@ class Server(Generic[ServiceT]):
         """
         stateless = revision in STATELESS_REVISIONS
         if stateless:
-            self._meet_client((request.params.get("_meta") or {}).get(CLIENT_INFO_KEY))
+            self._meet_client(meta_of(request).get(CLIENT_INFO_KEY))
         if self._hear is not None:
             self._hear(call.meta)
         methods = self._stateless_methods if stateless else self._handshake_methods
@@ -248,8 +265,8 @@ class Connection:
         """
         if request.method == "initialize":
             return self._negotiate(request.params)
-        meta = request.params.get("_meta")
-        if isinstance(meta, dict) and REVISION_KEY in meta:
+        meta = meta_of(request)
+        if REVISION_KEY in meta:
             return _stateless_revision(meta)
         if self.revision is not None:
             return self.revision
@@ -269,6 +286,20 @@ class Connection:
         return self.revision
 
 
+def meta_of(request: Request) -> dict[str, Any]:
+    """Return the ``_meta`` of a request, empty if it has none."""
+    meta = request.params.get("_meta")
+    return meta if isinstance(meta, dict) else {}
+
+
+def unsupported_revision(requested: str) -> RpcError:
+    """Return the error for a revision that is not spoken here."""
+    # The handshake revisions are listed too: a newer client may fall back on one.
+    supported = [*STATELESS_REVISIONS, *reversed(HANDSHAKE_REVISIONS)]
+    data = {"supported": supported, "requested": requested[:MAX_SHOWN_CHARS]}
+    return RpcError(UNSUPPORTED_REVISION, "Unsupported protocol version", data)
+
+
 def _stateless_revision(meta: Params) -> str:
     if not isinstance(meta.get(CAPABILITIES_KEY), dict):
         raise RpcError(INVALID_PARAMS, f"params._meta lacks the object {CAPABILITIES_KEY}")
@@ -276,13 +307,7 @@ def _stateless_revision(meta: Params) -> str:
     if not isinstance(revision, str):
         raise RpcError(INVALID_PARAMS, f"{REVISION_KEY} must be a string")
     if revision not in STATELESS_REVISIONS:
-        # Handshake revisions are named too: a client from the future may fall back on one with initialize.
-        supported = [*STATELESS_REVISIONS, *reversed(HANDSHAKE_REVISIONS)]
-        raise RpcError(
-            UNSUPPORTED_REVISION,
-            "Unsupported protocol version",
-            {"supported": supported, "requested": revision[:MAX_SHOWN_CHARS]},
-        )
+        raise unsupported_revision(revision)
     return revision
 
 

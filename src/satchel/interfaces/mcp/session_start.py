@@ -26,7 +26,7 @@ def shared_text_read(satchel: Satchel) -> Iterator[None]:
             return
         # what cannot be read now is read by satchel sync, which says why
         with suppress(SatchelError, OSError):
-            from satchel.keep.shared.looking import may_be_news
+            from satchel.keep.shared.folder import may_be_news
 
             if may_be_news(satchel.workplace, satchel.config.share_branch):
                 satchel.shared.read_news()

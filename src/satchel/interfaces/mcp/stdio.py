@@ -18,9 +18,8 @@ from typing import Any, BinaryIO, Generic, TypeVar
 
 from satchel.base.records import dataclass
 from satchel.interfaces.mcp.call import Call
-from satchel.interfaces.mcp.faults import INTERNAL_TEXT, log_fault
+from satchel.interfaces.mcp.faults import log_fault
 from satchel.interfaces.mcp.jsonrpc import (
-    INTERNAL_ERROR,
     INVALID_REQUEST,
     MAX_DEPTH,
     Id,
@@ -30,11 +29,10 @@ from satchel.interfaces.mcp.jsonrpc import (
     RpcError,
     encode_error,
     encode_notification,
-    encode_result,
     parse,
     read_message,
 )
-from satchel.interfaces.mcp.protocol import APPLICATION_METHODS, BATCH_REVISION, Connection, Server
+from satchel.interfaces.mcp.protocol import APPLICATION_METHODS, BATCH_REVISION, Connection, Server, meta_of
 
 ServiceT = TypeVar("ServiceT")
 Send = Callable[[bytes | None], None]
@@ -285,9 +283,9 @@ class _Session(Generic[ServiceT]):
         except RpcError as error:
             send(encode_error(request.id, error))
             return
-        call = Call(self._server.service, _meta(request), self._notify)
+        call = Call(self._server.service, meta_of(request), self._notify)
         if request.method not in APPLICATION_METHODS:
-            send(self._answer(request, revision, call))
+            send(self._server.reply(request, revision, call)[0])
             return
         job = _Job(request, revision, call, send)
         with self._lock:
@@ -320,15 +318,7 @@ class _Session(Generic[ServiceT]):
 
     def _work(self) -> None:
         while (job := self._queue.get()) is not None:
-            answer = encode_error(job.request.id, RpcError(INTERNAL_ERROR, INTERNAL_TEXT))
-            try:
-                answer = self._answer(job.request, job.revision, job.call)
-            except BaseException:  # the handler ends its thread, by SystemExit for one
-                with self._lock:
-                    self._workers -= 1
-                raise
-            finally:
-                self._close(job, answer)
+            self._close(job, self._server.reply(job.request, job.revision, job.call)[0])
 
     def _close(self, job: _Job[ServiceT], answer: bytes) -> None:
         job.call.finish()
@@ -345,15 +335,6 @@ class _Session(Generic[ServiceT]):
 
     # Both.
 
-    def _answer(self, request: Request, revision: str, call: Call[ServiceT]) -> bytes:
-        try:
-            return encode_result(request.id, self._server.answer(request, revision, call))
-        except RpcError as error:
-            return encode_error(request.id, error)
-        except Exception:  # noqa: BLE001 - a result that is no JSON must cost only its own request
-            log_fault(request.method)
-            return encode_error(request.id, RpcError(INTERNAL_ERROR, INTERNAL_TEXT))
-
     def _notify(self, method: str, params: dict[str, Any]) -> None:
         self._send(encode_notification(method, params))
 
@@ -369,8 +350,3 @@ class _Session(Generic[ServiceT]):
                 self._stdout.flush()
             except (OSError, ValueError):  # a broken pipe, or a stream that was closed
                 self._events.put(_GONE)
-
-
-def _meta(request: Request) -> dict[str, Any]:
-    meta = request.params.get("_meta")
-    return meta if isinstance(meta, dict) else {}

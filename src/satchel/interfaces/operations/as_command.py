@@ -28,7 +28,16 @@ from satchel.interfaces.cli.common import (
 )
 from satchel.interfaces.cli.opening import done, opened
 from satchel.interfaces.cli.suggesting import SuggestingGroup
-from satchel.interfaces.operations.declaration import AGENT, Group, Operation, Parameter, Table, help_text, load
+from satchel.interfaces.operations.declaration import (
+    AGENT,
+    Group,
+    Operation,
+    Parameter,
+    Table,
+    help_text,
+    load,
+    option_of,
+)
 from satchel.interfaces.operations.detail import FULL, fields_maker, text_maker, usual, with_whole_texts
 from satchel.interfaces.operations.parameters import DETAIL
 
@@ -320,15 +329,6 @@ def _click_parameter(name: str, parameter: Parameter, is_required: bool) -> clic
         metavar=parameter.metavar or _metavar(parameter),
         help=parameter.help,
     )
-
-
-def option_of(parameter: Parameter) -> str | None:
-    """Return the option that people have for a parameter, or the name of its argument in capitals; None for neither."""
-    if parameter.option is None or parameter.option:
-        return parameter.option and parameter.option.rstrip(".")
-    derived = parameter.name.removesuffix("_id")
-    derived = derived.removesuffix("s") if parameter.takes_list else derived
-    return f"--{derived.replace('_', '-')}"
 
 
 def _click_type(parameter: Parameter) -> click.ParamType[Any] | None:

@@ -314,3 +314,12 @@ def help_text(text: str, examples: tuple[str, ...]) -> str:
     r"""Return a help text as click takes it, with its examples; ``\b`` keeps their lines apart."""
     lines = "\n".join(f"  {example if 'satchel ' in example else f'satchel {example}'}" for example in examples)
     return f"{text}\n\n\b\nExample{'s' * (len(examples) > 1)}:\n{lines}"
+
+
+def option_of(parameter: Parameter) -> str | None:
+    """Return the option that people have for a parameter, or the name of its argument in capitals; None for neither."""
+    if parameter.option is None or parameter.option:
+        return parameter.option and parameter.option.rstrip(".")
+    derived = parameter.name.removesuffix("_id")
+    derived = derived.removesuffix("s") if parameter.takes_list else derived
+    return f"--{derived.replace('_', '-')}"

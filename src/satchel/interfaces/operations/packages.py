@@ -112,7 +112,7 @@ _SHOW = Operation(
         Parameter("max_bytes", int, about="Of each", help="The largest to show. Default: context.max_content_kib."),
     ),
     run="packages.read_many",
-    text="briefing.packages_text:contents_text",
+    text="items_text:contents_text",
     shown="operations.packages:show_contents",
     fields="briefing.packages_text:contents_fields",
     names_files=lambda contents: [one.package and one.package.path for one in contents],

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from satchel.base.errors import ERROR_KINDS
+from satchel.base.vocabulary import RESOLUTIONS, SHARING_RULES
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.keep.shared.names import RULES, WAYS
 
 _DRY_RUN = Parameter("dry_run", bool, help="Only say what would be done.")
 _ITEMS = Parameter("refs", list[str], option="REF...", metavar="REF")
@@ -63,7 +63,7 @@ deprecated, and sync.""",
             Parameter(
                 "rule",
                 list[str],
-                choices=RULES,
+                choices=SHARING_RULES,
                 help="All decisions or rules in force, errors whose fix is known, or strategies that helped; "
                 "may be repeated.",
             ),
@@ -96,7 +96,7 @@ files.""",
         examples=("sync", "sync --dry-run", "sync --resolve both"),
         parameters=(
             _DRY_RUN,
-            Parameter("resolve", choices=WAYS, help="Resolve git's conflict markers in the files."),
+            Parameter("resolve", choices=RESOLUTIONS, help="Resolve git's conflict markers in the files."),
         ),
         run="shared.sync",
         writes=True,

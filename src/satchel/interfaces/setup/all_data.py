@@ -12,7 +12,7 @@ from satchel.base.folders import config_folder, state_folder
 from satchel.base.paths import FILE_NAME, FOLDER_NAME
 from satchel.base.records import dataclass
 from satchel.store.known_stores import KnownStore, KnownStores
-from satchel.store.tracked_files import tracked_below
+from satchel.store.trust import tracked_below
 
 _BESIDE_A_STORE = frozenset({".gitignore", "config.toml", "backups"})
 """What Satchel makes in a ``.satchel`` folder beside the store's own files and the shared text, which stays."""

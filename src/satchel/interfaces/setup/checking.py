@@ -15,7 +15,7 @@ from satchel.interfaces.setup.asking import codex_hooks, is_older, program_of, v
 from satchel.interfaces.setup.clients import Client, Place, Target, Wish
 from satchel.interfaces.setup.doubles import doubles_of, plugin_of
 from satchel.interfaces.setup.editing import parse
-from satchel.interfaces.setup.entries import Direct, JsonPart, Server, address_of, asks_satchel
+from satchel.interfaces.setup.entries import JsonPart, Server, address_of, asks_satchel
 from satchel.interfaces.setup.guide import found_in, left_for_user, reads_hooks_of_claude
 from satchel.interfaces.setup.launcher import on_path
 from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, State, at, hook_of
@@ -199,7 +199,7 @@ def launcher_note(place: Place, launcher: Path, *, in_project: bool) -> str | No
 
 
 def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
-    is_direct = False
+    asks_server = False
     for target in client.targets(place, wish):
         if (
             client.name == "vscode"
@@ -216,25 +216,21 @@ def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
             yield Finding("file", Verdict.BROKEN if NAME in text else Verdict.MISSING, _named(error, target.path))
             continue
         for part, (role, one) in zip(target.parts, found, strict=True):
-            if isinstance(part, Fixed) or role in {"permission", "input"}:
+            if isinstance(part, Fixed) or role == "permission":
                 continue
             where = str(target.path)
             asked = _asked(part, text, target)
             if asked is not None and one.state is State.STALE:
                 yield Finding(role, Verdict.OK, where)
                 yield Finding(role, Verdict.NOTE, f"it asks {asked} itself, which needs neither this program nor hooks")
-                is_direct = True
+                asks_server = True
                 continue
             if one.state is State.CURRENT:
-                off = (
-                    isinstance(part, Server | Direct)
-                    and target.syntax
-                    and part.is_switched_off(parse(text, target.syntax))
-                )
+                off = isinstance(part, Server) and target.syntax and part.is_switched_off(parse(text, target.syntax))
                 yield Finding(role, Verdict.OFF if off else Verdict.OK, where)
             elif one.state is State.STALE:
                 yield Finding(role, Verdict.STALE, f"{where}: {shortened(one.detail)}")
-            elif not is_direct:
+            elif not asks_server:
                 yield Finding(role, Verdict.MISSING, where)
 
 

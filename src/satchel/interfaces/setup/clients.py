@@ -10,9 +10,8 @@ from typing import NamedTuple
 from satchel.base.config import RESERVED_VARIABLES
 from satchel.base.records import dataclass, field
 from satchel.interfaces.setup.config_files import followed
-from satchel.interfaces.setup.direct import beside_entry, direct_entry
 from satchel.interfaces.setup.editing import Syntax
-from satchel.interfaces.setup.entries import Direct, JsonPart, Server
+from satchel.interfaces.setup.entries import JsonPart, Server
 from satchel.interfaces.setup.parts import NAME, Chosen, Fixed, Hooks, Keys, Listed, hook_command
 from satchel.interfaces.setup.texts import HOOK_SECONDS, TextPart, opencode_plugin
 from satchel.remote.where import INSECURE, URL
@@ -119,14 +118,12 @@ class Wish:
         in_project: the project's files instead of the user's.
         hooks: with hooks.
         allowed: the names of the clients that are to run the tools without asking.
-        direct: the address of the server that clients ask themselves; None where they start the launcher.
     """
 
     launcher: str
     in_project: bool = False
     hooks: bool = True
     allowed: frozenset[str] = frozenset()
-    direct: str | None = None
 
 
 class Target(NamedTuple):
@@ -208,10 +205,7 @@ class Client:
             below = below.parent
         server: tuple[JsonPart, ...] = (
             *self.before,
-            Server(self.place, wish.launcher, self.entry, self.one_list, self.united)
-            if wish.direct is None
-            else Direct(self.place, direct_entry(self.name, wish.direct)),
-            *(() if wish.direct is None else beside_entry(self.name)),
+            Server(self.place, wish.launcher, self.entry, self.one_list, self.united),
         )
         if self.name in wish.allowed and self.has_trust:
             server += (Chosen("permission", (*self.place, NAME, "trust"), True),)

@@ -12,7 +12,7 @@ from satchel.base.text import shortened
 from satchel.interfaces.setup import config_files
 from satchel.interfaces.setup.clients import Client, Place, Wish
 from satchel.interfaces.setup.editing import Syntax, parse
-from satchel.interfaces.setup.entries import Direct, Server, runs_satchel
+from satchel.interfaces.setup.entries import Server, runs_satchel
 from satchel.interfaces.setup.parts import NAME, Content, Hooks, at
 
 _PLUGIN_PREFIX = f"{NAME}@"
@@ -57,7 +57,7 @@ def doubles_of(client: Client, place: Place, wish: Wish) -> Iterator[Double]:
             continue
         content = content_of(target.path, target.syntax)
         for part in target.parts:
-            if isinstance(part, Server | Direct):
+            if isinstance(part, Server):
                 for name in part.others(content):
                     text = f"the server {shortened(name, 60)!r} in {target.path} starts Satchel too: remove one"
                     yield Double("server", text)

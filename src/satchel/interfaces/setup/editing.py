@@ -104,15 +104,11 @@ def edited(text: str, syntax: Syntax, changes: Sequence[Change]) -> str:
         now = applied(wanted, [change])
         if not is_same(now, wanted) or change == Prune(()):
             text = _with_change(text, syntax, change)
+            if not _holds(text, syntax, now, changes):
+                real = (one for one in changes if not is_same(applied(before, [one]), before))
+                by_hand = "; ".join(map(in_words, real))
+                raise Refused("this file cannot be edited safely", f"Make the change by hand: {by_hand}")
         wanted = now
-    try:
-        now = parse(text, syntax)
-        is_right = is_same(_settled(now, syntax, changes), _settled(wanted, syntax, changes))
-    except (InvalidInput, RecursionError):
-        is_right = False
-    if not is_right:
-        by_hand = "; ".join(in_words(change) for change in changes if not is_same(applied(before, [change]), before))
-        raise Refused("this file cannot be edited safely", f"Make the change by hand: {by_hand}")
     return text
 
 
@@ -209,6 +205,13 @@ def _with_change(text: str, syntax: Syntax, change: Change) -> str:
         case Prune(()):
             return text if parsed.data else parsed.prune_root()
     return parsed.drop(change.path)
+
+
+def _holds(text: str, syntax: Syntax, wanted: dict[str, object], changes: Sequence[Change]) -> bool:
+    try:
+        return is_same(_settled(parse(text, syntax), syntax, changes), _settled(wanted, syntax, changes))
+    except (InvalidInput, RecursionError):
+        return False
 
 
 def _settled(data: dict[str, object], syntax: Syntax, changes: Sequence[Change]) -> dict[str, object]:

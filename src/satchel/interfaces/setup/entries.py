@@ -26,32 +26,42 @@ from satchel.remote.where import TOKEN
 TOKEN_INPUT = "satchel-token"  # noqa: S105 -- the name of a question
 """What the question for the token is called in a client that asks its user."""
 
-_OF_PROGRAM = ("command", "args", "env", "env_vars", "envFile", "environment", "cwd")
 _OF_ADDRESS = ("type", "url", "httpUrl", "headers", "bearer_token_env_var", "http_headers", "env_http_headers", "oauth")
-"""Keys that make no sense in an entry of the other form, or are refused there."""
+"""Keys of an entry that asks a server over HTTP; some clients refuse them in one that starts a program."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
-    """An entry for Satchel in a client's list of servers, however it is reached. Keys that the user has added stay.
+class Server:
+    """The entry that starts ``satchel mcp``. Keys that the user has added stay, and so do arguments behind ``mcp``.
 
     Attributes:
         place: the object that holds all servers.
+        command: the launcher.
+        entry: the other keys of the entry, which are put in where the user has set none.
+        in_one_list: whether the client wants command and arguments as one list.
+        united: keys whose lists are extended and never replaced.
     """
 
     place: Keys
+    command: str
+    entry: Mapping[str, object] = field(default_factory=dict)
+    in_one_list: bool = False
+    united: frozenset[str] = frozenset()
 
     role = "server"
 
     def found(self, content: Content) -> Found:
-        """Say whether the entry is there as it should be."""
+        """Return whether the entry is there as it should be."""
         there = at(content, (*self.place, NAME))
         if there is None:
             return Found(State.MISSING)
         if not isinstance(there, Mapping) or not is_ours(there):
             return Found(State.STALE, "an entry of this name that starts something else")
-        stale = self._stale(there)
-        return Found(State.CURRENT) if stale is None else Found(State.STALE, stale)
+        if asks_satchel(there):
+            return Found(State.STALE, f"it asks {address_of(there)} itself")
+        if any(not is_same(there.get(key), value) for key, value in self._wanted(there).items()):
+            return Found(State.STALE, f"it starts {shlex.join(_words(there))}")
+        return Found(State.CURRENT)
 
     def put(self, content: Content) -> list[Change]:
         """Return the changes that make the entry current.
@@ -62,13 +72,18 @@ class _Entry:
         path = (*self.place, NAME)
         there = at(content, path)
         if there is None:
-            return [Put(path, self._made())]
+            return [Put(path, self._wanted({}))]
         if not isinstance(there, Mapping) or not is_ours(there):
             raise Refused(
                 f"there is a server {NAME!r} that does not start Satchel",
                 "Rename or remove that entry, then try again",
             )
-        return self._mended(path, there)
+        stays = {key: value for key, value in there.items() if key not in _OF_ADDRESS} if asks_satchel(there) else there
+        wanted = self._wanted(stays)
+        return [
+            *(Put((*path, key), value) for key, value in wanted.items() if not is_same(stays.get(key), value)),
+            *(Drop((*path, key)) for key in there if key not in stays and key not in wanted),
+        ]
 
     def take(self, content: Content) -> list[Change]:
         """Return the changes that remove the entry."""
@@ -89,56 +104,9 @@ class _Entry:
         ]
 
     def is_switched_off(self, content: Content) -> bool:
-        """Whether the user has disabled the entry."""
+        """Return whether the user has disabled the entry."""
         there = at(content, (*self.place, NAME))
         return isinstance(there, Mapping) and (there.get("disabled") is True or there.get("enabled") is False)
-
-    def _made(self) -> dict[str, object]:
-        """Return the entry where there was none."""
-        raise NotImplementedError
-
-    def _stale(self, there: Mapping[str, object]) -> str | None:
-        """Say what is out of date in an entry of ours; None where nothing is."""
-        raise NotImplementedError
-
-    def _mended(self, path: Keys, there: Mapping[str, object]) -> list[Change]:
-        """Return the changes to an entry of ours."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, slots=True)
-class Server(_Entry):
-    """The entry that starts ``satchel mcp``. Arguments behind ``mcp`` stay.
-
-    Attributes:
-        command: the launcher.
-        entry: the other keys of the entry, which are put in where the user has set none.
-        in_one_list: whether the client wants command and arguments as one list.
-        united: keys whose lists are extended and never replaced.
-    """
-
-    command: str
-    entry: Mapping[str, object] = field(default_factory=dict)
-    in_one_list: bool = False
-    united: frozenset[str] = frozenset()
-
-    def _made(self) -> dict[str, object]:
-        return self._wanted({})
-
-    def _stale(self, there: Mapping[str, object]) -> str | None:
-        if asks_satchel(there):
-            return f"it asks {address_of(there)} itself"
-        if any(not is_same(there.get(key), value) for key, value in self._wanted(there).items()):
-            return f"it starts {shlex.join(_words(there))}"
-        return None
-
-    def _mended(self, path: Keys, there: Mapping[str, object]) -> list[Change]:
-        kept = {key: value for key, value in there.items() if key not in _OF_ADDRESS} if asks_satchel(there) else there
-        wanted = self._wanted(kept)
-        return [
-            *(Put((*path, key), value) for key, value in wanted.items() if not is_same(kept.get(key), value)),
-            *(Drop((*path, key)) for key in there if key not in kept and key not in wanted),
-        ]
 
     def _wanted(self, there: Mapping[str, object]) -> dict[str, object]:
         words = _words(there)
@@ -153,44 +121,7 @@ class Server(_Entry):
         return wanted | {"command": self.command, "args": arguments}
 
 
-@dataclass(frozen=True, slots=True)
-class Direct(_Entry):
-    """The entry by which a client asks a server over HTTP itself; the token stands in none of its keys.
-
-    Keys of an entry that starts a program go.
-
-    Attributes:
-        entry: its address, and how the client finds the token.
-    """
-
-    entry: Mapping[str, object]
-
-    def _made(self) -> dict[str, object]:
-        return dict(self.entry)
-
-    def _stale(self, there: Mapping[str, object]) -> str | None:
-        if runs_satchel(there):
-            return f"it starts {shlex.join(_words(there))}"
-        return f"it asks {address_of(there)}" if self._changed(there) else None
-
-    def _mended(self, path: Keys, there: Mapping[str, object]) -> list[Change]:
-        return [
-            *(Put((*path, *keys), value) for keys, value in self._changed(there)),
-            *(Drop((*path, key)) for key in _OF_PROGRAM if key in there),
-        ]
-
-    def _changed(self, there: Mapping[str, object]) -> list[tuple[Keys, object]]:
-        """Return what is to be set, by its keys; of headers only our own."""
-        changed: list[tuple[Keys, object]] = []
-        for key, value in self.entry.items():
-            if isinstance(value, Mapping) and isinstance(there.get(key), Mapping):
-                changed += [((key, inner), one) for inner, one in value.items() if at(there, (key, inner)) != one]
-            elif not is_same(there.get(key), value):
-                changed.append(((key,), value))
-        return changed
-
-
-JsonPart = Server | Direct | Hooks | Listed | Chosen | Fixed
+JsonPart = Server | Hooks | Listed | Chosen | Fixed
 
 
 def runs_satchel(entry: Mapping[str, object]) -> bool:

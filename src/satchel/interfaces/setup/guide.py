@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from satchel.base.errors import SatchelError
 from satchel.base.records import replace
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Target, Wish
-from satchel.interfaces.setup.direct import where_the_token_goes
 from satchel.interfaces.setup.editing import parse
 from satchel.interfaces.setup.parts import NAME, Found, Hooks, State
 from satchel.interfaces.setup.texts import TextPart
@@ -43,8 +42,6 @@ def left_for_user(
         else:
             without = " and leaves them out of `gemini -p`" if name == "gemini" else ""
             yield f"{title} asks before each tool of Satchel{without}; `satchel setup {name} --trust` trusts them all"
-    if wish.direct is not None:
-        yield where_the_token_goes(name, title)
     if name in {"gemini", "qwen"} and is_changed:
         step = trust_step(client, place, in_project=wish.in_project)
         if step is not None:

@@ -74,8 +74,6 @@ class Plan:
     outcomes: tuple[Outcome, ...]
 
 
-_ANY_ADDRESS = "https://localhost"  # entries of either form are taken out, whatever their address
-
 _Step = Callable[[str, Target, JsonPart | TextPart], str]
 
 
@@ -177,7 +175,7 @@ def plan_removal(
     drafts, outcomes = _Drafts(), []
     known = journal.paths()
     allowed = frozenset() if in_project else frozenset(CLIENTS)
-    everything = Wish(NAME, in_project=in_project, allowed=allowed, direct=_ANY_ADDRESS)
+    everything = Wish(NAME, in_project=in_project, allowed=allowed)
     for client in clients:
         files: dict[Path, str] = {}
         for target in client.targets(place, everything):

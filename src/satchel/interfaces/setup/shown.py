@@ -11,8 +11,8 @@ import click
 
 from satchel.interfaces.setup.checking import ClientCheck, Standing, Verdict
 from satchel.interfaces.setup.clients import CLIENTS, Place, Wish
-from satchel.interfaces.setup.direct import direct_entry
 from satchel.interfaces.setup.editing import edited
+from satchel.interfaces.setup.http_entries import http_changes, http_entry, token_step
 from satchel.interfaces.setup.parts import NAME
 from satchel.interfaces.setup.planning import Edit, Plan, Way
 from satchel.interfaces.setup.texts import TextPart
@@ -134,17 +134,26 @@ def check_fields(checks: Sequence[ClientCheck], *, is_fine: bool, note: str | No
     }
 
 
-def by_hand_text(names: Sequence[str], place: Place, wish: Wish) -> str:
-    """Return what to write by hand: for a known client each of its files, for another the usual entry."""
+def by_hand_text(names: Sequence[str], place: Place, wish: Wish, url: str | None) -> str:
+    """Return what to write by hand: for a known client each of its files, for another the usual entry.
+
+    With a URL the clients ask the server there themselves.
+    """
     texts = []
     for name in names:
         if name not in CLIENTS:
             local = {"command": wish.launcher, "args": ["mcp"]}
-            entry = {"mcpServers": {NAME: local if wish.direct is None else direct_entry(name, wish.direct)}}
+            entry = {"mcpServers": {NAME: local if url is None else http_entry(name, url)}}
             texts.append(f"# {name}: in its MCP settings\n{json.dumps(entry, indent=2)}\n")
             continue
+        client = CLIENTS[name]
+        if url is not None:
+            target = client.targets(place, wish)[0]
+            text = "" if target.syntax is None else edited("", target.syntax, http_changes(name, client.place, url))
+            texts.append(f"# {token_step(name, client.title)}\n# {name}: in {target.path}\n{text}")
+            continue
         merged: dict[Path, str] = {}
-        for target in CLIENTS[name].targets(place, wish):
+        for target in client.targets(place, wish):
             text = merged.get(target.path, "")
             for part in target.parts:
                 if isinstance(part, TextPart):

@@ -41,7 +41,7 @@ OnDecisionChanged = Callable[[Transaction, ChangedDecision], None]
 """Called within the transaction when an agent changes another one's decision."""
 
 OnDecisionSet = Callable[[Transaction, int, Decision], None]
-"""Told, inside the transaction, of which project a decision was set, and how it stands."""
+"""Called within the transaction when a decision is set, with its project."""
 
 
 class Decisions:
@@ -192,8 +192,15 @@ def _past(row: Row) -> DecisionState:
         status=status,
         version=version,
         layer=None if layer_id is None else (layer_id, layer),
-        tags=tuple((0, name) for name in json.loads(tags)),
-        scopes=tuple((0, name) for name in json.loads(scopes)),
+        tags=_names(tags),
+        scopes=_names(scopes),
         rationale=rationale,
     )
     return updates.decision_state(state, revision, None if agent_id is None else (agent_id, agent), set_at, at)
+
+
+def _names(text: str) -> tuple[tuple[int, str], ...]:
+    try:
+        return tuple((0, name) for name in json.loads(text))
+    except ValueError:  # damaged
+        return ((0, text),)

@@ -15,7 +15,7 @@ ACTIVE, DEPRECATED, DRAFT = 1, 2, 3
 LARGEST_WHOLE = 2**53
 """Whole numbers up to this one are stored exactly."""
 
-Named = tuple[int, str]
+NumberedName = tuple[int, str]
 """The id of a name, and the name."""
 
 
@@ -31,9 +31,9 @@ class State:
     value: Value
     status: int = ACTIVE
     version: str = DEFAULT_VERSION
-    layer: Named | None = None
-    tags: tuple[Named, ...] = ()
-    scopes: tuple[Named, ...] = ()
+    layer: NumberedName | None = None
+    tags: tuple[NumberedName, ...] = ()
+    scopes: tuple[NumberedName, ...] = ()
     rationale: str | None = None
 
 
@@ -53,7 +53,7 @@ class Current:
     key: str
     revision: int
     state: State
-    agent: Named | None
+    agent: NumberedName | None
     created_at: int
     updated_at: int
 
@@ -120,14 +120,14 @@ def value_of(text: str | None, number: float | None) -> Value:
     return int(number) if number.is_integer() and abs(number) <= LARGEST_WHOLE else number
 
 
-def sorted_names(names: Iterable[Named]) -> tuple[Named, ...]:
+def sorted_names(names: Iterable[NumberedName]) -> tuple[NumberedName, ...]:
     """Return names in display order."""
     return tuple(sorted(names, key=lambda one: (one[1].casefold(), one[0])))
 
 
 def _names(
     transaction: Transaction, junction: str, column: str, table: str, numbers: Sequence[int]
-) -> dict[int, tuple[Named, ...]]:
+) -> dict[int, tuple[NumberedName, ...]]:
     if not numbers:
         return {}
     rows = transaction.all(

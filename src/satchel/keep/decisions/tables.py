@@ -10,7 +10,7 @@ from satchel.find import documents, likeness
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
 from satchel.keep.decisions.records import Value
-from satchel.keep.decisions.state import COLUMNS, SOURCE, Current, Named, State, currents
+from satchel.keep.decisions.state import COLUMNS, SOURCE, Current, NumberedName, State, currents
 from satchel.store.transaction import Transaction, set_of
 
 _PROJECT, _LAYER, _TAG, _SCOPE = 0, 1, 2, 3
@@ -22,7 +22,7 @@ def create(
     project_id: int,
     key: str,
     state: State,
-    agent: Named | None,
+    agent: NumberedName | None,
     at: int,
     bands: likeness.Bands,
 ) -> Current:
@@ -52,7 +52,7 @@ def create(
 
 
 def change(
-    transaction: Transaction, project_id: int, before: Current, state: State, agent: Named | None, at: int
+    transaction: Transaction, project_id: int, before: Current, state: State, agent: NumberedName | None, at: int
 ) -> Current:
     """Change a decision's state; the previous one is added to the history."""
     seq = transaction.next_seq(project_id, 2) + 1
@@ -190,11 +190,11 @@ def _values(state: State) -> dict[str, object]:
     }
 
 
-def _number(pair: Named | None) -> int | None:
+def _number(pair: NumberedName | None) -> int | None:
     return None if pair is None else pair[0]
 
 
-def _json(names: Sequence[Named]) -> str:
+def _json(names: Sequence[NumberedName]) -> str:
     return json.dumps([name for _, name in names], ensure_ascii=False)
 
 

@@ -26,7 +26,7 @@ from satchel.keep.decisions.records import (
     Similar,
     Value,
 )
-from satchel.keep.decisions.state import ACTIVE, DEPRECATED, DRAFT, Current, Named, State
+from satchel.keep.decisions.state import ACTIVE, DEPRECATED, DRAFT, Current, NumberedName, State
 from satchel.keep.names import check_identifier, check_names, ensure_layer, ensure_name
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, named_secret
@@ -35,7 +35,7 @@ from satchel.store.transaction import Transaction, set_of
 _MAX_SIMILAR = 5
 _MAX_KEYS = 2_000
 
-Given = TypeVar("Given")
+FieldValue = TypeVar("FieldValue")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def _check_label(label: str | Keep | None, field: str) -> str | Keep | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class SetResult:
     """Result of setting a decision, with the author of the replaced state if it was another agent."""
 
     decision: Decision
@@ -135,64 +135,64 @@ def upsert(
     transaction: Transaction,
     workplace: Workplace,
     project_id: int,
-    agent: Named | None,
-    given: Prepared,
+    agent: NumberedName | None,
+    new: Prepared,
     now: int,
     similar: Sequence[int] = (),
-) -> Done:
+) -> SetResult:
     """Set a decision. ``similar`` are decisions with nearly the same value, from :func:`similar_values`."""
-    before = states.load(transaction, project_id, given.key)
-    _check_revision(given, before, now)
+    before = states.load(transaction, project_id, new.key)
+    _check_revision(new, before, now)
     if before is None:
-        return _create(transaction, workplace, project_id, agent, given, now, similar)
-    if before.state.status == ACTIVE and given.status == DRAFT:
+        return _create(transaction, workplace, project_id, agent, new, now, similar)
+    if before.state.status == ACTIVE and new.status == DRAFT:
         raise Conflict(
-            f"{given.key} is active: a draft would hide the active value",
-            f"Draft it under another key, such as {given.key}_draft: who decides sets {given.key} then",
+            f"{new.key} is active: a draft would hide the active value",
+            f"Draft it under another key, such as {new.key}_draft: the deciding agent sets {new.key} then",
         )
-    wanted = _resolve(transaction, workplace, project_id, given, before.state, now)
+    wanted = _resolve(transaction, workplace, project_id, new, before.state, now)
     if wanted == before.state:
-        return Done(decision(before, notes=(*given.notes, "nothing was changed")), None)
+        return SetResult(decision(before, notes=(*new.notes, "nothing was changed")), None)
     after = tables.change(transaction, project_id, before, wanted, agent, now)
     value_is_new = wanted.value != before.state.value
     bands = tables.value_bands(project_id, wanted.value)
     alike = _similar(transaction, project_id, None, wanted.value, bands, similar, before.id) if value_is_new else ()
     replaced = _replaced(before, now)
-    notes = given.notes
-    if isinstance(given.rationale, Keep) and before.state.rationale is not None and wanted.rationale is None:
+    notes = new.notes
+    if isinstance(new.rationale, Keep) and before.state.rationale is not None and wanted.rationale is None:
         dropped = shortened(before.state.rationale)
         notes = (*notes, f'the reason went with the old value: "{dropped}"; rationale=TEXT gives the new one')
     result = decision(after, notes=notes, replaced=replaced, similar=alike)
     previous, by = before.agent, None if agent is None else agent[0]
     if previous is None or previous[0] == by:
-        return Done(result, None)
-    return Done(result, ChangedDecision(project_id, previous[0], by, replaced, result))
+        return SetResult(result, None)
+    return SetResult(result, ChangedDecision(project_id, previous[0], by, replaced, result))
 
 
 def _create(
     transaction: Transaction,
     workplace: Workplace,
     project_id: int,
-    agent: Named | None,
-    given: Prepared,
+    agent: NumberedName | None,
+    new: Prepared,
     now: int,
     similar: Sequence[int],
-) -> Done:
-    if isinstance(given.value, Keep):
+) -> SetResult:
+    if isinstance(new.value, Keep):
         raise InvalidInput(
-            f"there is no decision {given.key!r} yet, so it needs a value",
-            _suggestion(nearest_key(transaction, project_id, given.key)) + "Give value, or check the key",
+            f"there is no decision {new.key!r} yet, so it needs a value",
+            _suggestion(nearest_key(transaction, project_id, new.key)) + "Give value, or check the key",
         )
-    wanted = _resolve(transaction, workplace, project_id, given, State(given.value), now)
-    bands = tables.bands_of(project_id, given.key, wanted.value)
+    wanted = _resolve(transaction, workplace, project_id, new, State(new.value), now)
+    bands = tables.bands_of(project_id, new.key, wanted.value)
     # a draft over an active key was refused
-    alike = () if wanted.status == DRAFT else _similar(transaction, project_id, given.key, wanted.value, bands, similar)
-    notes = given.notes
-    spelt = _spelt_otherwise(transaction, project_id, given.key)
+    alike = () if wanted.status == DRAFT else _similar(transaction, project_id, new.key, wanted.value, bands, similar)
+    notes = new.notes
+    spelt = _spelt_otherwise(transaction, project_id, new.key)
     if spelt is not None and spelt not in {one.key for one in alike}:
-        notes = (*notes, f"{given.key} is new; did you mean {spelt}, which exists?")
-    made = tables.create(transaction, project_id, given.key, wanted, agent, now, bands)
-    return Done(decision(made, notes=notes, similar=alike), None)
+        notes = (*notes, f"{new.key} is new; did you mean {spelt}, which exists?")
+    made = tables.create(transaction, project_id, new.key, wanted, agent, now, bands)
+    return SetResult(decision(made, notes=notes, similar=alike), None)
 
 
 def _suggestion(key: str | None) -> str:
@@ -229,50 +229,52 @@ def nearest_key(transaction: Transaction, project_id: int, key: str) -> str | No
     return nearest(key, (row[0] for row in rows))
 
 
-def _check_revision(given: Prepared, before: Current | None, now: int) -> None:
-    expected, actual = given.expected_revision, 0 if before is None else before.revision
+def _check_revision(new: Prepared, before: Current | None, now: int) -> None:
+    expected, actual = new.expected_revision, 0 if before is None else before.revision
     if expected is None or expected == actual:
         return
     if before is None:
-        raise Conflict(f"{given.key} does not exist, revision {expected} was expected", "Leave expected_revision out")
+        raise Conflict(f"{new.key} does not exist, revision {expected} was expected", "Leave expected_revision out")
     who = before.agent[1] if before.agent else "somebody unnamed"
     raise Conflict(
-        f"{given.key} has revision {actual}, not {expected}: {who} set it to {_quoted(before.state.value)} "
+        f"{new.key} has revision {actual}, not {expected}: {who} set it to {_quoted(before.state.value)} "
         f"at {moment_text(before.updated_at, year_of(now))} UTC",
         f"Read it again, then set it with expected_revision={actual} if your change still applies",
     )
 
 
 def _resolve(
-    transaction: Transaction, workplace: Workplace, project_id: int, given: Prepared, before: State, now: int
+    transaction: Transaction, workplace: Workplace, project_id: int, new: Prepared, before: State, now: int
 ) -> State:
-    def resolve_names(table: str, names: tuple[str, ...] | Keep, before: tuple[Named, ...]) -> tuple[Named, ...]:
+    def resolve_names(
+        table: str, names: tuple[str, ...] | Keep, before: tuple[NumberedName, ...]
+    ) -> tuple[NumberedName, ...]:
         if isinstance(names, Keep):
             return before
-        cached: tuple[Named, ...] | None = transaction.memo.get((table, project_id, names))
+        cached: tuple[NumberedName, ...] | None = transaction.memo.get((table, project_id, names))
         if cached is None:
             cached = states.sorted_names({ensure_name(transaction, table, project_id, name, now) for name in names})
             transaction.memo[table, project_id, names] = cached
         return cached
 
     layer = before.layer
-    if not isinstance(given.layer, Keep):
-        layer = None if given.layer is None else ensure_layer(transaction, workplace, project_id, given.layer, now)
-    value = _keep_or(given.value, before.value)
+    if not isinstance(new.layer, Keep):
+        layer = None if new.layer is None else ensure_layer(transaction, workplace, project_id, new.layer, now)
+    value = _keep_or(new.value, before.value)
     return State(
         value=value,
-        status=_keep_or(given.status, before.status),
-        version=_keep_or(given.version, before.version),
+        status=_keep_or(new.status, before.status),
+        version=_keep_or(new.version, before.version),
         layer=layer,
-        tags=resolve_names("tags", given.tags, before.tags),
-        scopes=resolve_names("scopes", given.scopes, before.scopes),
+        tags=resolve_names("tags", new.tags, before.tags),
+        scopes=resolve_names("scopes", new.scopes, before.scopes),
         # a rationale belongs to its value
-        rationale=_keep_or(given.rationale, before.rationale if value == before.value else None),
+        rationale=_keep_or(new.rationale, before.rationale if value == before.value else None),
     )
 
 
-def _keep_or(given: Given | Keep, before: Given) -> Given:
-    return before if isinstance(given, Keep) else given
+def _keep_or(value: FieldValue | Keep, before: FieldValue) -> FieldValue:
+    return before if isinstance(value, Keep) else value
 
 
 _CANDIDATE = f"SELECT id, key, value_text, value_number FROM decisions WHERE id = :id AND status <> {DEPRECATED}"
@@ -307,11 +309,11 @@ def _similar(
     return tuple(sorted(similar, key=lambda one: (-one.likeness, one.key))[:_MAX_SIMILAR])
 
 
-def similar_values(transaction: Transaction, project_id: int, given: Prepared) -> tuple[int, ...]:
+def similar_values(transaction: Transaction, project_id: int, new: Prepared) -> tuple[int, ...]:
     """Return decisions with nearly the same value as one about to be set."""
-    if not isinstance(given.value, str):
+    if not isinstance(new.value, str):
         return ()
-    alike = near.by_search(transaction, project_id, Kind.DECISION, given.value, _values_of)
+    alike = near.by_search(transaction, project_id, Kind.DECISION, new.value, _values_of)
     return tuple(one.item for one in alike)
 
 
@@ -328,7 +330,9 @@ def _replaced(before: Current, now: int) -> DecisionState:
     return decision_state(before.state, before.revision, before.agent, before.updated_at, now)
 
 
-def decision_state(state: State, revision: int, agent: Named | None, set_at: int, replaced_at: int) -> DecisionState:
+def decision_state(
+    state: State, revision: int, agent: NumberedName | None, set_at: int, replaced_at: int
+) -> DecisionState:
     """Build the record of a previous state."""
     return DecisionState(
         revision=revision,

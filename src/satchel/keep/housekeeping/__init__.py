@@ -4,8 +4,7 @@ from satchel.keep.housekeeping.checks import Check
 from satchel.keep.housekeeping.clearing import Cleared
 from satchel.keep.housekeeping.forgetting import Forgotten
 from satchel.keep.housekeeping.service import Housekeeping
-from satchel.keep.housekeeping.statistics import Statistics
-from satchel.keep.housekeeping.summaries import LayerCount, LayerSummary
+from satchel.keep.housekeeping.statistics import LayerCount, LayerSummary, Statistics
 from satchel.keep.housekeeping.usefulness import ItemUse, MemoryUse
 
 __all__ = [

@@ -6,18 +6,24 @@ from collections.abc import Callable, Iterator
 
 from satchel.base.errors import SatchelError, StoreDamaged, StoreForeign, StoreMissing, Untrusted
 from satchel.base.records import dataclass
+from satchel.find import documents
+from satchel.find.documents import Document
+from satchel.find.index import index_of
 from satchel.find.kind import Kind
 from satchel.keep.corrections import log as corrections
-from satchel.keep.housekeeping.counts import count_problems
-from satchel.keep.housekeeping.packages import count_deliveries
-from satchel.keep.index_checks import index_problems
+from satchel.keep.housekeeping.derived import count_deliveries, count_problems
+from satchel.keep.kinds import KINDS
 from satchel.keep.projects import Workplace
 from satchel.store import backups
 from satchel.store.engine import Engine
 from satchel.store.failures import one_line
 from satchel.store.schema import SCHEMA_VERSION
+from satchel.store.transaction import Transaction
 
 _MAX_NAMED = 5
+_SAMPLE = 50
+_COMPARED_WHOLE = 100_000
+_AT_ONCE = 500
 _KIND_OF_TABLE = {kind.table: kind for kind in Kind}
 
 
@@ -37,7 +43,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class BeyondRepair(Check):
-    """A failed check that only a backup or an empty store helps: `init --new` sets such a file aside."""
+    """A failure that needs a backup or an empty store; `init --new` moves such a file aside."""
 
 
 Examination = tuple[str, Callable[[Engine], Check]]
@@ -74,19 +80,19 @@ def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examinatio
     yield _check_backups(engine)
 
 
-def whereabouts(workplace: Workplace, found: str) -> Check:
+def whereabouts(workplace: Workplace, origin: str) -> Check:
     """Return the result of :meth:`satchel.keep.housekeeping.Housekeeping.whereabouts`."""
     engine = workplace.engine
     agent = "no agent is named" if workplace.agent is None else f"agent {workplace.agent}"
     run = "no run is chosen" if workplace.run_id is None else f"run {workplace.run_id}"
     trusted, unwritable = engine.upkeep.trust_reason(), engine.upkeep.unwritable_list()
-    place = f"{agent}; {run}; store {engine.location}, {found}; "
+    place = f"{agent}; {run}; store {engine.location}, {origin}; "
     if unwritable is not None:
         return Check(
             "here",
             "warning",
-            f"{place}trusted: {trusted}; {unwritable} cannot be written, so backups stay beside the "
-            "store and no new store can be listed: make it writable, or point XDG_STATE_HOME elsewhere",
+            f"{place}trusted: {trusted}; {unwritable} cannot be written, so backups stay in the "
+            "store's folder and no new store can be listed: make it writable, or point XDG_STATE_HOME elsewhere",
         )
     return Check("here", "ok", f"{place}trusted: {trusted}")
 
@@ -143,7 +149,7 @@ def _check_counts(engine: Engine) -> Check:
         problems = count_problems(transaction)
     if problems:
         return Check("counts", "failed", f"{'; '.join(problems)}; `satchel doctor --rebuild` recounts")
-    return Check("counts", "ok", "the decisions are counted as they are")
+    return Check("counts", "ok", "the counts match the decisions")
 
 
 def _check_deliveries(engine: Engine) -> Check:
@@ -152,7 +158,7 @@ def _check_deliveries(engine: Engine) -> Check:
     if of_others:
         return _beyond_repair(
             "deliveries",
-            f"{of_others} of {recorded} are of another project's items than their run is: somebody changed the file",
+            f"{of_others} of {recorded} belong to another project than their run: somebody changed the file",
             engine,
         )
     leftovers = f", {orphaned} of deleted items; `satchel clear --compact` removes those" if orphaned else ""
@@ -166,14 +172,14 @@ def _check_corrections(engine: Engine) -> Check:
         return Check(
             "corrections",
             "failed",
-            f"{_listed(holding)} was replaced or retracted and holds all the same: somebody changed the file; "
+            f"{_listed(holding)} was replaced or retracted but is still active: somebody changed the file; "
             "`satchel retract` ends an item by its id",
         )
     if orphaned:
         return Check(
             "corrections",
             "warning",
-            f"{orphaned} of {recorded} are of items missing in their project: somebody changed the file; nothing "
+            f"{orphaned} of {recorded} refer to items missing in their project: somebody changed the file; nothing "
             "depends on them",
         )
     return Check("corrections", "ok", f"{recorded} recorded")
@@ -182,11 +188,11 @@ def _check_corrections(engine: Engine) -> Check:
 def _check_backups(engine: Engine) -> Check:
     made = engine.upkeep.backups()
     if not made:
-        return Check("backups", "warning", "there is none; `satchel backup` makes one")
+        return Check("backups", "warning", "no backup yet; `satchel backup` creates one")
     try:
         backups.verify(made[-1].file)
     except SatchelError as error:
-        return Check("backups", "failed", f"the newest is not usable: {error.problem}; `satchel backup` makes another")
+        return Check("backups", "failed", f"the newest is not usable: {error.problem}; `satchel backup` creates one")
     return Check("backups", "ok", f"{len(made)}, the newest {made[-1].file.name} passed its check")
 
 
@@ -212,7 +218,7 @@ def _guarded(name: str, examination: Callable[[Engine], Check], engine: Engine) 
         return Check(name, "failed", f"{error.problem}; {error.remedy}")
     except (LookupError, TypeError, ValueError, AssertionError, engine.faults) as error:
         # no column can hold this value: the row was changed outside Satchel
-        return _beyond_repair(name, f"the rows are not as Satchel writes them ({one_line(error)})", engine)
+        return _beyond_repair(name, f"rows were changed outside Satchel ({one_line(error)})", engine)
 
 
 def _beyond_repair(name: str, problem: str, engine: Engine) -> BeyondRepair:
@@ -223,12 +229,93 @@ def _check_schema(engine: Engine) -> Check:
     problems = engine.upkeep.schema_problems()
     if problems:
         return _beyond_repair("schema", one_line(_listed(problems)), engine)
-    return Check("schema", "ok", "no object that Satchel did not make")
+    return Check("schema", "ok", "only objects that Satchel created")
 
 
 def _check_texts(engine: Engine) -> Check:
     problems = engine.upkeep.text_problems(_row_name)
     if problems:
-        problem = f"{_listed(problems)}; these rows are left out of answers"
+        named = "; ".join(problems)
+        problem = f"{named}; they are shown as damaged, and never exported, shared or written back"
         return _beyond_repair("texts", f"{problem}; `satchel forget` removes an item by its id", engine)
     return Check("texts", "ok", "every text was read")
+
+
+def index_problems(transaction: Transaction) -> list[str]:
+    """Return the differences between index, documents and tables, by number and text.
+
+    Above 100,000 items, only a sample of texts is compared.
+    """
+    problems = [*index_of(transaction).problems(), *documents.count_problems(transaction)]
+    for kind, thing in KINDS.items():
+        for text, sql in (
+            ("not in the documents", f"SELECT count(*) FROM ({_indexed_kinds(kind)}) AS k WHERE id NOT IN ({_ITEMS})"),
+            (
+                "in the documents but gone",
+                f"SELECT count(*) FROM ({_ITEMS}) AS d WHERE item_id NOT IN ({_indexed_kinds(kind)})",
+            ),
+        ):
+            row = transaction.one(sql, {"kind": kind.number})
+            if row and row[0]:
+                problems.append(f"{row[0]} items of kind {thing.name} are {text}")
+    row = transaction.one("SELECT count(*) FROM documents")
+    problems += _text_problems(transaction) if row and row[0] <= _COMPARED_WHOLE else _sample_problems(transaction)
+    return problems
+
+
+def _text_problems(transaction: Transaction) -> list[str]:
+    # compares every item's text with the index, word by word
+    index = index_of(transaction)
+    indexed = index.fingerprints()
+    wrong: list[str] = []
+    for kind, thing in KINDS.items():
+        rows = transaction.all(
+            "SELECT id, item_id, project_id, run_id, type FROM documents WHERE kind = :kind", {"kind": kind.number}
+        )
+        for start in range(0, len(rows), _AT_ONCE):
+            step = rows[start : start + _AT_ONCE]
+            texts = thing.texts(transaction, [row[1] for row in step])
+            for document, item, project, run, item_type in step:
+                if item in texts:
+                    kept = Document(kind, item, 0, project, run, texts[item], 0, item_type)
+                    if index.fingerprint(kept) != indexed.get(document, 0):
+                        wrong.append(kind.ref(item))
+    return [f"{len(wrong)} texts are not what the index holds, such as {wrong[0]}"] if wrong else []
+
+
+def _sample_problems(transaction: Transaction) -> list[str]:
+    index = index_of(transaction)
+    problems: list[str] = []
+    for kind, thing in KINDS.items():
+        sample = transaction.all(
+            "SELECT id, item_id, project_id FROM documents "
+            "WHERE kind = :kind AND (id % :step = 0 OR id > :newest) LIMIT :most",
+            _sample(transaction, kind),
+        )
+        texts = thing.texts(transaction, [item for _, item, _ in sample])
+        wrong = [
+            document
+            for document, item, project in sample
+            if item in texts and not index.holds(document, project, texts[item])
+        ]
+        if wrong:
+            problems.append(f"{len(wrong)} of {len(sample)} sampled texts are not what the index holds")
+    return problems
+
+
+def _indexed_kinds(kind: Kind) -> str:
+    return f"SELECT id FROM {kind.table}"
+
+
+_ITEMS = "SELECT item_id FROM documents WHERE kind = :kind"
+
+
+def _sample(transaction: Transaction, kind: Kind) -> dict[str, object]:
+    row = transaction.one("SELECT max(id) FROM documents")
+    highest = int(row[0] or 0) if row else 0
+    return {
+        "kind": kind.number,
+        "step": max(1, highest // _SAMPLE),
+        "newest": highest - _SAMPLE // 2,
+        "most": 2 * _SAMPLE,
+    }

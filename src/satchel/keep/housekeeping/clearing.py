@@ -109,10 +109,10 @@ def clear(
             progress(deleted, max(deleted, sum(old_counts) + threads))
 
     messages_deleted = _remove(engine, project.id, messages, report)
-    changed = _remove(engine, project.id, changes, lambda gone: report(messages_deleted + gone))
-    over = _remove(engine, project.id, patterns, lambda gone: report(messages_deleted + changed + gone))
+    changed = _remove(engine, project.id, changes, lambda deleted: report(messages_deleted + deleted))
+    over = _remove(engine, project.id, patterns, lambda deleted: report(messages_deleted + changed + deleted))
     ended = _remove_conversations(
-        workplace, project.id, unused_since, lambda gone: report(messages_deleted + changed + over + gone)
+        workplace, project.id, unused_since, lambda deleted: report(messages_deleted + changed + over + deleted)
     )
     return Cleared(messages_deleted, changed, released, over, ended, done=True)
 

@@ -9,11 +9,9 @@ from satchel.base.errors import NotFound, SatchelError
 from satchel.base.file_checks import SHARED_FOLDER
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import dataclass
-from satchel.find import documents
 from satchel.find.index import index_of
 from satchel.keep import events, pins, projects
-from satchel.keep.housekeeping import counts
-from satchel.keep.housekeeping.packages import forget_deliveries, forget_seen
+from satchel.keep.housekeeping.derived import delete_deliveries, delete_sightings
 from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.moving import states
 from satchel.keep.patterns import updates as pattern_writing
@@ -135,17 +133,13 @@ def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leavi
 
     def delete() -> None:
         thing.delete(transaction, project.id, [number])
-        if transaction.left_out:
-            # its text is invalid, so it is deleted by number instead of by its words
-            transaction.run(
-                "DELETE FROM likenesses WHERE project_id = :project AND kind = :kind AND item_id = :id",
-                {"project": project.id, "kind": kind.number, "id": number},
-            )
-            transaction.run(f"DELETE FROM {kind.table} WHERE id = :id", {"id": number})
-            documents.remove(transaction, kind, [number])
-            counts.recount(transaction)
-        forget_deliveries(transaction, kind, number)
-        forget_seen(transaction, kind, number)
+        # by number too: a damaged text does not hold the words by which it was recorded
+        transaction.run(
+            "DELETE FROM likenesses WHERE project_id = :project AND kind = :kind AND item_id = :id",
+            {"project": project.id, "kind": kind.number, "id": number},
+        )
+        delete_deliveries(transaction, kind, number)
+        delete_sightings(transaction, kind, number)
         pins.forget(transaction, project.id, kind, number)
         states.forget(transaction, project.id, row[0])
 

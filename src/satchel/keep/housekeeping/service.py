@@ -10,12 +10,11 @@ from satchel.base.errors import NotFound
 from satchel.base.text import check_encodable
 from satchel.find.index import index_of
 from satchel.keep import past_conversations, projects
-from satchel.keep.housekeeping import checks, clearing, counts, forgetting, packages, statistics, summaries, usefulness
+from satchel.keep.housekeeping import checks, clearing, derived, forgetting, statistics, usefulness
 from satchel.keep.housekeeping.checks import BeyondRepair, Check, Examination
 from satchel.keep.housekeeping.clearing import Cleared
 from satchel.keep.housekeeping.forgetting import Forgotten
-from satchel.keep.housekeeping.statistics import Statistics
-from satchel.keep.housekeeping.summaries import LayerSummary
+from satchel.keep.housekeeping.statistics import LayerSummary, Statistics
 from satchel.keep.housekeeping.usefulness import MemoryUse
 from satchel.keep.indexing import index_all
 from satchel.keep.projects import Workplace
@@ -62,7 +61,7 @@ class Housekeeping:
     def layer_summary(self) -> LayerSummary:
         """Count per layer the active decisions and constraints, and the file changes of the last hour."""
         with projects.reading(self._workplace) as (transaction, project):
-            return summaries.by_layer(transaction, project, self._workplace.clock())
+            return statistics.by_layer(transaction, project, self._workplace.clock())
 
     def backup(self, target: Path | None = None, progress: Progress | None = None) -> Backup:
         """Copy the store while it is in use; the copy is checked before it gets its name."""
@@ -114,7 +113,7 @@ class Housekeeping:
         Leftovers are deliveries and contents of conversations.
         """
         with self._engine.without_deadline(), self._engine.write() as transaction:
-            packages.remove_leftovers(transaction)
+            derived.delete_orphaned_deliveries(transaction)
             past_conversations.remove_contents(transaction)
             index_of(transaction).optimize()
         return self._engine.upkeep.reclaim()
@@ -122,7 +121,7 @@ class Housekeeping:
     def recount(self) -> None:
         """Recalculate stored counts for every project of the store."""
         with self._engine.write() as transaction:
-            counts.recount(transaction)
+            derived.recount(transaction)
 
     def clear(
         self,
@@ -147,9 +146,9 @@ class Housekeeping:
         """Delete one item permanently, such as a leaked secret: its rows, search text and space."""
         return forgetting.forget(self._workplace, ref, dry_run=dry_run)
 
-    def whereabouts(self, found: str) -> Check:
-        """Report the default identity, the store, how it was found (``found``) and why it is trusted."""
-        return checks.whereabouts(self._workplace, found)
+    def whereabouts(self, origin: str) -> Check:
+        """Report the default identity, the store, how it was found (``origin``) and why it is trusted."""
+        return checks.whereabouts(self._workplace, origin)
 
     def doctor(self, warnings: tuple[str, ...] = ()) -> Iterator[Check]:
         """Check the store without changing it. ``warnings`` are those of loading the configuration."""

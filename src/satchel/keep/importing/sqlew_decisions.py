@@ -131,7 +131,7 @@ class DecisionReader:
         }
 
     def _values(self, table: str, mirrored: Collection[int | None]) -> dict[int, Fields]:
-        # since 3.9 sqlew stores an empty text beside the number of a mirrored key
+        # since 3.9 sqlew also stores an empty text for the number of a mirrored key
         by_key: dict[int, Fields] = {}
         for state in self._tables.read(_CURRENT, table, "key_id"):
             if state["value"] is not None:

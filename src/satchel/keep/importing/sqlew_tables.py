@@ -1,13 +1,13 @@
-"""The tables of a sqlew database under the names of whichever version made it, and the project that is read of it.
+"""Tables of a sqlew database, by the names of the version that created it, and selection of a project.
 
 Names and columns by release, from the schemas of github.com/sin5ddd/mcp-sqlew at its tags and of sqlew-io/sqlew:
 
 - 1.0: bare names (``decisions``), times in seconds, messages without a text.
-- 1.1 to 3.6: master tables with ``m_``, the others with ``t_``; ``t_decision_context`` from 3.2 on; 3.6 gives messages
-  a text and then gives messages up.
+- 1.1 to 3.6: master tables with ``m_``, the others with ``t_``; ``t_decision_context`` from 3.2 on; 3.6 adds a text
+  to messages and then drops messages.
 - 3.7 to 3.9: ``m_projects`` and ``project_id``; ``t_constraints.created_by`` becomes ``agent_id``; from 3.9 on a
-  number stands in both value tables, with an empty text.
-- 4: everything with ``v4_``, ``key_name`` for ``key``, no agents; the tables of 3.9 may stand beside, out of date.
+  number is in both value tables, with an empty text.
+- 4: everything with ``v4_``, ``key_name`` for ``key``, no agents; outdated tables of 3.9 may remain.
 - 5: ``m_`` and ``t_`` again, without agents, files and file changes; six statuses; a reason for a constraint.
 
 The names of sqlew's own architecture document are read too: ``key_name``, ``is_active``, ``decision_tags.decision_id``.

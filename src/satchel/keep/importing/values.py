@@ -68,7 +68,7 @@ def described(value: Value) -> str:
 
 
 def whole(value: Value, field: str, least: int = 0, most: int | None = None, default: int | None = None) -> int:
-    """Return a whole number within limits; a missing one becomes ``default``, or is refused if that is None."""
+    """Return a whole number within limits; a missing one becomes ``default``, or is refused without a default."""
     if value is None and default is not None:
         return default
     number = number_of(value)

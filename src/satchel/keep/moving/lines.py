@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
+from satchel.base.errors import StoreDamaged
 from satchel.base.records import dataclass
 from satchel.keep.moving import windows
 from satchel.keep.moving.fields import FILL, MAX, MIN, SOFT, Field, Line, Part
 from satchel.keep.moving.kind import LineKind
 from satchel.keep.moving.kinds import LINE_KINDS
+from satchel.store.damage import is_damaged
 from satchel.store.transaction import Row, Transaction, set_of
 
 SCHEMA = 1
@@ -25,19 +27,38 @@ _PER_PAGE = 500
 
 
 def lines_of(transaction: Transaction, project_id: int, kind: str, numbers: Sequence[int]) -> dict[int, Line]:
-    """Return the lines of items by id, without those that no longer exist."""
+    """Return the lines of items by id, without those that no longer exist.
+
+    Raises:
+        StoreDamaged: an item holds damaged text.
+    """
     plan = _plan(LINE_KINDS[kind])
     rows = transaction.all(
         f"{plan.select} WHERE i.project_id = :project AND i.id IN {set_of(numbers)} ORDER BY i.id",
         {"project": project_id},
     )
-    return _lines(transaction, plan, rows)
+    damaged: list[str] = []
+    lines = _lines(transaction, plan, rows, damaged)
+    if damaged:
+        raise StoreDamaged(
+            f"{damaged[0]} holds damaged text, which is neither shared nor merged",
+            "`satchel forget` removes it by its id, `satchel restore` goes back to a backup",
+        )
+    return lines
 
 
 def all_lines(
-    transaction: Transaction, project_id: int, now: int = 0, kinds: Sequence[str] = tuple(LINE_KINDS)
+    transaction: Transaction,
+    project_id: int,
+    now: int = 0,
+    kinds: Sequence[str] = tuple(LINE_KINDS),
+    *,
+    damaged: list[str],
 ) -> Iterator[Line]:
-    """Yield a line for each item of a project that has not expired at ``now``, kind by kind, oldest first."""
+    """Yield a line for each item of a project that has not expired at ``now``, kind by kind, oldest first.
+
+    Items with damaged text are left out, and named in ``damaged``.
+    """
     for kind in kinds:
         if kind == windows.NAME_OF_KIND:
             yield from windows.all_lines(transaction, project_id)
@@ -47,7 +68,7 @@ def all_lines(
         values["after"] = 0
         where += " AND i.id > :after"
         while rows := transaction.all(f"{plan.select} WHERE {where} ORDER BY i.id LIMIT {_PER_PAGE}", values):
-            yield from _lines(transaction, plan, rows).values()
+            yield from _lines(transaction, plan, rows, damaged).values()
             values["after"] = rows[-1][0]
 
 
@@ -173,10 +194,13 @@ def _show(shows: _Shows, values: Sequence[Any], line: Line) -> Line:
     return line
 
 
-def _lines(transaction: Transaction, plan: _Plan, rows: Sequence[Row]) -> dict[int, Line]:
+def _lines(transaction: Transaction, plan: _Plan, rows: Sequence[Row], damaged: list[str]) -> dict[int, Line]:
     kind = plan.kind
+    spoiled = {row[0] for row in rows if is_damaged(row)}
     by_number: dict[int, Line] = {}
     for number, uid, *values in rows:
+        if number in spoiled:
+            continue
         line: Line = {"kind": kind.name, "uid": uid.hex()}
         if kind.letter:
             line["id"] = f"{kind.letter}{number}"
@@ -184,21 +208,22 @@ def _lines(transaction: Transaction, plan: _Plan, rows: Sequence[Row]) -> dict[i
         if kind.finish is not None:
             kind.finish(line)
         by_number[number] = line
-    if not by_number:
-        return by_number
-    numbers = set_of(by_number)
-    for part in kind.parts:
-        for owner, listed in _parts(transaction, part, numbers).items():
-            by_number[owner][part.name] = listed[0] if part.is_single else listed
-    for number, field, target in transaction.all(
-        f"SELECT item_id, field, target FROM unresolved_links WHERE kind = :kind AND item_id IN {numbers}",
-        {"kind": kind.name},
-    ):
-        by_number[number][field] = target.hex()
-    return by_number
+    if by_number:
+        numbers = set_of(by_number)
+        for part in kind.parts:
+            for owner, listed in _parts(transaction, part, numbers, spoiled).items():
+                by_number[owner][part.name] = listed[0] if part.is_single else listed
+        for number, field, target in transaction.all(
+            f"SELECT item_id, field, target FROM unresolved_links WHERE kind = :kind AND item_id IN {numbers}",
+            {"kind": kind.name},
+        ):
+            by_number[number][field] = target.hex()
+    damaged += [f"{kind.letter or f'{kind.name} '}{number}" for number in sorted(spoiled)]
+    return {number: line for number, line in by_number.items() if number not in spoiled}
 
 
-def _parts(transaction: Transaction, part: Part, owners: str) -> dict[int, list[Any]]:
+def _parts(transaction: Transaction, part: Part, owners: str, spoiled: set[int]) -> dict[int, list[Any]]:
+    """Return the parts of items by owner; owners of damaged ones go to ``spoiled``."""
     columns = ", ".join(field.expression for field in part.fields)
     own = "i.id" if part.parts else "NULL"
     order = "o" if part.order == "1" else part.order
@@ -211,12 +236,18 @@ def _parts(transaction: Transaction, part: Part, owners: str) -> dict[int, list[
     by_owner: dict[int, list[Any]] = {}
     by_number: dict[int, Line] = {}
     for owner, number, *values in rows:
+        if is_damaged(values):
+            spoiled.add(owner)
+            continue
         rendered = _show(shows, values, {})
         by_number[number] = rendered
         by_owner.setdefault(owner, []).append(rendered if len(part.fields) > 1 else next(iter(rendered.values()), None))
     if by_number and part.parts:
         inside = set_of(by_number)
+        owner_of = {number: owner for owner, number, *_ in rows}
         for inner in part.parts:
-            for number, listed in _parts(transaction, inner, inside).items():
+            spoiled_parts: set[int] = set()
+            for number, listed in _parts(transaction, inner, inside, spoiled_parts).items():
                 by_number[number][inner.name] = listed
+            spoiled |= {owner_of[number] for number in spoiled_parts}
     return by_owner

@@ -17,11 +17,13 @@ class Exported:
         project: the project's name.
         lines: number of lines without header and end.
         kinds: number of lines of each kind.
+        damaged: the ids of items that were left out because their text is damaged.
     """
 
     project: str
     lines: int
     kinds: tuple[tuple[str, int], ...]
+    damaged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

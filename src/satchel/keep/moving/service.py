@@ -61,6 +61,7 @@ class Moving(Service):
         work = self._workplace
         now = work.clock()
         counted: Counter[str] = Counter()
+        damaged: list[str] = []
         encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
         with work.engine.without_deadline(), work.engine.read() as transaction:
             project = projects.find(transaction, work)
@@ -77,7 +78,7 @@ class Moving(Service):
                 "lines": total,
             }
             target.write(encode(header).encode() + b"\n")
-            every = moving.all_lines(transaction, project.id, now, selected)
+            every = moving.all_lines(transaction, project.id, now, selected, damaged=damaged)
             while batch := list(islice(every, PER_TRANSACTION)):
                 counted.update(line["kind"] for line in batch)
                 text = "\n".join(map(encode, batch))
@@ -85,7 +86,7 @@ class Moving(Service):
                 if progress is not None:
                     progress(counted.total(), max(total, counted.total()))
             target.write(encode({"kind": END, "lines": counted.total()}).encode() + b"\n")
-        return Exported(project.name, counted.total(), tuple(counted.items()))
+        return Exported(project.name, counted.total(), tuple(counted.items()), tuple(damaged))
 
     def import_file(self, file: Path, *, dry_run: bool = False, progress: Progress | None = None) -> Imported:
         """Import an export file of any project or store.

@@ -12,6 +12,7 @@ from satchel.keep import deliveries
 from satchel.keep.deliveries import Window
 from satchel.keep.moving.fields import AGENT, NAME, RUN, TIME, WHOLE, Field, Line, link, one_of, read_uid
 from satchel.keep.moving.reading import Reading
+from satchel.store.damage import is_damaged
 from satchel.store.transaction import Transaction
 
 NAME_OF_KIND = "delivery"
@@ -61,7 +62,7 @@ def all_lines(transaction: Transaction, project_id: int) -> Iterator[Line]:
         for number, *where, kind, item, at, is_stale in transaction.all(
             _SELECT, {"project": project_id, "after": after, "last": row[0]}
         ):
-            if item is None:
+            if item is None or is_damaged(where):
                 continue
             if number not in lines:
                 lines[number] = _line(*where)

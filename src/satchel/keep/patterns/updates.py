@@ -225,14 +225,13 @@ def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[i
 
 def shown_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
     """Return the texts that a search shows of patterns by number: the example and the fixes."""
-    # the masked message is not shown; reading it leaves out rows with invalid text
-    rows = transaction.all(f"SELECT id, error_type, example, message FROM error_patterns WHERE id IN {set_of(numbers)}")
+    rows = transaction.all(f"SELECT id, error_type, example FROM error_patterns WHERE id IN {set_of(numbers)}")
     fixes = _fixes(transaction, numbers)
     return {
         number: "\n".join(
             (f"{name}: {text}", *(f"{_label(confidence)}: {fix}" for fix, confidence in fixes.get(number, ())))
         )
-        for number, name, text, _ in rows
+        for number, name, text in rows
     }
 
 

@@ -9,7 +9,7 @@ from satchel.base.text import fold
 from satchel.keep import projects
 from satchel.keep.names import check_agent, ensure_agent, find_agent, is_persons, no_agent
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.caller import State
+from satchel.keep.sessions.clients import State
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction, set_of
 
@@ -25,9 +25,6 @@ UNKNOWN = -1
 
 ME = "me"
 """The calling agent's name in filters."""
-
-UNNAMED = "agent"
-"""Start of the names of agents whose client is unknown."""
 
 
 def acting(
@@ -50,7 +47,7 @@ def acting(
     if agent is not None:
         number, name = ensure_agent(transaction, project_id, agent, now)
     elif state is not None:
-        default = speaker(transaction, state)
+        default = state.find_speaker(transaction)
         if default is None:
             from satchel.keep.sessions import updates
 
@@ -121,27 +118,14 @@ def reading(transaction: Transaction, workplace: Workplace, project_id: int, age
     if agent is not None:
         number, name = find_agent(transaction, project_id, agent), agent
     elif state is not None and state.speaker is not None:
-        number, name = speaker(transaction, state) or (state.speaker, "")
+        number, name = state.find_speaker(transaction) or (state.speaker, "")
     elif state is None and caller is not None and caller.is_person:
         return Actor(find_agent(transaction, project_id, workplace.person()), workplace.person())
     elif state is not None:
-        number, name = UNKNOWN, name_of(state)  # the first write may choose another
+        number, name = UNKNOWN, state.name()  # the first write may choose another
     else:
         return Actor()
     return _actor(number, name, state, is_named=agent is not None)
-
-
-def speaker(transaction: Transaction, state: State) -> tuple[int, str] | None:
-    """Return the number and name of a session's default agent, or None; see :attr:`State.speaker`."""
-    if state.speaker is None:
-        return None
-    name: str | None = transaction.memo.get(("speaker", state.speaker))
-    if name is None:
-        row = transaction.one("SELECT name FROM agents WHERE id = :id", {"id": state.speaker})
-        if row is None:
-            return None
-        name = transaction.memo["speaker", state.speaker] = row[0]
-    return state.speaker, name
 
 
 def agents_of_client(transaction: Transaction, project_id: int, client: str, now: int) -> list[tuple[int, str]]:
@@ -204,11 +188,6 @@ def find_authors(
         {"project": project_id, "name": name.lower()},
     )
     return tuple(number for (number,) in rows)
-
-
-def name_of(state: State, digits: int = 4) -> str:
-    """Return the default name of a session's agent: its client and the start of its uid."""
-    return f"{state.client or UNNAMED}-{state.uid.hex()[:digits]}"
 
 
 def subagent_name(agent: str, agent_id: str) -> str:

@@ -7,21 +7,24 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import Refused
-from satchel.base.records import NamedTuple
-from satchel.keep.sessions.clients import Client, Host, check_host_id, client_named, host_id, hosts_of
+from satchel.keep.sessions.clients import (
+    STATE,
+    VARIABLE,
+    Client,
+    Host,
+    State,
+    check_host_id,
+    client_named,
+    host_id,
+    hosts_of,
+)
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.keep.projects import Workplace
 
-VARIABLE = "SATCHEL_SESSION"
-"""The environment variable with a session's uid in hexadecimal."""
-
 SERVER, COMMAND, LIBRARY, HOOK, REMOTE = "server", "command", "library", "hook", "remote"
 """The kinds of callers: a client's MCP server, a command, a program using the library, a client's hook, or HTTP."""
-
-OF_TOKENS = "@token"
-"""Stored as the client of session ids from HTTP requests; an impossible client name."""
 
 HOOK_WAIT_MS = 250
 """Maximum time that a hook waits for a lock."""
@@ -30,37 +33,6 @@ _VERSION_CHARS = 100
 
 SEEN_MS = 60_000
 """Minimum time between two records that a session is at work."""
-
-
-class State(NamedTuple):
-    """The columns of a session that calls need.
-
-    Attributes:
-        agent: the number of its agent, or None until known.
-        is_chosen: whether that agent was chosen for all its calls.
-        unnamed: the number of the agent for calls without a name, or None until known.
-        run: the number of its run.
-    """
-
-    id: int
-    uid: bytes
-    client: str | None
-    agent: int | None
-    is_chosen: bool
-    unnamed: int | None
-    run: int | None
-    task_id: str | None
-    window: int
-    seen_at: int
-    ended_at: int | None = None
-
-    @property
-    def speaker(self) -> int | None:
-        """Return the agent of calls without a name: the chosen one, else the one named after the session."""
-        return self.agent if self.is_chosen else self.unnamed
-
-
-STATE = 'id, uid, client, agent_id, is_chosen, unnamed_id, run_id, task_id, "window", seen_at, ended_at'
 
 
 class Caller:
@@ -139,6 +111,22 @@ class Caller:
                     self._uid = None  # one server may serve several conversations of its client
                 self._client_session_id = identity
                 self._is_settled = False
+
+    @property
+    def is_server(self) -> bool:
+        return self.kind == SERVER
+
+    @property
+    def is_hook(self) -> bool:
+        return self.kind == HOOK
+
+    @property
+    def is_library(self) -> bool:
+        return self.kind == LIBRARY
+
+    @property
+    def is_remote(self) -> bool:
+        return self.kind == REMOTE
 
     @property
     def host_id(self) -> str | None:

@@ -1,11 +1,21 @@
-"""Known clients: their names, and the environment variables of their sessions."""
+"""Known clients, the environment variables of their sessions, and the columns of a session that calls need."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from satchel.base.records import NamedTuple
+
+if TYPE_CHECKING:
+    from satchel.store.transaction import Transaction
+
+VARIABLE = "SATCHEL_SESSION"
+"""The environment variable with a session's uid in hexadecimal."""
+
+OF_TOKENS = "@token"
+"""Stored as the client of session ids from HTTP requests; an impossible client name."""
 
 
 class Client(NamedTuple):
@@ -111,3 +121,50 @@ def client_of_command(hosts: Sequence[Host], environ: Mapping[str, str], program
     around = [host.client for host in hosts]
     above = (one for name in programs for one in around if name in one.prefixes)
     return next(above, None) or min(around, key=lambda one: host_id(one, environ) is None, default=None)
+
+
+class State(NamedTuple):
+    """The columns of a session that calls need.
+
+    Attributes:
+        agent: the number of its agent, or None until known.
+        is_chosen: whether that agent was chosen for all its calls.
+        unnamed: the number of the agent for calls without a name, or None until known.
+        run: the number of its run.
+    """
+
+    id: int
+    uid: bytes
+    client: str | None
+    agent: int | None
+    is_chosen: bool
+    unnamed: int | None
+    run: int | None
+    task_id: str | None
+    window: int
+    seen_at: int
+    ended_at: int | None = None
+
+    @property
+    def speaker(self) -> int | None:
+        """Return the agent of calls without a name: the chosen one, else the one named after the session."""
+        return self.agent if self.is_chosen else self.unnamed
+
+    def find_speaker(self, transaction: Transaction) -> tuple[int, str] | None:
+        """Return the number and name of :attr:`speaker`."""
+        if self.speaker is None:
+            return None
+        name: str | None = transaction.memo.get(("speaker", self.speaker))
+        if name is None:
+            row = transaction.one("SELECT name FROM agents WHERE id = :id", {"id": self.speaker})
+            if row is None:
+                return None
+            name = transaction.memo["speaker", self.speaker] = row[0]
+        return self.speaker, name
+
+    def name(self, digits: int = 4) -> str:
+        """Return the default name of its agent: its client and the start of its uid."""
+        return f"{self.client or 'agent'}-{self.uid.hex()[:digits]}"
+
+
+STATE = 'id, uid, client, agent_id, is_chosen, unnamed_id, run_id, task_id, "window", seen_at, ended_at'

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from satchel.keep import events, paths
 from satchel.keep.expiry import end_claims
-from satchel.keep.sessions.caller import State
+from satchel.keep.sessions.clients import State
 from satchel.store.transaction import Transaction, set_of
 
 _MOST_NAMED = 5

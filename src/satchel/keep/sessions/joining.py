@@ -7,15 +7,26 @@ or the client's process. If several sessions fit, the caller joins none, with a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from satchel.base import processes
 from satchel.base.processes import Process
 from satchel.base.records import NamedTuple
-from satchel.keep.sessions.caller import HOOK, LIBRARY, OF_TOKENS, REMOTE, SERVER, STATE, VARIABLE, Caller, State
-from satchel.keep.sessions.clients import Client, client_of_command, host_id
+from satchel.keep.sessions.clients import (
+    OF_TOKENS,
+    STATE,
+    VARIABLE,
+    Client,
+    State,
+    client_of_command,
+    host_id,
+)
 from satchel.keep.sessions.presence import is_abandoned, local_process
 from satchel.store.asking import Asking, answering
 from satchel.store.transaction import Row, Transaction, set_of
+
+if TYPE_CHECKING:
+    from satchel.keep.sessions.caller import Caller
 
 _MOST_BEFORE = 20
 _BELONGS_TO_NONE = f"it belongs to none; {VARIABLE} names one"
@@ -68,38 +79,38 @@ def is_gone(session: SessionRow, now: int) -> bool:
 
 def find(transaction: Transaction, project_id: int, caller: Caller) -> tuple[SessionRow | None, str | None]:
     """Return the caller's session or None, and a warning if several fit."""
-    if caller.kind == REMOTE:
+    if caller.is_remote:
         return _of_request(transaction, project_id, caller), None
     variable = caller.environ.get(VARIABLE)
     by_variable = _by_uid(transaction, project_id, variable) if variable else None
-    if caller.kind == LIBRARY:
+    if caller.is_library:
         return by_variable, None
-    if caller.kind == SERVER:
+    if caller.is_server:
         return _of_server(transaction, project_id, caller, by_variable)
-    if caller.kind == HOOK:
+    if caller.is_hook:
         return _of_hook(transaction, project_id, caller, by_variable)
     return _of_command(transaction, project_id, caller, by_variable)
 
 
 def is_up_to_date(session: SessionRow, caller: Caller) -> bool:
     """Return whether a session's recorded processes are current; a server that has just joined is never recorded."""
-    if caller.kind in {SERVER, REMOTE}:
-        return caller.kind == REMOTE
-    return (caller.kind != HOOK and not caller.hosts) or (
+    if caller.is_server or caller.is_remote:
+        return caller.is_remote
+    return (not caller.is_hook and not caller.hosts) or (
         session.process is not None and processes.is_alive(session.process)
     )
 
 
 def client_of(caller: Caller) -> Client | None:
     """Return the client that a caller serves or runs in."""
-    if caller.kind in {SERVER, HOOK, REMOTE}:
+    if caller.is_server or caller.is_hook or caller.is_remote:
         return caller.client
     return client_of_command(caller.hosts, caller.environ, caller.programs)
 
 
 def client_process(caller: Caller) -> Process | None:
     """Return the process of the client that a caller serves or runs in; None on another machine."""
-    if caller.kind == REMOTE:
+    if caller.is_remote:
         return None
     client = client_of(caller)
     return processes.find_client(() if client is None else client.prefixes)

@@ -14,7 +14,7 @@ from satchel.keep.sessions.records import CurrentSession
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from satchel.keep.sessions.caller import State
+    from satchel.keep.sessions.clients import State
     from satchel.keep.sessions.team import FindStates, Team
     from satchel.store.transaction import Transaction
 
@@ -116,7 +116,6 @@ class Sessions(Service):
         Each pair has the names of the server's and the hooks' session; clients with several conversations are skipped.
         """
         from satchel.keep.sessions import joining
-        from satchel.keep.sessions.actors import name_of
         from satchel.keep.sessions.clients import client_named
         from satchel.keep.sessions.presence import MAX_CHECKED
 
@@ -133,7 +132,7 @@ class Sessions(Service):
                     groups.setdefault((client.name, one.machine, one.worktree), []).append(one)
         pairs = [sorted(group, key=lambda one: one.server is None) for group in groups.values() if len(group) == 2]
         return tuple(
-            (name_of(first.state), name_of(second.state))
+            (first.state.name(), second.state.name())
             for first, second in pairs
             if first.server is not None and second.server is None
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from satchel.base import processes
 from satchel.base.clock import DAY_MS
@@ -12,11 +13,12 @@ from satchel.keep import events
 from satchel.keep.names import check_agent, ensure_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
-from satchel.keep.sessions.actors import name_of, speaker
-from satchel.keep.sessions.caller import HOOK, OF_TOKENS, REMOTE, SERVER, STATE, Caller, State
-from satchel.keep.sessions.clients import host_id
+from satchel.keep.sessions.clients import OF_TOKENS, STATE, State, host_id
 from satchel.keep.sessions.joining import SessionRow
 from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from satchel.keep.sessions.caller import Caller
 
 KEPT_DAYS = 90
 """How long after it was last seen a session is deleted."""
@@ -32,7 +34,7 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
     """Create the caller's session, as the successor of one that is over if there is one."""
     client = joining.client_of(caller)
     identity = caller.host_id if client is caller.client else host_id(client, caller.environ)
-    is_remote = caller.kind == REMOTE
+    is_remote = caller.is_remote
     branch, commit = (None, None) if is_remote else read_head(workplace.files_root)
     name = check_agent(workplace, None)
     agent = None if name is None else ensure_agent(transaction, project_id, name, now, acts=False)[0]
@@ -95,15 +97,15 @@ def touch(
             caller.notes.append(notice)
         changes["ended_at"] = None
         state = state._replace(ended_at=None)
-    if caller.kind in {SERVER, REMOTE} and state.client is None and caller.client is not None:
+    if (caller.is_server or caller.is_remote) and state.client is None and caller.client is not None:
         changes["client"] = caller.client.name
         state = state._replace(client=caller.client.name)
-    if caller.kind == REMOTE:
+    if caller.is_remote:
         change(transaction, state.id, changes)
         return state._replace(seen_at=now)
     branch, commit = read_head(workplace.files_root)
     place: dict[str, object] = {"branch": branch, "commit_id": commit}
-    if caller.kind == SERVER:
+    if caller.is_server:
         changes |= {"worktree": workplace.worktree or "", **place, **_processes_of(caller)}
     else:
         session = joining.load(transaction, "s.id = :id", {"id": state.id})[0]
@@ -113,7 +115,7 @@ def touch(
         if not is_elsewhere and not joining.is_up_to_date(session, caller):
             # the client was restarted, and only commands have called since
             changes |= _processes_of(caller)
-    if caller.kind in {SERVER, HOOK} and caller.client is not None and caller.host_id is not None:
+    if (caller.is_server or caller.is_hook) and caller.client is not None and caller.host_id is not None:
         add_host_id(transaction, state.id, caller.client.name, caller.host_id)
     change(transaction, state.id, changes)
     return state._replace(seen_at=now)
@@ -140,11 +142,11 @@ def add_host_id(transaction: Transaction, session: int, client: str, identity: s
 
 def name_unnamed(transaction: Transaction, project_id: int, state: State, now: int) -> tuple[State, int, str]:
     """Return a session with its default agent's number and name: the chosen one, else one named after the session."""
-    default = speaker(transaction, state)
+    default = state.find_speaker(transaction)
     if default is not None:
         return state, *default
     for digits in range(_LEAST_DIGITS, 2 * len(state.uid) + 1):
-        name = name_of(state, digits)
+        name = state.name(digits)
         other = transaction.one(
             "SELECT 1 FROM agents WHERE project_id = :project AND folded = :name", {"project": project_id, "name": name}
         )
@@ -173,7 +175,7 @@ def _take_mail_of_client(transaction: Transaction, project_id: int, client: str 
 
 
 def _processes_of(caller: Caller) -> dict[str, object]:
-    server = processes.own() if caller.kind == SERVER else None
+    server = processes.own() if caller.is_server else None
     process = joining.client_process(caller)
     return {
         "machine": processes.machine(),

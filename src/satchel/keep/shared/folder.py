@@ -1,4 +1,4 @@
-"""The folder of shared texts in a worktree. Its files are untrusted: a stranger may have written them."""
+"""The folder of shared texts, whose files a stranger may have written, and the quick check for news."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from satchel.base import git_head
 from satchel.base.errors import Refused
 from satchel.base.file_checks import IGNORED_BY_GIT, SHARED_FOLDER, kind_of
+from satchel.base.git_head import Branches
 from satchel.base.paths import FOLDER_NAME
+from satchel.keep import projects
+from satchel.keep.projects import Workplace
+from satchel.store.transaction import Transaction
+
+BELOW = f"{FOLDER_NAME}/{SHARED_FOLDER}"
 
 MAX_BYTES = 1024 * 1024
 """Larger files are skipped; by default, content has at most 256 KiB."""
@@ -144,7 +150,9 @@ class Folder:
                     Path(path).mkdir(mode=0o755)
                 mode = os.lstat(path).st_mode
             except OSError as error:
-                raise Refused(f"{path} cannot be made: {error.strerror}", "Check the folder's permissions") from error
+                raise Refused(
+                    f"{path} cannot be created: {error.strerror}", "Check the folder's permissions"
+                ) from error
             if not stat.S_ISDIR(mode):
                 raise Refused(f"{path} is {kind_of(mode)}, not a folder", "See where it comes from and remove it")
 
@@ -180,7 +188,7 @@ def _judge(entry: os.DirEntry[str]) -> tuple[str | None, os.stat_result | None]:
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError as error:
-        return f"cannot be looked at: {error.strerror}", None
+        return f"cannot be read: {error.strerror}", None
     if not stat.S_ISREG(status.st_mode):
         return f"is {kind_of(status.st_mode)}, not a regular file", None
     if not IS_NAME(entry.name):
@@ -193,7 +201,91 @@ def size_problem(size: int) -> str | None:
     return f"has {size / 1024**2:,.1f} MiB; more than 1 is not read" if size > MAX_BYTES else None
 
 
-def files_of(folder: Folder, listing: Listing) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the listed files with their contents; None for one that was replaced in the meantime."""
-    for name in listing.names:
-        yield name, folder.read(name)
+class Place(NamedTuple):
+    """Location of a workplace's shared texts and the state of its repository, read from git's files.
+
+    Attributes:
+        root: the folder that contains ``.satchel/shared``.
+        branch, head: the current checkout, or None.
+        default: the branch that texts are taken from; None outside a repository.
+        local, remote: its commit here, and that of ``origin``.
+    """
+
+    root: str
+    branch: str | None
+    head: str | None
+    default: str | None
+    local: str | None
+    remote: str | None
+
+    @property
+    def is_on_default(self) -> bool:
+        """Return whether this worktree is on the default branch; always true outside a repository."""
+        return self.default is None or self.branch == self.default
+
+    @property
+    def look(self) -> bytes:
+        """Return a fingerprint that changes when there may be something to read."""
+        signs = (_stat(f"{self.root}/{BELOW}"), self.branch, self.head, self.default, self.local, self.remote)
+        return hashlib.blake2b(repr(signs).encode(), digest_size=16).digest()
+
+
+def place_of(root: str, configured: str | None) -> Place:
+    """Return the location of shared texts below a folder, without starting a process.
+
+    ``configured`` is the configured default branch.
+    """
+    top = git_head.top_of(root)
+    branches = Branches(None, None, None, None, None) if top is None else git_head.read_branches(top, configured)
+    return Place(root, *branches)
+
+
+def _stat(path: str) -> tuple[int, ...]:
+    # changes when a file is added, removed or replaced, not when one is edited in place
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return ()
+    return status.st_dev, status.st_ino, status.st_mtime_ns
+
+
+class Reading(NamedTuple):
+    """Time and state of the last reading of the repository; see the table."""
+
+    commit: str | None
+    look: bytes
+    stamp: bytes
+    seq: int
+
+
+def last_reading(transaction: Transaction, project_id: int) -> Reading | None:
+    row = transaction.one(
+        "SELECT commit_id, look, stamp, seq FROM shared_readings WHERE project_id = :project", {"project": project_id}
+    )
+    return None if row is None else Reading(*row)
+
+
+def record_reading(transaction: Transaction, project_id: int, reading: Reading) -> None:
+    """Record when the repository was read."""
+    transaction.run(
+        """
+        INSERT INTO shared_readings (project_id, commit_id, look, stamp, seq)
+        VALUES (:project, :commit, :look, :stamp, :seq)
+        ON CONFLICT (project_id) DO UPDATE SET
+            commit_id = excluded.commit_id, look = excluded.look, stamp = excluded.stamp, seq = excluded.seq
+        """,
+        {"project": project_id, **reading._asdict()},
+    )
+
+
+def may_be_news(workplace: Workplace, branch: str | None) -> bool:
+    """Return whether the repository may have something that was not read yet."""
+    root = workplace.files_root
+    if root is None or workplace.engine.read_only:
+        return False
+    if not workplace.engine.exists():
+        # a new clone's store is created to read the shared texts
+        return bool(_stat(f"{root}/{BELOW}"))
+    with projects.reading(workplace) as (transaction, project):
+        last = None if project is None else last_reading(transaction, project.id)
+    return last is None or last.look != place_of(root, branch).look

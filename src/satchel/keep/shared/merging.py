@@ -1,23 +1,134 @@
-"""Resolution of files with git's conflict markers."""
+"""Rules that choose between versions of a text: which one is news, which may be written, and merges of two."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from satchel.base.clock import iso
-from satchel.base.errors import Conflict
+from satchel.base.errors import Conflict, InvalidInput
+from satchel.base.git_trees import Author
 from satchel.base.records import replace
+from satchel.base.text import check_name, nameable
+from satchel.base.vocabulary import HUMAN, OURS, THEIRS
 from satchel.keep.shared.folder import Folder
 from satchel.keep.shared.front_matter import BrokenText
 from satchel.keep.shared.markdown import SharedText, parse, render, sides
-from satchel.keep.shared.names import OURS, THEIRS
-from satchel.keep.shared.reconciling import later
+from satchel.keep.shared.repository import Repository, RepositoryText
+from satchel.keep.shared.states import BOTH, CHANGED, NEW, TextState
+
+
+class Incoming(NamedTuple):
+    """A text that is news here.
+
+    Attributes:
+        is_committed: whether the default branch has it; otherwise it is an edit in this worktree.
+        why: its reason to wait, as numbered by :mod:`satchel.keep.shared.states`; 0 for a tombstone.
+    """
+
+    file: RepositoryText
+    is_committed: bool
+    why: int
+
+
+def find_news(
+    uid: str,
+    repository: Repository,
+    state: TextState | None,
+    ours: bytes | None,
+    sightings: Collection[tuple[str, bytes]],
+    *,
+    is_on_default: bool,
+) -> Incoming | None:
+    """Return an item's text if it is news here, else None.
+
+    A text of the default branch is news if it was never seen, or changed there since the last reading, even back to an
+    earlier state: git's history distinguishes an old copy from a revert. A text only in the worktree is news if it was
+    never seen and belongs to the default branch. ``ours`` and ``sightings`` are digests.
+    """
+    in_step = None if state is None else state.in_step
+    committed, here = repository.committed.get(uid), repository.here.get(uid)
+    file, is_committed = None, True
+    if committed is not None:
+        digest = committed.text.digest
+        is_moved = (
+            repository.changed is not None and uid in repository.changed and (state is None or digest != state.tip)
+        )
+        waits = state is not None and state.waiting == digest
+        if digest not in {ours, in_step} and (is_moved or waits or (uid, digest) not in sightings):
+            file = committed
+    if file is None and here is not None and is_on_default:
+        digest = here.text.digest
+        is_same = committed is not None and committed.text.digest == digest
+        if not is_same and digest not in {ours, in_step} and (uid, digest) not in sightings:
+            file, is_committed = here, False
+    if file is None:
+        return None
+    if file.text.is_gone:
+        return Incoming(file, is_committed, 0)
+    if ours is None:
+        return Incoming(file, is_committed, NEW)
+    return Incoming(file, is_committed, CHANGED if in_step == ours else BOTH)
+
+
+def may_write(
+    uid: str,
+    repository: Repository,
+    state: TextState,
+    ours: bytes,
+    sightings: Collection[tuple[str, bytes]],
+    *,
+    is_on_default: bool,
+) -> bool:
+    """Return whether a shared item's local text may overwrite its file in this worktree.
+
+    It may if the item changed since both were in step, or if the accepted text was normalized; never over unseen
+    changes, if the default branch already has it, without a file, or on another branch over anything not in step.
+    """
+    here, committed = repository.here.get(uid), repository.committed.get(uid)
+    if here is None or (committed is not None and committed.text.digest == ours):
+        return False
+    digest = here.text.digest
+    if digest == ours or here.text.is_gone:
+        return False
+    if ours == state.in_step:
+        return digest == state.taken
+    is_seen = (uid, digest) in sightings or digest == state.in_step
+    return is_seen and (is_on_default or digest in {state.in_step, state.taken})
+
+
+def as_revision(
+    text: SharedText, stood: int | None, author: Author | None, now: int, *, is_committed: bool
+) -> SharedText:
+    """Return a text with its author and time; a hand-edited one is attributed to the last committer, or to the user.
+
+    ``stood`` is the time of the text last in step: programs set a later one when they change a text.
+    """
+    if stood is None or text.time > stood:
+        return text
+    if not is_committed:
+        return replace(text, author=HUMAN, time=max(now, stood + 1))
+    if author is None:
+        return replace(text, author=HUMAN, time=stood + 1)
+    return replace(text, author=_as_name(author.name), time=max(author.time, stood + 1))
+
+
+def _as_name(name: str) -> str:
+    try:
+        return check_name("".join(filter(str.isprintable, nameable(name)))[:200], "author")
+    except InvalidInput:
+        return HUMAN
+
+
+def later(first: SharedText, second: SharedText) -> SharedText:
+    """Return the later of two texts, the same in every clone."""
+    return max(first, second, key=lambda one: (one.time, one.digest))
 
 
 def resolve(folder: Folder, names: Sequence[str], way: str, *, dry_run: bool) -> tuple[str, ...]:
     """Resolve git's conflict markers in the named files and return their paths.
 
-    ``way`` is one of :data:`satchel.keep.shared.names.WAYS`.
+    ``way`` is one of :data:`satchel.base.vocabulary.RESOLUTIONS`.
     """
     made: dict[str, bytes] = {}
     for name in names:

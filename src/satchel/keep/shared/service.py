@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import InvalidInput, Refused, unknown_name
+from satchel.base.vocabulary import RESOLUTIONS, SHARING_RULES
 from satchel.keep import projects
-from satchel.keep.shared.folder import Folder, Listing
-from satchel.keep.shared.looking import Place, last_reading, may_be_news, place_of
-from satchel.keep.shared.names import RULES, WAYS
+from satchel.keep.shared.folder import Folder, Listing, Place, last_reading, may_be_news, place_of
 from satchel.keep.shared.records import Synced
 
 if TYPE_CHECKING:
     from satchel.base.config_keys import Config
     from satchel.keep.projects import Workplace
-    from satchel.keep.shared.context import Context
+    from satchel.keep.shared.exchange import Exchange
     from satchel.keep.shared.records import Accepted, Checked, Differences, SharedList, Sharing
 
 
@@ -32,7 +31,7 @@ class SharedTexts:
 
         Args:
             refs: short ids of decisions, rules, errors, strategies and notes.
-            rule: names of :data:`satchel.keep.shared.names.RULES`: every item of each.
+            rule: names of :data:`satchel.base.vocabulary.SHARING_RULES`: every item of each.
             dry_run: write nothing.
 
         Returns:
@@ -43,14 +42,12 @@ class SharedTexts:
             NotFound: the project has no such item.
             Refused: the files cannot be written.
         """
-        from satchel.keep.shared import changing
-
-        unknown = next((one for one in rule if one not in RULES), None)
+        unknown = next((one for one in rule if one not in SHARING_RULES), None)
         if unknown is not None:
-            raise unknown_name("rule", unknown, RULES)
+            raise unknown_name("rule", unknown, SHARING_RULES)
         if not refs and not rule:
             raise InvalidInput("no item to share is named", "Give ids such as d12, or --rule decisions")
-        return changing.share(self._context(), refs, rule, dry_run=dry_run)
+        return self._exchange().share(refs, rule, dry_run=dry_run)
 
     def unshare(self, refs: Sequence[str], *, dry_run: bool = False) -> Sharing:
         """Write tombstones into items' files; items that others accepted stay with them.
@@ -63,11 +60,9 @@ class SharedTexts:
             InvalidInput, NotFound: no such item is shared.
             Refused: the files cannot be written.
         """
-        from satchel.keep.shared import changing
-
         if not refs:
             raise InvalidInput("no item is named", "Give ids such as d12; satchel proposals --all lists what is shared")
-        return changing.unshare(self._context(), refs, dry_run=dry_run)
+        return self._exchange().unshare(refs, dry_run=dry_run)
 
     def sync(self, *, dry_run: bool = False, resolve: str | None = None) -> Synced:
         """Sync store and files both ways; nothing is committed, and texts by others wait.
@@ -81,25 +76,21 @@ class SharedTexts:
             Conflict: git's markers in a file are not whole, or not about a text of the item.
             Refused: the files cannot be written.
         """
-        if resolve is not None and resolve not in WAYS:
-            raise unknown_name("way to resolve", resolve, WAYS)
+        if resolve is not None and resolve not in RESOLUTIONS:
+            raise unknown_name("way to resolve", resolve, RESOLUTIONS)
         place = self._place()
         files = Folder(place.root).list()
         quick = None if resolve is not None else self._nothing_new(place, files)
         if quick is not None:
             return quick
-        from satchel.keep.shared import changing
-
-        return changing.sync(self._context(), place, files, resolve, dry_run=dry_run)
+        return self._exchange().sync(place, files, resolve, dry_run=dry_run)
 
     def read_news(self) -> None:
         """Read the repository if folder or branches have changed: count waiting texts and accept those configured by
         ``share.accept``; no file is written.
         """
         if may_be_news(self._workplace, self._branch):
-            from satchel.keep.shared import changing
-
-            changing.read_news(self._context())
+            self._exchange().read_news()
 
     def standing(self, refs: Sequence[str] = (), *, all: bool = False) -> SharedList:  # noqa: A002 -- the option's name
         """Return the states of shared texts: waiting and differing ones, and with ``all`` the rest.
@@ -107,9 +98,7 @@ class SharedTexts:
         Args:
             refs: short ids, names of files, or beginnings of uids; none for everything.
         """
-        from satchel.keep.shared import deciding
-
-        return deciding.standing(self._context(), refs, is_all=all)
+        return self._exchange().standing(refs, is_all=all)
 
     def accept(
         self,
@@ -130,9 +119,7 @@ class SharedTexts:
             InvalidInput, NotFound: nothing is named, or what is does not wait.
             Conflict: a text is another than the one that was seen.
         """
-        from satchel.keep.shared import deciding
-
-        return deciding.accept(self._context(), refs, seen, is_all=all)
+        return self._exchange().accept(refs, seen, is_all=all)
 
     def reject(
         self,
@@ -142,21 +129,22 @@ class SharedTexts:
         seen: Sequence[str] = (),
     ) -> Accepted:
         """Reject waiting texts until they change; arguments and errors are those of :meth:`accept`."""
-        from satchel.keep.shared import deciding
-
-        return deciding.reject(self._context(), refs, seen, is_all=all)
+        return self._exchange().reject(refs, seen, is_all=all)
 
     def diff(self, refs: Sequence[str] = (), *, all: bool = False) -> Differences:  # noqa: A002 -- the option's name
         """Return the waiting texts with their differences; arguments and errors are those of :meth:`accept`."""
-        from satchel.keep.shared import deciding
-
-        return deciding.diff(self._context(), refs, is_all=all or not refs)
+        return self._exchange().diff(refs, is_all=all or not refs)
 
     def check(self) -> Checked:
         """Check that this worktree's files are formatted as the program writes them, for builds. No store is needed."""
-        from satchel.keep.shared import listing
+        from satchel.keep.shared import views
+        from satchel.keep.shared.records import Checked
+        from satchel.keep.shared.repository import format_problems
 
-        return listing.checked(Folder(self._root()))
+        folder = Folder(self._root())
+        files = folder.list()
+        problems = views.problems_of(format_problems(folder, files), is_person=True)
+        return Checked(len(files.names), problems)
 
     def _root(self) -> str:
         root = self._workplace.files_root
@@ -167,10 +155,10 @@ class SharedTexts:
     def _place(self) -> Place:
         return place_of(self._root(), self._branch)
 
-    def _context(self) -> Context:
-        from satchel.keep.shared.context import Context
+    def _exchange(self) -> Exchange:
+        from satchel.keep.shared.exchange import Exchange
 
-        return Context(self._workplace, self._root(), self._branch, self._accepts)
+        return Exchange(self._workplace, self._root(), self._branch, accepts=self._accepts)
 
     def _nothing_new(self, place: Place, files: Listing) -> Synced | None:
         # the cheap look suffices when nothing has changed since the last sync

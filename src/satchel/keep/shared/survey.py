@@ -1,4 +1,4 @@
-"""Survey within one transaction: the repository, the local items, and the actions due."""
+"""Survey of the repository and the local items within one transaction, and the changes to make."""
 
 from __future__ import annotations
 
@@ -13,22 +13,31 @@ from satchel.keep.moving.lines import lines_of
 from satchel.keep.moving.states import SHARED
 from satchel.keep.moving.taking import Outcome, Taking
 from satchel.keep.projects import Workplace
-from satchel.keep.shared import known as states
-from satchel.keep.shared import reconciling
-from satchel.keep.shared.folder import Skipped
-from satchel.keep.shared.items import Mask, cleaned, line_from
-from satchel.keep.shared.known import SAME_KEY, Local, TextState
-from satchel.keep.shared.looking import BELOW, Place
+from satchel.keep.shared.folder import BELOW, Place, Skipped
+from satchel.keep.shared.items import cleaned, line_from, mask_of
 from satchel.keep.shared.markdown import SharedText
-from satchel.keep.shared.reconciling import Incoming
-from satchel.keep.shared.world import World
+from satchel.keep.shared.merging import Incoming, as_revision, find_news, may_write
+from satchel.keep.shared.repository import Repository
+from satchel.keep.shared.states import (
+    NEW,
+    SAME_KEY,
+    LocalItem,
+    TextState,
+    add_sightings,
+    find_same_key,
+    load_items,
+    load_sightings,
+    load_states,
+    save_states,
+    text_at,
+)
 from satchel.store.transaction import Transaction
 
 KINDS = {kind.name.lower(): kind for kind in Kind}
 """The kinds by their names in export lines."""
 
 
-class AcceptedText(NamedTuple):
+class Acceptance(NamedTuple):
     """Result of accepting a text: its item's uid, and the failure or None."""
 
     uid: str
@@ -40,81 +49,96 @@ class Survey:
     """State of all texts, within a transaction.
 
     Attributes:
-        known: the state of each text, by uid.
-        seen: uids and digests of the texts seen.
+        is_person: whether the caller is a person; an agent gets no words of a stranger.
+        states: the state of each text, by uid.
+        sightings: uid and digest of every text seen.
         ours: local items by uid.
         incoming: news by uid.
         problems: skipped files.
     """
 
     def __init__(
-        self, transaction: Transaction, project_id: int, workplace: Workplace, place: Place, world: World, mask: Mask
+        self,
+        transaction: Transaction,
+        project_id: int,
+        workplace: Workplace,
+        place: Place,
+        repository: Repository,
+        *,
+        is_person: bool,
     ) -> None:
         self.transaction = transaction
         self.project = project_id
         self.place = place
-        self.world = world
+        self.repository = repository
+        self.is_person = is_person
         self._workplace = workplace
-        self._mask = mask
-        self.known = states.load(transaction, project_id)
-        self.seen = states.seen_texts(transaction, project_id)
-        self.uids = sorted({*self.known, *world.committed, *world.here})
-        self.ours = states.locals_of(transaction, project_id, self.known, self.uids, mask)
-        self.problems = [*world.problems]
+        self._mask = mask_of(workplace.root)
+        self.states = load_states(transaction, project_id)
+        self.sightings = load_sightings(transaction, project_id)
+        self.uids = sorted({*self.states, *repository.committed, *repository.here})
+        self.ours = load_items(transaction, project_id, self.states, self.uids, self._mask)
+        self.problems = [*repository.problems]
         self.incoming = {uid: one for uid in self.uids if (one := self._incoming(uid)) is not None}
         self._changed: dict[str, TextState] = {}
-        self._newly_seen: set[tuple[str, bytes]] = set()
+        self._new_sightings: set[tuple[str, bytes]] = set()
 
     def _incoming(self, uid: str) -> Incoming | None:
         ours = self.ours.get(uid)
-        texts = [one.text for one in (self.world.committed.get(uid), self.world.here.get(uid)) if one is not None]
-        news = reconciling.incoming(
-            uid,
-            self.world,
-            self.known.get(uid),
-            None if ours is None else ours.digest,
-            self.seen,
-            is_on_default=self.place.is_on_default,
-            has_same_key=ours is None
-            and any(states.same_key(self.transaction, self.project, text) is not None for text in texts),
+        digest = None if ours is None else ours.digest
+        is_on_default = self.place.is_on_default
+        news = find_news(
+            uid, self.repository, self.states.get(uid), digest, self.sightings, is_on_default=is_on_default
         )
-        if news is not None and ours is not None and news.found.text.kind != ours.kind:
-            problem = f"has the uid of {self.ref(uid)}, which is not a {news.found.text.kind}"
-            self.problems.append(Skipped(f"{BELOW}/{news.found.name}", problem))
+        if news is not None and ours is not None and news.file.text.kind != ours.kind:
+            problem = f"has the uid of {self.ref(uid)}, which is not a {news.file.text.kind}"
+            self.problems.append(Skipped(f"{BELOW}/{news.file.name}", problem))
             return None
-        return news
+        return None if news is None else self._with_reason(news)
+
+    def _with_reason(self, news: Incoming) -> Incoming:
+        has_same_key = news.why == NEW and self._same_key(news.file.text) is not None
+        return news._replace(why=SAME_KEY) if has_same_key else news
+
+    def _same_key(self, text: SharedText) -> tuple[int, str] | None:
+        return find_same_key(self.transaction, self.project, text)
 
     def text(self, uid: str) -> SharedText:
-        """Return the text of a local item."""
-        return states.text_at(self.transaction, self.project, self.ours[uid], self._mask)
+        return text_at(self.transaction, self.project, self.ours[uid], self._mask)
 
     def ref(self, uid: str) -> str | None:
-        """Return a local item's short id, or None."""
         ours = self.ours.get(uid)
         return None if ours is None else KINDS[ours.kind].ref(ours.number)
 
-    def put(self, state: TextState, seen: Iterable[bytes] = ()) -> None:
-        """Record a text's state and seen digests for the next :meth:`save`."""
-        if state != self.known.get(state.uid):
+    def reason(self, uid: str) -> int:
+        """Return the reason why a text waits, which changes when a text of the same key was accepted."""
+        news = self.incoming[uid] = self._with_reason(self.incoming[uid])
+        if (state := self.states.get(uid)) is not None:
+            self.put(replace(state, why=news.why))
+        return news.why
+
+    def put(self, state: TextState, digests: Iterable[bytes] = ()) -> None:
+        """Record a text's state and sightings for the next :meth:`save`."""
+        if state != self.states.get(state.uid):
             self._changed[state.uid] = state
-            self.known[state.uid] = state
-        for digest in seen:
-            if (state.uid, digest) not in self.seen:
-                self.seen.add((state.uid, digest))
-                self._newly_seen.add((state.uid, digest))
+            self.states[state.uid] = state
+        for digest in digests:
+            if (state.uid, digest) not in self.sightings:
+                self.sightings.add((state.uid, digest))
+                self._new_sightings.add((state.uid, digest))
 
     def save(self) -> None:
-        states.save(self.transaction, self.project, self._changed.values())
-        states.add_seen(self.transaction, self.project, self._newly_seen)
+        save_states(self.transaction, self.project, self._changed.values())
+        add_sightings(self.transaction, self.project, self._new_sightings)
         self._changed.clear()
-        self._newly_seen.clear()
+        self._new_sightings.clear()
 
-    def settle(self) -> list[str]:
-        """Update the states from the reading: in step, waiting or no longer shared; return the uids of the last."""
+    def update_states(self) -> list[str]:
+        """Update all states, and return the uids of the items no longer shared."""
         ended = []
         for uid in self.uids:
-            committed, here, ours = self.world.committed.get(uid), self.world.here.get(uid), self.ours.get(uid)
-            state, news = self.known.get(uid), self.incoming.get(uid)
+            committed, here = self.repository.committed.get(uid), self.repository.here.get(uid)
+            ours, state, news = self.ours.get(uid), self.states.get(uid), self.incoming.get(uid)
             if state is None and ours is None and news is None:
                 continue
             file = committed or here
@@ -123,13 +147,13 @@ class Survey:
             digests: list[bytes] = []
             if ours is not None:
                 one = replace(one, ours=ours.digest, seq=ours.seq)
-                says_the_same = any(text is not None and text.text.digest == ours.digest for text in (committed, here))
+                is_equal = any(text is not None and text.text.digest == ours.digest for text in (committed, here))
                 is_adopted = (
                     committed is not None
                     and committed.text.digest == ours.digest
-                    and (uid, ours.digest) not in self.seen
+                    and (uid, ours.digest) not in self.sightings
                 )
-                if says_the_same and (one.is_shared or is_adopted):
+                if is_equal and (one.is_shared or is_adopted):
                     stood = one.stood if one.in_step == ours.digest else self.text(uid).time
                     one = replace(one.at_rest(), in_step=ours.digest, taken=None, stood=stood)
                     digests.append(ours.digest)
@@ -139,9 +163,9 @@ class Survey:
                 if one.is_shared:
                     ended.append(uid)
                 one = replace(one.at_rest(), in_step=None, taken=None, merged=False)
-                digests.append(news.found.text.digest)
+                digests.append(news.file.text.digest)
             else:
-                one = replace(one, waiting=news.found.text.digest, why=news.why)
+                one = replace(one, waiting=news.file.text.digest, why=news.why)
             if committed is not None:
                 one = replace(one, tip=committed.text.digest)
                 if one.merged and committed.text.is_gone:
@@ -150,65 +174,66 @@ class Survey:
             self.put(replace(one, file=name), digests)
         return ended
 
-    def accept(self, uid: str, author: Author | None) -> AcceptedText:
+    def accept(self, uid: str, author: Author | None) -> Acceptance:
         """Store a text that is news. ``author`` is the last committer of its file."""
         news = self.incoming[uid]
-        state = self.known.get(uid)
+        state = self.states.get(uid)
         stood = None if state is None else state.stood
         now = self._workplace.clock()
-        text = reconciling.as_revision(news.found.text, stood, author, now, is_committed=news.is_committed)
+        text = as_revision(news.file.text, stood, author, now, is_committed=news.is_committed)
         text, notes = cleaned(text)
-        if news.why == SAME_KEY:
-            other = states.same_key(self.transaction, self.project, text)
-            if other is not None:
-                return self._accept_same_key(news, text, *other)
         ours = self.ours.get(uid)
+        other = self._same_key(text)
+        if other is not None and ours is not None:
+            return Acceptance(uid, f"its key is that of {KINDS[text.kind].ref(other[0])}: change the key", ())
+        if other is not None:
+            return self._accept_same_key(news, text, *other)
         line = None
         if ours is not None:
             line = lines_of(self.transaction, self.project, ours.kind, [ours.number]).get(ours.number)
         taking = Taking(self._workplace, source=SHARED, is_ordered=True, decided=True)
         verdict = taking.take(self.transaction, self.project, [line_from(text, line)])[0]
         if verdict.outcome is Outcome.LEFT_OUT:
-            return AcceptedText(uid, verdict.note or "it cannot be kept", ())
+            return Acceptance(uid, verdict.note or "it cannot be stored", ())
         self._record_accepted(uid, news)
-        return AcceptedText(uid, None, (*notes, *([verdict.note] if verdict.note else [])))
+        return Acceptance(uid, None, (*notes, *([verdict.note] if verdict.note else [])))
 
-    def _accept_same_key(self, news: Incoming, text: SharedText, number: int, other: str) -> AcceptedText:
+    def _accept_same_key(self, news: Incoming, text: SharedText, number: int, other: str) -> Acceptance:
         # the two items are merged: the later text wins, and all clones choose the same uid
-        ours = self.known.get(other)
+        ours = self.states.get(other)
         is_shared = ours is not None and ours.is_shared
         keep = min(text.uid, other) if is_shared else text.uid
         taking = Taking(self._workplace, source=SHARED)
         verdict = taking.take(self.transaction, self.project, [line_from(text, None)])[0]
         if verdict.outcome is Outcome.LEFT_OUT:
-            return AcceptedText(text.uid, verdict.note or "it cannot be kept", ())
+            return Acceptance(text.uid, verdict.note or "it cannot be stored", ())
         table = LINE_KINDS[text.kind].table
         self.transaction.run(
             f"UPDATE {table} SET uid = :uid WHERE id = :id", {"uid": bytes.fromhex(keep), "id": number}
         )
-        digest = news.found.text.digest
+        digest = news.file.text.digest
         if keep == text.uid:
             self._record_accepted(keep, news)
             if is_shared and ours is not None:
                 self.put(replace(ours.at_rest(), in_step=None, taken=None, ours=None, seq=None, merged=True))
         else:
-            duplicate = self.known.get(text.uid) or TextState(text.uid, text.kind)
-            duplicate = replace(duplicate.at_rest(), file=news.found.name, in_step=None, merged=True, tip=digest)
+            duplicate = self.states.get(text.uid) or TextState(text.uid, text.kind)
+            duplicate = replace(duplicate.at_rest(), file=news.file.name, in_step=None, merged=True, tip=digest)
             self.put(duplicate, (digest,))
-            self.look_again(other)
+            self.reload(other)
         self.ours.pop(other if keep == text.uid else text.uid, None)
         self.incoming.pop(text.uid, None)
-        return AcceptedText(
+        return Acceptance(
             keep, None, (f"two items had the key {text.title!r}: they were merged, and the later text wins",)
         )
 
     def _record_accepted(self, uid: str, news: Incoming) -> None:
-        self.look_again(uid)
-        ours, digest = self.ours[uid], news.found.text.digest
-        one = self.known.get(uid) or TextState(uid, ours.kind)
+        self.reload(uid)
+        ours, digest = self.ours[uid], news.file.text.digest
+        one = self.states.get(uid) or TextState(uid, ours.kind)
         one = replace(
             one.at_rest(),
-            file=news.found.name,
+            file=news.file.name,
             in_step=ours.digest,
             taken=None if ours.digest == digest else digest,
             ours=ours.digest,
@@ -218,54 +243,53 @@ class Survey:
         self.put(one, (digest, ours.digest))
         self.incoming.pop(uid, None)
 
-    def look_again(self, uid: str) -> None:
-        """Read an item again, or for the first time."""
-        local = states.locals_of(self.transaction, self.project, {}, [uid], self._mask)
+    def reload(self, uid: str) -> None:
+        """Load an item that was written."""
+        local = load_items(self.transaction, self.project, {}, [uid], self._mask)
         self.ours |= local
-        state = self.known.get(uid)
+        state = self.states.get(uid)
         if state is not None and uid in local:
             self.put(replace(state, ours=local[uid].digest, seq=local[uid].seq))
 
     def reject(self, uid: str) -> None:
-        """Discard a text that is news."""
         news = self.incoming.pop(uid)
-        state = self.known.get(uid) or TextState(uid, news.found.text.kind)
-        self.put(state.at_rest(), (news.found.text.digest,))
+        state = self.states.get(uid) or TextState(uid, news.file.text.kind)
+        self.put(state.at_rest(), (news.file.text.digest,))
 
-    def to_write(self) -> list[tuple[str, Local]]:
-        """Return the items whose files are due to be written; none without a checked out branch."""
+    def files_to_write(self) -> list[tuple[str, LocalItem]]:
+        """Return the changed items whose files may be written; none without a checked out branch."""
         if self.place.default is not None and self.place.branch is None:
             return []
         return [
             (uid, ours)
             for uid, ours in self.ours.items()
             if uid not in self.incoming
-            and (state := self.known.get(uid)) is not None
+            and (state := self.states.get(uid)) is not None
             and state.is_shared
-            and reconciling.may_write(
-                uid, self.world, state, ours.digest, self.seen, is_on_default=self.place.is_on_default
+            and may_write(
+                uid, self.repository, state, ours.digest, self.sightings, is_on_default=self.place.is_on_default
             )
         ]
 
-    def to_end(self) -> list[str]:
-        """Return the texts whose files are due to become tombstones, since their items were merged."""
+    def files_to_end(self) -> list[str]:
+        """Return the texts whose items were merged into others, so that their files become tombstones."""
         if self.place.default is not None and self.place.branch is None:
             return []
         return [
             uid
-            for uid, state in self.known.items()
-            if state.merged and uid in self.world.here and not self.world.here[uid].text.is_gone
+            for uid, state in self.states.items()
+            if state.merged and uid in self.repository.here and not self.repository.here[uid].text.is_gone
         ]
 
-    def wrote(self, uid: str, text: SharedText, name: str) -> None:
-        """Record that an item's text was written into its file."""
-        one = self.known.get(uid) or TextState(uid, text.kind)
+    def record_file(self, uid: str, text: SharedText, name: str) -> None:
+        """Record that an item and its file are in step."""
+        one = self.states.get(uid) or TextState(uid, text.kind)
         digest = text.digest
         ours = self.ours[uid]
         one = replace(one.at_rest(), file=name, in_step=digest, taken=None, ours=digest, seq=ours.seq, stood=text.time)
         self.put(replace(one, merged=False), (digest,))
 
-    def wrote_tombstone(self, text: SharedText, name: str) -> None:
-        """Record that a tombstone was written."""
-        one = self.known.get(text.uid) or TextState(text.uid, text.kind)
+    def record_tombstone(self, text: SharedText, name: str) -> None:
+        """Record that an item is no longer shared."""
+        one = self.states.get(text.uid) or TextState(text.uid, text.kind)
         self.put(replace(one.at_rest(), file=name, in_step=None, taken=None, merged=False), (text.digest,))

@@ -11,6 +11,7 @@ from typing import Final
 
 from satchel.base.errors import StoreDamaged, StoreNewer
 from satchel.base.records import NamedTuple, dataclass
+from satchel.store.damage import is_damaged
 from satchel.store.migrations import empty_store
 from satchel.store.schema import SCHEMA_VERSION
 from satchel.store.sqlite_transaction import SqliteTransaction
@@ -143,17 +144,12 @@ def pages(transaction: Transaction, table: Table) -> Iterator[Page]:
     most, after = _FIRST_PAGE, ""
     values: dict[str, object] = {}
     while True:
-        left_out = transaction.left_out
         rows = transaction.all(
             f"SELECT {table.column_list} FROM {table.name} {after} ORDER BY {table.key} LIMIT {most}", values
         )
-        if transaction.left_out > left_out:
-            read = {table.key_of(row) for row in rows}
-            keys = transaction.all(
-                f"SELECT {table.key} FROM {table.name} {after} ORDER BY {table.key} LIMIT {most}", values
-            )
-            unread = next((_row_of(table, key) for key in keys if key not in read), "a row of " + table.name)
-            raise StoreDamaged(f"{unread} contains text that is not valid UTF-8", _MENDED)
+        damaged = next(filter(is_damaged, rows), None)
+        if damaged is not None:
+            raise StoreDamaged(f"{table.label(damaged)} contains text that is not valid UTF-8", _MENDED)
         if not rows:
             return
         page = _page(table, rows)

@@ -39,7 +39,6 @@ class _Watching:
     """Interruption flag of a thread that watches, for the time between its transactions."""
 
     interrupted = False
-    left_out = 0
 
     def cancel(self) -> None:
         """No-op: no statement runs."""
@@ -244,10 +243,6 @@ class PostgresEngine:
                 return work(*args, **kwargs)
 
         return work_twice
-
-    def take_note(self) -> str | None:
-        """Return None: no row is left out here."""
-        return None
 
     def check_files(self) -> None:
         """No-op: the store has no files on this machine."""

@@ -14,7 +14,7 @@ from satchel import Satchel, open_satchel
 from satchel.interfaces.http.access import PERSON, Access
 from satchel.interfaces.http.room import actions
 from satchel.interfaces.http.room.logins import Logins
-from satchel.keep import event_log, projects
+from satchel.keep import following, projects
 from satchel.keep.sessions.caller import Caller
 
 HERE = "/p/project"
@@ -60,7 +60,7 @@ def _events(satchel: Satchel) -> list[tuple[str, str | None, str | None]]:
     with work.engine.read() as transaction:
         project = projects.find(transaction, work)
         assert project is not None
-        return [(one.kind, one.item, one.agent) for one in event_log.after(transaction, project.id, 0, 10_000)]
+        return [(one.kind, one.item, one.agent) for one in following.events_after(transaction, project.id, 0, 10_000)]
 
 
 def _ref(done: Answer) -> str:

@@ -13,7 +13,7 @@ import click
 
 from satchel.base.errors import Conflict, NotFound, SatchelError
 from satchel.interfaces.cli.common import json_option, progress, show_json, store_options
-from satchel.interfaces.cli.opening import opened
+from satchel.interfaces.cli.opening import opened, warn
 from satchel.interfaces.text_parts import counted
 
 
@@ -46,6 +46,9 @@ def command(file: Path | None, kinds: str | None, db: str | None, project: str |
         show_json(result)
     else:
         click.echo(f"exported {counted(result.lines, 'line')} of {result.project}", err=True)
+        if result.damaged:
+            what = f"{counted(len(result.damaged), 'item')} with damaged text left out"
+            warn((f"{what}; `satchel doctor` names each",))
 
 
 @contextmanager

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from satchel.base.errors import ERROR_KINDS, Refused
 from satchel.interfaces.cli.common import json_option, show_json
 from satchel.interfaces.cli.suggesting import SuggestingGroup
-from satchel.interfaces.guard import block, installing
-from satchel.interfaces.guard.installing import Change
-from satchel.interfaces.guard.site import HookSite, find_site
+from satchel.interfaces.guard.hook import check_installable, find_hook, script
+from satchel.interfaces.setup import config_files
 from satchel.interfaces.setup.launcher import find_launcher
 from satchel.interfaces.setup.parts import State
+from satchel.interfaces.setup.planning import Edit, Way
 from satchel.interfaces.setup.shown import diff_lines
 
 
 @click.group(cls=SuggestingGroup)
 def command() -> None:
-    """Look at a commit before git makes it: files that other sessions have claimed, and what is Satchel's own.
+    """Check commits for files that other sessions have claimed, and for Satchel's own files.
 
-    The guard stands in the repository's pre-commit hook, behind what is there already. It warns of claimed files; with
-    guard.claims = "deny" it stops a commit of theirs where the session that commits is known. What lies below .satchel,
-    but for shared/, it never lets into a commit. `git commit --no-verify` passes it.
+    The guard runs in the repository's pre-commit hook. It warns of claimed files; with guard.claims = "deny" it stops a
+    commit of them if the committing session is known. Files below .satchel, except shared/, never get into a commit.
+    `git commit --no-verify` bypasses it.
 
     \b
     Example:
@@ -34,70 +33,83 @@ def command() -> None:
     """
 
 
-def _options(function: Callable[..., Any]) -> Callable[..., Any]:
-    shared = click.option("--shared", is_flag=True, help="Also in a folder of hooks outside of the repository.")
-    dry_run = click.option("--dry-run", is_flag=True, help="Show the changes as a diff and change nothing.")
-    return shared(dry_run(json_option(function)))
+_dry_run_option = click.option("--dry-run", is_flag=True, help="Show the changes as a diff and change nothing.")
 
 
 @command.command()
-@_options
-def install(shared: bool, dry_run: bool, as_json: bool) -> None:
-    """Put the guard into this repository's pre-commit hook; a hook that is there runs first, as before.
+@_dry_run_option
+@json_option
+def install(dry_run: bool, as_json: bool) -> None:
+    """Write this repository's pre-commit hook; where there is one already, print the line to add to it.
 
-    core.hooksPath counts. Without `satchel` on somebody's PATH the hook does nothing of its own.
+    Where `satchel` is not installed the hook does nothing.
 
     \b
     Examples:
       satchel guard install --dry-run
       satchel guard install
     """
-    site = _site(shared)
-    wanted, note = _wanted(site)
-    change = installing.plan_installing(site, wanted)
-    _do(site, change, note, done="installed", is_dry=dry_run, as_json=as_json)
+    hook = find_hook(Path.cwd())
+    launcher, note = _launcher()
+    if hook.state(launcher) is State.CURRENT:
+        _show((), "the guard is installed already", note, is_dry=dry_run, as_json=as_json)
+        return
+    check_installable(hook)
+    text = script(launcher)
+    if not dry_run:
+        config_files.overwrite(hook.file, hook.file.encoded(text), is_program=True)
+        hook.path.chmod(hook.path.stat().st_mode | 0o111)
+    done = f"the guard {'would be' if dry_run else 'is'} installed: {hook.path}"
+    _show((Edit(hook.file, text, Way.PUT),), done, note, is_dry=dry_run, as_json=as_json)
 
 
 @command.command()
-@_options
-def remove(shared: bool, dry_run: bool, as_json: bool) -> None:
-    """Take the guard out: the hook is as it was, to the byte, and one that the guard made is deleted.
+@_dry_run_option
+@json_option
+def remove(dry_run: bool, as_json: bool) -> None:
+    """Delete the hook that `satchel guard install` wrote.
 
     \b
     Examples:
       satchel guard remove
     """
-    site = _site(shared)
-    _do(site, installing.plan_removal(site), None, done="removed", is_dry=dry_run, as_json=as_json)
+    hook = find_hook(Path.cwd())
+    if not hook.is_ours:
+        note = None if hook.state(None) is State.MISSING else f"remove the line `satchel guard run` from {hook.path}"
+        _show((), "no hook of the guard's own is here", note, is_dry=dry_run, as_json=as_json)
+        return
+    if not dry_run:
+        config_files.delete(hook.file)
+    done = f"the guard {'would be' if dry_run else 'is'} removed: {hook.path}"
+    _show((Edit(hook.file, None, Way.RESTORE),), done, None, is_dry=dry_run, as_json=as_json)
 
 
 @command.command()
 @json_option
 def check(as_json: bool) -> int:
-    """Say whether the guard is installed and up to date; it leaves with status 3 where it is not.
+    """Show whether commits run the guard; exit status 3 if they do not, or not as they should.
 
     \b
     Examples:
       satchel guard check
     """
-    site = find_site(Path.cwd())
-    guard = installing.look(site, _wanted(site)[0])
+    hook = find_hook(Path.cwd())
+    state = hook.state(_launcher()[0])
     if as_json:
-        show_json({"state": guard.state.value, "hook": str(guard.file.path), **_fields(site), "notes": guard.notes})
+        show_json({"state": state.value, "hook": str(hook.path)})
     else:
-        said = {
-            State.CURRENT: f"the guard is installed in {guard.file.path}",
-            State.STALE: f"the guard in {guard.file.path} is out of date; `satchel guard install` renews it",
-            State.MISSING: f"the guard is not installed in {site.hook}; `satchel guard install` puts it there",
+        messages = {
+            State.CURRENT: f"the guard is installed in {hook.path}",
+            State.STALE: f"the guard in {hook.path} does not work as it should; `satchel guard install` renews it",
+            State.MISSING: f"{hook.path} does not run the guard; `satchel guard install` installs it",
         }
-        for line in (said[guard.state], *guard.notes):
-            click.echo(line)
-    return 0 if guard.state is State.CURRENT else ERROR_KINDS["not_found"].exit_status
+        click.echo(messages[state])
+    return 0 if state is State.CURRENT else ERROR_KINDS["not_found"].exit_status
 
 
 @command.command(hidden=True)
 def run() -> int:
-    """Look at what is staged: the hook calls it, and managers of hooks can.
+    """Check what is staged; hooks and hook managers call it.
 
     \b
     Example:
@@ -108,45 +120,22 @@ def run() -> int:
     return run_hook()
 
 
-def _site(shared: bool) -> HookSite:
-    site = find_site(Path.cwd())
-    if site.is_outside and not shared:
-        raise Refused(
-            f"core.hooksPath in git's {site.scope} configuration names {site.folder}, outside of this repository, so "
-            "that other repositories may run the hooks there too",
-            "Add --shared to change it there all the same: where there is no store, the guard says nothing. Or give "
-            "this repository hooks of its own: `git config --local core.hooksPath .git/hooks`",
-        )
-    return site
-
-
-def _wanted(site: HookSite) -> tuple[str, str | None]:
-    """Return the lines as they are to be, and what is to be said of them."""
-    if site.travels:
-        return block.lines(None), None
+def _launcher() -> tuple[str | None, str | None]:
+    """Return the installed command, and a note where there is none that stays."""
     try:
-        return block.lines(str(find_launcher(os.environ))), None
+        return str(find_launcher(os.environ)), None
     except Refused as error:
-        return block.lines(None), f"the hook starts the `satchel` that it finds on the PATH: {error.problem}"
+        return None, f"the hook starts the `satchel` that it finds on the PATH: {error.problem}"
 
 
-def _do(site: HookSite, change: Change, note: str | None, *, done: str, is_dry: bool, as_json: bool) -> None:
-    notes = [*change.notes, *([note] if note is not None and change.edits else [])]
-    if not is_dry:
-        installing.carry_out(change)
+def _show(edits: Sequence[Edit], done: str, note: str | None, *, is_dry: bool, as_json: bool) -> None:
+    notes = [] if note is None else [note]
     if as_json:
-        changed = [str(edit.file.path) for edit in change.edits]
-        show_json({"done": not is_dry, "changed": changed, "hook": str(site.hook), **_fields(site), "notes": notes})
+        changed = [str(edit.file.path) for edit in edits]
+        show_json({"done": not is_dry, "changed": changed, "notes": notes})
         return
     if is_dry:
-        for line in diff_lines(change.edits):
+        for line in diff_lines(edits):
             click.echo(line)
-    would = "would be " if is_dry else ""
-    places = ", ".join(str(edit.file.path) for edit in change.edits)
-    said = f"the guard {would or 'is '}{done}: {places}" if places else f"the guard is {done} already"
-    for line in (said, *notes):
+    for line in (done, *notes):
         click.echo(line, err=is_dry)
-
-
-def _fields(site: HookSite) -> dict[str, object]:
-    return {"scope": site.scope, "outside": site.is_outside}

@@ -89,11 +89,11 @@ def command(
             )
     _check_exposure(host, host_names, behind_tls=behind_tls, insecure=insecure)
     try:
-        from satchel.interfaces.http import serving as http
-        from satchel.interfaces.http.app import Serving
-        from satchel.interfaces.http.preloading import preload, warm
+        from satchel.interfaces.http import server as http
         from satchel.interfaces.http.room.logins import Logins
         from satchel.interfaces.http.running import Servers
+        from satchel.interfaces.http.server import preload, warm
+        from satchel.interfaces.http.serving import Serving
         from satchel.interfaces.http.settings import Settings
         from satchel.interfaces.http.stores import Stores
     except ImportError as error:

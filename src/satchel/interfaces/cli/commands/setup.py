@@ -48,14 +48,18 @@ from satchel.remote.where import server_for
 @click.option("--token-file", metavar="FILE", help="Read the token for --url from a file.")
 @click.option("--everywhere", is_flag=True, help="With --url: for all projects, not this one alone.")
 @click.option("--offline", is_flag=True, help="With --url: do not ask the server whether it takes the token.")
-@click.option("--direct", is_flag=True, help="With --url: clients ask the server themselves, with SATCHEL_TOKEN.")
 @click.option("--dry-run", is_flag=True, help="Show the changes as a diff and change nothing.")
 @click.option("--check", "only_check", is_flag=True, help="Say what is set up and what is missing.")
 @click.option("--remove", is_flag=True, help="Restore the clients' files as they were before setup.")
 @click.option(
     "--all-data", is_flag=True, help="With --remove: also delete all your stores, backups, settings and tokens."
 )
-@click.option("--print", "only_print", is_flag=True, help="Print what to write by hand, for any client.")
+@click.option(
+    "--print",
+    "only_print",
+    is_flag=True,
+    help="Print what to write by hand, for any client; with --url to ask a server itself.",
+)
 @click.option("--yes", is_flag=True, help="Set up all that are found, and the project's store, without asking.")
 @json_option
 def command(
@@ -71,7 +75,6 @@ def command(
     token_file: str | None,
     everywhere: bool,
     offline: bool,
-    direct: bool,
     dry_run: bool,
     only_check: bool,
     remove: bool,
@@ -108,8 +111,8 @@ def command(
         raise InvalidInput(f"{modes[0]} changes nothing", "Leave --dry-run out")
     if all_data and (not remove or clients or in_project or url):
         raise InvalidInput("--all-data goes with --remove alone", "Run `satchel setup --remove --all-data`")
-    remote = Remote(url, token, token_file, everywhere, offline, direct)
-    remote.check_options(hooks=bool(hooks), is_removal=remove, mode=modes[0] if modes else None)
+    remote = Remote(url, token, token_file, everywhere, offline)
+    remote.check_options(is_removal=remove, mode=modes[0] if modes else None)
     place, store = _here(in_project=in_project or instructions)
     chosen = [] if only_print else _named(clients)
     if remove:
@@ -130,15 +133,14 @@ def command(
             left += _guard_left(place.project)
         _show(plan, place, [*deleted, *left], is_done=not dry_run, as_json=as_json)
         return 0
-    launcher = Path(NAME) if direct else find_launcher(os.environ)
-    with_hooks = not (in_project or direct) if hooks is None else hooks
+    launcher = find_launcher(os.environ)
+    with_hooks = not in_project if hooks is None else hooks
     allowed = frozenset(client.name for client in CLIENTS.values() if (trust if client.has_trust else allow))
-    address = remote.checked_url() if direct else None
-    wish = Wish(NAME if in_project else str(launcher), in_project, with_hooks, allowed, address)
+    wish = Wish(NAME if in_project else str(launcher), in_project, with_hooks, allowed)
     if only_print:
-        click.echo(by_hand_text(clients or ("your client",), place, wish))
+        click.echo(by_hand_text(clients or ("your client",), place, wish, remote.checked_url()))
         return 0
-    note = None if direct else launcher_note(place, launcher, in_project=in_project)
+    note = launcher_note(place, launcher, in_project=in_project)
     if only_check:
         return _check(chosen, place, wish, note, as_json=as_json)
     if as_json and not chosen and not (yes or dry_run):
@@ -171,15 +173,13 @@ def command(
 
 
 def _guard_left(root: Path) -> list[str]:
-    from satchel.interfaces.guard import block
-    from satchel.interfaces.guard.site import find_site
+    from satchel.interfaces.guard.hook import find_hook
 
     try:
-        hook = find_site(root).hook
-        is_there = block.found_in(hook.read_text(encoding="utf-8")) is not None
-    except (SatchelError, OSError, UnicodeDecodeError):
+        hook = find_hook(root)
+    except SatchelError:
         return []
-    return [f"left the guard in {hook}: `satchel guard remove`"] if is_there else []
+    return [f"left the guard in {hook.path}: `satchel guard remove`"] if hook.is_ours else []
 
 
 def _is_deletion_agreed(data: AllData, *, as_json: bool) -> bool:

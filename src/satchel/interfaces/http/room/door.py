@@ -17,7 +17,7 @@ from satchel.interfaces.http.room.logins import Login
 from satchel.interfaces.http.settings import LOOPBACK_NAMES
 
 if TYPE_CHECKING:
-    from satchel.interfaces.http.app import Serving
+    from satchel.interfaces.http.serving import Serving
 
 LOGIN_PATH, STATIC_PATH = "/login", "/static/{name}"
 OPEN_PATHS = frozenset({LOGIN_PATH, STATIC_PATH})

@@ -21,7 +21,7 @@ from satchel.interfaces.http.room.rendering import html
 from satchel.keep.persons import shown_name
 
 if TYPE_CHECKING:
-    from satchel.interfaces.http.app import Serving
+    from satchel.interfaces.http.serving import Serving
 
 Result = TypeVar("Result")
 

@@ -27,7 +27,7 @@ from satchel.interfaces.http.room.views import overview
 from satchel.interfaces.to_json import fields_of
 
 if TYPE_CHECKING:
-    from satchel.interfaces.http.app import Serving
+    from satchel.interfaces.http.serving import Serving
 
 _FORM_TYPE = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 20

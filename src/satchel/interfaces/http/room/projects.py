@@ -17,7 +17,7 @@ from satchel.keep import projects
 from satchel.keep.sessions.caller import Caller
 
 if TYPE_CHECKING:
-    from satchel.interfaces.http.app import Serving
+    from satchel.interfaces.http.serving import Serving
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
 _DIGITS = 8

@@ -1,0 +1,361 @@
+"""The server's process: its socket, its connections, its signals, its start and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import gc
+import importlib
+import pkgutil
+import resource
+import signal
+import socket
+import struct
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection, HTTPException
+from time import monotonic
+from types import FrameType
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+import satchel
+from satchel.base.errors import InvalidInput, Refused, SatchelError, system_error
+from satchel.brief.briefing.collecting import Deadline
+from satchel.brief.moments import START
+from satchel.interfaces.http import logs
+from satchel.interfaces.http.access import AGENT, Access, Store
+from satchel.interfaces.http.app import make_app
+from satchel.interfaces.http.failing import Refusal, body_of, head_too_long, headers_of
+from satchel.interfaces.http.room import rendering
+from satchel.interfaces.http.running import SERVER_HEADER
+from satchel.interfaces.http.serving import Serving
+from satchel.interfaces.http.settings import Settings
+from satchel.interfaces.http.stores import Stores
+
+_BACKLOG = 512
+"""So many connections are accepted in one go, before any that are too many are closed."""
+_FILES_BESIDE = _BACKLOG + 200
+"""The 200 are for stores, with four files for each connection to one, and for what the interpreter opens."""
+_UNWIND_SECONDS = 0.5
+_PROBE_SECONDS = 1.0
+_SHOWN_CHARS = 200
+_RESET = struct.pack("ii", 1, 0)
+"""The value of ``SO_LINGER`` that ends a connection with a reset."""
+
+_INTERFACES = ("operations", "briefing", "ledger")
+_PACKAGES = ("base", "store", "find", "keep", "brief", *(f"interfaces.{name}" for name in _INTERFACES))
+_NOT_SERVED = ("satchel.keep.importing", "satchel.keep.moving", "satchel.keep.shared")
+_MOST_STORES = 8
+_BRIEFING_MS = 1_000
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Args:
+        host: a name or address; of several addresses of a name the first counts.
+        port: 0 takes any that is free.
+
+    Raises:
+        InvalidInput: there is no such host here.
+        SatchelError: the port is taken, or not for this user.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+    except (OSError, UnicodeError):
+        raise InvalidInput(
+            f"there is no address {host!r}", "Give an address of this machine: --host 127.0.0.1"
+        ) from None
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+        listener.setblocking(False)
+    except OSError as error:
+        listener.close()
+        raise _cannot_bind(error, host, port) from None
+    return listener
+
+
+def address_of(listener: socket.socket, scheme: str = "http") -> str:
+    """Return the URL of what listens."""
+    host, port = listener.getsockname()[:2]
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def run(serving: Serving, listener: socket.socket, on_ready: Callable[[], None]) -> bool:
+    """Serve until SIGTERM or SIGINT, or until the server is told to end.
+
+    Args:
+        serving: what it works with; its stores are closed at the end.
+        listener: a socket that listens.
+        on_ready: called once requests are answered.
+
+    Returns:
+        Whether all that was begun has come to an end; else a thread is still at work, and the process is to be left
+        without waiting for it.
+    """
+    server = Server(serving, on_ready)
+    loop = asyncio.new_event_loop()
+    try:
+        loop.run_until_complete(server.serve([listener]))
+        is_done = loop.run_until_complete(_unwound(server.server_state.tasks))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    finally:
+        listener.close()
+        serving.stores.close()
+    if is_done:
+        loop.close()
+    return is_done and _threads_ended()
+
+
+def protocol_with(settings: Settings) -> type[H11Protocol]:
+    """Return the protocol of connections under these limits."""
+
+    class Limited(Connection):
+        limits = settings
+
+    return Limited
+
+
+class Connection(H11Protocol):
+    """A connection of uvicorn's that is closed when a request head or the reading of an answer takes too long.
+
+    Attributes:
+        limits: the settings of its server.
+    """
+
+    limits: Settings
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._start_head_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_head_timer()
+        self.resume_writing()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._stop_head_timer()
+        elif self._head_timer is None and not self.transport.is_closing():
+            self._start_head_timer()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._write_timer = self.loop.call_later(self.limits.write_seconds, self._cut)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+
+    def shutdown(self) -> None:
+        """Let the connection end; for a stream whose listener takes nothing, at once."""
+        if self.flow.write_paused and self.scope.get("state", {}).get("is_stream"):
+            self.transport.abort()
+        super().shutdown()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 -- uvicorn's signature
+        """Refuse what is no request: as JSON, where uvicorn sends text."""
+        error = sys.exception()
+        if getattr(error, "error_status_hint", 400) == 431:
+            refusal = head_too_long(self.limits.head_bytes)
+        else:
+            problem = f"this is no request of HTTP/1.1 ({str(error)[:_SHOWN_CHARS]})"
+            refusal = Refusal(400, "invalid_input", problem, "Check what sends it")
+        body = body_of(refusal)
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            headers = [*headers_of(refusal, body), (b"connection", b"close")]
+            for event in (
+                h11.Response(status_code=refusal.status, headers=headers),
+                h11.Data(data=body),
+                h11.EndOfMessage(),
+            ):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    def _cut(self) -> None:
+        """End the connection with a reset: the system would go on offering what it holds for its reader."""
+        reached = self.transport.get_extra_info("socket")
+        if reached is not None:
+            reached.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self.transport.abort()
+
+    def _start_head_timer(self) -> None:
+        self._head_timer = self.loop.call_later(self.limits.head_seconds, self.transport.abort)
+
+    def _stop_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, which ends streams at once when it is told to stop, and then leaves with status 0.
+
+    Args:
+        serving: what it works with.
+        on_ready: called once requests are answered.
+    """
+
+    def __init__(self, serving: Serving, on_ready: Callable[[], None]) -> None:
+        settings = serving.settings
+        super().__init__(
+            uvicorn.Config(
+                make_app(serving),
+                http=protocol_with(settings),
+                ws="none",
+                loop="asyncio",
+                lifespan="on",
+                log_config=None,
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                headers=[("server", SERVER_HEADER)],
+                h11_max_incomplete_event_size=settings.head_bytes,
+                limit_concurrency=settings.connections + 1,  # uvicorn counts the connection that asks
+                backlog=_BACKLOG,
+                timeout_keep_alive=settings.keep_alive_seconds,
+                timeout_graceful_shutdown=settings.grace_seconds,
+            )
+        )
+        self._serving = serving
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so."""
+        await super().startup(sockets)
+        if self.started:
+            gc.freeze()  # what the start has loaded stays
+            gc.enable()
+            self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop: streams end at once, other requests have a while."""
+        self._serving.end()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop at SIGTERM and SIGINT; uvicorn would then send itself the same signal once more."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        numbers = (signal.SIGTERM, signal.SIGINT)
+        before = [signal.signal(number, self.handle_exit) for number in numbers]
+        try:
+            yield
+        finally:
+            for number, handler in zip(numbers, before, strict=True):
+                signal.signal(number, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 -- uvicorn's signature
+        """Begin to stop; at a second signal, wait for nothing."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+def prepare_process(connections: int) -> int:
+    """Let this process open as many files as its connections need, and log in one form.
+
+    Args:
+        connections: how many are wanted.
+
+    Returns:
+        How many it can have.
+    """
+    logs.take_over()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + _FILES_BESIDE
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            soft = most
+    return connections if soft == resource.RLIM_INFINITY else max(1, min(connections, soft - _FILES_BESIDE))
+
+
+def preload() -> None:
+    """Load the modules of all operations: measured, a first call takes 200 ms for that, half of what a hook has.
+
+    A module that needs an extra which is not installed is left to the call that needs it, which names the extra.
+    """
+    for package in _PACKAGES:
+        name = f"{satchel.__name__}.{package}"
+        paths = importlib.import_module(name).__path__
+        for found in pkgutil.walk_packages(paths, f"{name}."):
+            if not found.name.startswith(_NOT_SERVED):
+                with suppress(ImportError):
+                    importlib.import_module(found.name)
+    rendering.prepare()
+
+
+def warm(stores: Stores, projects: Iterable[tuple[Store, str]]) -> None:
+    """Open the stores that tokens lead to, and brief and search once.
+
+    The vocabulary that counts tokens is left out: it takes 43 MB, and hooks do without. What cannot be opened now says
+    so to whom it concerns, when it is asked for.
+
+    Args:
+        projects: a store with the name of a project in it.
+    """
+    by_store = dict(projects)
+    for store, project in list(by_store.items())[:_MOST_STORES]:
+        with suppress(SatchelError, OSError):
+            opened = stores.satchel(Access("", "", AGENT, store, project, read_only=True))
+            opened.moments.make(START, Deadline(_BRIEFING_MS), dry_run=True)  # as hooks do, without the vocabulary
+            opened.finding.search("what is kept here")
+
+
+async def _unwound(tasks: set[asyncio.Task[None]]) -> bool:
+    """Give tasks that were cancelled a moment; say whether all have come to an end."""
+    return not tasks or not (await asyncio.wait(tasks, timeout=_UNWIND_SECONDS))[1]
+
+
+def _threads_ended() -> bool:
+    """Give the threads of handlers a moment; say whether all have ended: the interpreter waits for them."""
+    deadline = monotonic() + _UNWIND_SECONDS
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join(max(0.0, deadline - monotonic()))
+            if thread.is_alive():
+                return False
+    return True
+
+
+def _cannot_bind(error: OSError, host: str, port: int) -> SatchelError:
+    if error.errno == errno.EADDRINUSE:
+        who = "another satchel serves there" if _is_satchel(host, port) else "another program listens there"
+        return Refused(f"port {port} of {host} is in use: {who}", "Stop it, or take another port: --port NUMBER")
+    if error.errno in {errno.EACCES, errno.EPERM}:
+        return Refused(f"this user may not listen at port {port} of {host}", "Take a port from 1024: --port 7347")
+    if error.errno == errno.EADDRNOTAVAIL:
+        return InvalidInput(f"{host} is no address of this machine", "Give one that it has: --host 127.0.0.1")
+    return system_error(error, f"listening at {host}") or SatchelError(f"listening at {host}: {error.strerror}")
+
+
+def _is_satchel(host: str, port: int) -> bool:
+    connection = HTTPConnection(host, port, timeout=_PROBE_SECONDS)
+    try:
+        connection.request("GET", "/health", headers={"Host": f"127.0.0.1:{port}"})
+        return connection.getresponse().getheader("server") == SERVER_HEADER
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()

@@ -1,0 +1,132 @@
+"""Daily backups: when they are made, and which go."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import ManualClock
+from satchel import Satchel
+from satchel.base.clock import DAY_MS
+from satchel.base.errors import SatchelError
+from satchel.store import backups, daily
+from satchel.store.daily import back_up_when_due, daily_backups
+from satchel.store.opening import Access
+from satchel.store.sqlite import SqliteEngine
+from satchel.store.turnstile import only_one
+
+
+class Store:
+    """A store of a project, whose files change when a test says so."""
+
+    def __init__(self, satchel: Satchel, clock: ManualClock) -> None:
+        self.satchel, self.clock = satchel, clock
+        assert satchel.workplace.root is not None
+        self.file = Path(satchel.workplace.root, ".satchel", "satchel.db")
+        satchel.entries.write("discovery", "x")
+
+    def date(self, *files: Path) -> None:
+        """Set the times of files to that of the clock, which tests move."""
+        for file in files:
+            os.utime(file, ns=(self.clock.now * 1_000_000,) * 2)
+
+    def back_up(self, *, changed: bool = True) -> Path | None:
+        """Make a backup if one is due; ``changed`` is whether the store has changed just before."""
+        if changed:
+            self.date(*self.file.parent.glob("satchel.db*"))
+        made = back_up_when_due(self.satchel.workplace.engine)
+        if made is None:
+            return None
+        self.date(made.file)
+        return made.file
+
+    def backups(self) -> list[Path]:
+        """Return the backups, oldest first."""
+        return [one.file for one in self.satchel.housekeeping.backups()]
+
+
+@pytest.fixture
+def store(satchel: Satchel, clock: ManualClock) -> Store:
+    return Store(satchel, clock)
+
+
+def test_a_backup_is_due_a_day_after_the_last_one_if_something_changed(store: Store) -> None:
+    store.clock.advance(DAY_MS - 1)
+    assert store.back_up() is None
+    store.clock.advance(1)
+    first = store.back_up()
+    assert first is not None
+    assert first.name.startswith("daily-")
+    store.clock.advance(DAY_MS - 1)
+    assert store.back_up() is None
+    store.clock.advance(1)
+    assert store.back_up() not in {None, first}
+    store.clock.advance(DAY_MS)
+    assert store.back_up(changed=False) is None
+
+
+def test_the_oldest_automatic_backups_go_and_those_that_were_asked_for_stay(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    store = Store(open_in(project, settings={"store.backups_keep": 2}), clock)
+    requested = store.satchel.housekeeping.backup().file
+    store.date(requested)
+    made = []
+    for _ in range(4):
+        clock.advance(DAY_MS)
+        made.append(store.back_up())
+    assert store.backups() == [requested, *made[-2:]]
+
+
+def test_beyond_the_limit_of_the_state_folder_only_the_newest_stays(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backups, "_MAX_BYTES_IN_STATE", 1)
+    for _ in range(2):
+        store.clock.advance(DAY_MS)
+        newest = store.back_up()
+    assert store.backups() == [newest]
+
+
+def test_while_another_process_makes_the_backup_none_is_made(store: Store) -> None:
+    store.clock.advance(DAY_MS)
+    engine = store.satchel.workplace.engine
+    assert isinstance(engine, SqliteEngine)
+    assert engine.trust is not None
+    folder = engine.trust.backup_folder
+    assert folder is not None
+    folder.mkdir(parents=True)
+    with only_one(folder / "daily-lock") as is_mine:
+        assert is_mine
+        assert store.back_up() is None
+    assert store.back_up() is not None
+
+
+def test_a_store_that_was_named_by_its_path_gets_none(tmp_path: Path, clock: ManualClock) -> None:
+    engine = SqliteEngine(Access(tmp_path / "s.db"), clock=clock)
+    with engine.write():
+        pass
+    clock.advance(DAY_MS)
+    assert back_up_when_due(engine) is None
+    engine.close()
+
+
+def test_a_server_tries_again_after_a_backup_failed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts: list[object] = []
+    tried_again = threading.Event()
+
+    def fail_once(engine: object) -> None:
+        attempts.append(engine)
+        if len(attempts) == 1:
+            raise SatchelError("the disk is full")
+        tried_again.set()
+
+    monkeypatch.setattr(daily, "_FIRST_SECONDS", 0)
+    monkeypatch.setattr(daily, "_SECONDS", 0)
+    monkeypatch.setattr(daily, "back_up_when_due", fail_once)
+    with daily_backups(store.satchel.workplace.engine):
+        assert tried_again.wait(60)
