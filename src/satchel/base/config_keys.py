@@ -133,7 +133,7 @@ class Config:
 
     Attributes:
         settings: every key's value with its source.
-        warnings: the faults of the sources, one sentence each.
+        warnings: the problems of the sources, one sentence each.
     """
 
     store_durability: str = _key(

@@ -81,7 +81,7 @@ def copies_with_row(copies: Iterable[Path], table: str, uid: bytes) -> tuple[tup
             is_whole = not path.name.endswith((unfinished.PARTIAL, unfinished.DRAFT))
         except apsw.Error:
             is_whole = False
-        # a file that SQLite cannot read, or not yet, may hold the row all the same: then its bytes contain the uid
+        # a file that SQLite cannot read may still hold the row: then its bytes contain the uid
         if not is_whole:
             (holding if _holds_bytes(path, uid) else unreadable).append(path)
     return tuple(holding), tuple(unreadable)

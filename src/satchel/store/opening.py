@@ -182,7 +182,7 @@ def check_ours(connection: apsw.Connection, file: Path) -> bool:
 
 
 def open_writable(access: Access, *, query_only: bool = False) -> apsw.Connection:
-    """Open a connection in WAL mode; with `query_only` it refuses writing all the same."""
+    """Open a connection in WAL mode; with `query_only` it still refuses writing."""
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
     connection = apsw.Connection(str(access.file), flags=flags, vfs=access.vfs)
     try:

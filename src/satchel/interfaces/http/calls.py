@@ -16,7 +16,7 @@ from satchel.base import machine, wire
 from satchel.base.config import parse_value
 from satchel.base.config_keys import KEYS, Config
 from satchel.base.errors import Conflict, Interrupted, InvalidInput, Refused, SatchelError, Unavailable
-from satchel.base.machine import Asks, caller_elsewhere, reset_elsewhere, set_elsewhere
+from satchel.base.machine import NeedsCaller, caller_elsewhere, reset_elsewhere, set_elsewhere
 from satchel.base.records import replace
 from satchel.base.wire import packed, unpacked
 from satchel.client import Satchel
@@ -126,7 +126,7 @@ class Calls:
                 with elsewhere.beside_the_call():
                     touch_session(satchel.workplace)
                 said = self._done(satchel, ask, elsewhere)
-            except Asks:
+            except NeedsCaller:
                 said = {}
                 if caller is not None:
                     caller.heartbeat_failed()
