@@ -157,8 +157,8 @@ def _program(server: ServedStore, folder: Path, stack: ExitStack) -> Call:
 def _open_program(server: ServedStore, folder: Path) -> Satchel:
     """Open the served store as the local program of a client of its own does."""
     caller = Caller(SERVER, {})
-    caller.meet("claude-code", "1")
-    caller.hear_id(str(uuid4()))
+    caller.set_client("claude-code", "1")
+    caller.set_session_id(str(uuid4()))
     environ = server.of_clients()
     named = Server(server.url, environ["SATCHEL_TOKEN"], "the benchmark")
     return open_server(named, folder, environ, None, None, None, False, None, caller)

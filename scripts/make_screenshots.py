@@ -112,7 +112,7 @@ class Project:
             tree = self.root.parent / branch
             self._git("worktree", "add", "--quiet", "-b", branch, str(tree))
         caller = Caller(SERVER, {})
-        caller.meet(client, None)
+        caller.set_client(client, None)
         return self._open(tree, agent=name, caller=caller)
 
     def _open(self, folder: Path, **options: Any) -> Satchel:

@@ -66,7 +66,7 @@ class Clients:
         server = self._open(caller=SERVER, **options)
         self._above[id(server)] = self._here
         assert server.workplace.caller is not None
-        server.workplace.caller.meet(name, "1")
+        server.workplace.caller.set_client(name, "1")
         server.agents.register("somebody")
         server.brief(budget=0)  # its session is made while its process is the one that is found
         return server

@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from satchel.base.errors import Busy, StoreFull
-from satchel.base.machine import Asks
+from satchel.base.machine import NeedsCaller
 from satchel.interfaces.http.serving import Serving
 
 SECRET = "what nobody may read in a log"
@@ -35,7 +35,7 @@ def probes(serving: Serving) -> list[BaseRoute]:
             case "teapot":
                 raise HTTPException(418)
             case "asks":
-                raise Asks(SECRET)
+                raise NeedsCaller(SECRET)
         raise ValueError(SECRET)
 
     async def stream(request: Request) -> Response:

@@ -527,11 +527,11 @@ def check_default_run(name: str | None) -> str | None:
     """Return the run where a call names none.
 
     Raises:
-        InvalidInput: it stands for all runs.
+        InvalidInput: it means all runs.
     """
     if name == ALL_RUNS:
         raise InvalidInput(
-            f"the default run {name!r} stands for all runs",
+            f"the default run {name!r} means all runs",
             "Leave SATCHEL_RUN and --run out: what reads spans all runs then",
         )
     return name

@@ -329,7 +329,7 @@ def test_a_day(day: Day) -> None:
             day.attempt(second, None, None)
     day.kill(first)
     taken = second.call("claim_files", paths=["setup.py"], agent="builder-2")
-    assert taken["notes"] == ["setup.py is taken over from builder-1, whose session is over"]
+    assert taken["notes"] == ["setup.py was taken over from builder-1, whose session has ended"]
     day.brief(planner, "planner")
     first = day.sit_down("qwen", after=first)
     assert day.notes <= day.brief(first, "builder-1", "T1"), "nothing missing in a new session"

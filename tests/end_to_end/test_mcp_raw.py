@@ -258,7 +258,7 @@ def test_calls_that_wait_for_a_claim_hold_up_no_other_call_and_are_cancelled_or_
         until(4)
         assert still_serves(server)
         refused = server.call("claim_files", **arguments)
-        assert refused.startswith("error [conflict]: as many calls of this connection as may wait for claims do so")
+        assert refused.startswith("error [conflict]: too many calls of this connection are already waiting for claims")
         cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": sent[1]}}
         server.send_line(json.dumps(cancelled).encode())
         until(3)

@@ -128,8 +128,8 @@ def plain(server: Running, name: str) -> None:
 
 def program(server: Running, name: str, folder: Path) -> None:
     caller = Caller(SERVER, {})
-    caller.meet("claude-code", "1")
-    caller.hear_id(str(uuid4()))
+    caller.set_client("claude-code", "1")
+    caller.set_session_id(str(uuid4()))
     named = Server(f"http://127.0.0.1:{server.port}", server.token(name), "the test")
     opened = open_server(named, folder, {}, None, None, None, False, None, caller)
     with closing(opened):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from satchel.find.kind import Kind
 from satchel.find.likeness import words_of
-from satchel.find.near import judged, share_of_both, share_of_shorter
+from satchel.find.near import most_similar, share_of_both, share_of_shorter
 
 
 @pytest.mark.parametrize(
@@ -36,9 +36,9 @@ def test_nothing_depends_on_which_comes_first(one: str, other: str) -> None:
 def test_the_most_alike_come_first_and_no_more_than_three() -> None:
     text = "alpha beta gamma delta epsilon"
     others = [(number, f"{text} {'zeta ' * (number > 3)}") for number in range(1, 6)] + [(9, "something else here")]
-    assert [one.item for one in judged(text, others, share_of_both)] == [1, 2, 3]
+    assert [one.item for one in most_similar(text, others, share_of_both)] == [1, 2, 3]
 
 
 def test_a_pointer_names_the_item_how_alike_it_is_and_what_it_says() -> None:
-    (near,) = judged("alpha beta gamma delta", [(7, "alpha beta gamma delta zeta")], share_of_both)
+    (near,) = most_similar("alpha beta gamma delta", [(7, "alpha beta gamma delta zeta")], share_of_both)
     assert near.note(Kind.CONSTRAINT) == "c7 says nearly the same (80 % alike): alpha beta gamma delta zeta"

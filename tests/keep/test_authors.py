@@ -29,7 +29,7 @@ def connect(open_in: Callable[..., Satchel], project: Path) -> Callable[[str], S
     def open_as(client: str) -> Satchel:
         satchel = open_in(project, caller=SERVER)
         assert satchel.workplace.caller is not None
-        satchel.workplace.caller.meet(client, None)
+        satchel.workplace.caller.set_client(client, None)
         return satchel
 
     return open_as

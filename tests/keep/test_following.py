@@ -47,10 +47,10 @@ def test_changes_and_events_follow_one_cursor(satchel: Satchel) -> None:
     satchel.files.release(agent="ann")
     satchel.decisions.set("a.b", "c", agent="ann")
     page = read(satchel, begin)
-    assert [one.of.kind for one in page.told] == ["decision", "release"], "the claim is gone"
+    assert [one.of.kind for one in page.items] == ["decision", "release"], "the claim is gone"
     assert (page.cursor, page.is_last) == (now(satchel), True)
     assert read(satchel, page.cursor) == Page((), page.cursor, is_last=True)
-    assert keys(read(satchel, page.told[0].cursor).told) == keys(page.told[1:])
+    assert keys(read(satchel, page.items[0].cursor).items) == keys(page.items[1:])
 
 
 def test_only_the_kinds_that_are_asked_for_are_told(satchel: Satchel) -> None:
@@ -58,9 +58,9 @@ def test_only_the_kinds_that_are_asked_for_are_told(satchel: Satchel) -> None:
     satchel.files.claim(["a.py"], agent="ann")
     satchel.files.release(agent="ann")
     page = read(satchel, kinds=frozenset({"entry", "release"}))
-    assert [one.of.kind for one in page.told] == ["entry", "release"]
+    assert [one.of.kind for one in page.items] == ["entry", "release"]
     assert page.cursor == now(satchel)
-    assert [one.of.kind for one in read(satchel, kinds=frozenset({"release"})).told] == ["release"]
+    assert [one.of.kind for one in read(satchel, kinds=frozenset({"release"})).items] == ["release"]
 
 
 @pytest.mark.parametrize("text", ["", "1", "1.", ".1", "-1.0", "1.2.3", "a.b", "1.0 ", "٣.٤", f"{'9' * 19}.0"])
@@ -123,8 +123,8 @@ def test_another_project_of_the_store_is_told_nothing(open_in: Callable[..., Sat
     one.files.claim(["a.py"], agent="ann")
     one.files.release(agent="ann")
     assert now(other) == begin
-    assert read(other, begin).told == ()
-    assert [one.of.kind for one in read(other).told] == ["run", "entry"]
+    assert read(other, begin).items == ()
+    assert [one.of.kind for one in read(other).items] == ["run", "entry"]
 
 
 _WRITES: tuple[Callable[[Satchel, int], object], ...] = (
@@ -160,16 +160,16 @@ def test_who_is_cut_off_anywhere_and_goes_on_is_told_each_change_once_in_order(
             _WRITES[other](writers[one], number)
             continue
         page = read(writers[0], cursor, one)
-        taken = page.told[:other]
+        taken = page.items[:other]
         told += taken
-        cursor = page.cursor if len(taken) == len(page.told) else taken[-1].cursor if taken else cursor
-    while not (page := read(writers[0], cursor, 3)).is_last or page.told:
-        told += page.told
+        cursor = page.cursor if len(taken) == len(page.items) else taken[-1].cursor if taken else cursor
+    while not (page := read(writers[0], cursor, 3)).is_last or page.items:
+        told += page.items
         cursor = page.cursor
     for writer in writers:
         writer.close()
     assert len(set(keys(told))) == len(told), "nothing twice"
-    assert set(keys(read(writers[0]).told)) <= set(keys(told)), "no gap"
+    assert set(keys(read(writers[0]).items)) <= set(keys(told)), "no gap"
     cursors = [one.cursor for one in told]
     assert all(a.changes <= b.changes and a.events <= b.events and a != b for a, b in pairwise(cursors))
     assert page.cursor == now(writers[0])

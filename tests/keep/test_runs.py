@@ -244,14 +244,14 @@ def test_a_star_names_no_run(satchel: Satchel, call: str) -> None:
         "get": lambda: satchel.runs.get("*"),
         "strategies": lambda: satchel.learning.strategies("*"),
     }
-    with pytest.raises(InvalidInput, match=r"run_id '\*' stands for all runs"):
+    with pytest.raises(InvalidInput, match=r"run_id '\*' means all runs"):
         calls[call]()
     assert satchel.runs.list().total == satchel.housekeeping.statistics().total_entries == 0
 
 
 @pytest.mark.parametrize("options", [{"run": "*"}, {"environ": {"SATCHEL_RUN": "*"}}])
 def test_a_star_is_no_default_run(open_in: Callable[..., Satchel], project: Path, options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match=r"the default run '\*' stands for all runs"):
+    with pytest.raises(InvalidInput, match=r"the default run '\*' means all runs"):
         open_in(project, **options)
 
 

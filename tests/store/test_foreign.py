@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from satchel.base.errors import Busy, NotFound, Refused, StoreDamaged, StoreForeign
-from satchel.store.foreign import opened_foreign
+from satchel.store.foreign import open_foreign
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def writer(path: Path) -> apsw.Connection:
 
 
 def things(path: Path) -> list[tuple[object, ...]]:
-    with opened_foreign(path) as database:
+    with open_foreign(path) as database:
         return list(database.rows("things", ("id", "name")))
 
 
@@ -59,7 +59,7 @@ def test_what_a_running_program_has_committed_to_its_wal_is_read(file: Path) -> 
 def test_reading_sees_one_moment(file: Path) -> None:
     with closing(writer(file)) as connection:
         connection.execute("INSERT INTO things VALUES (3, 'three')")
-        with opened_foreign(file) as database:
+        with open_foreign(file) as database:
             assert database.count("things") == 3
             connection.execute("INSERT INTO things VALUES (4, 'four')")
             assert database.count("things") == 3
@@ -67,7 +67,7 @@ def test_reading_sees_one_moment(file: Path) -> None:
 
 def test_a_write_while_an_idle_file_was_read_is_noticed(file: Path) -> None:
     def read_and_write() -> Iterator[None]:
-        with opened_foreign(file):
+        with open_foreign(file):
             with closing(writer(file)) as connection:
                 connection.execute("INSERT INTO things VALUES (3, 'three')")
             yield
@@ -109,7 +109,7 @@ def test_views_and_virtual_tables_are_no_tables(file: Path) -> None:
     with closing(writer(file)) as connection:
         connection.execute("CREATE VIEW seen AS SELECT * FROM things")
         connection.execute("CREATE VIRTUAL TABLE words USING fts5 (text)")
-    with opened_foreign(file) as database:
+    with open_foreign(file) as database:
         assert database.tables == {"things": ("id", "name")}
 
 
@@ -140,7 +140,7 @@ def test_names_with_quotes_are_read(folder: Path) -> None:
     with closing(apsw.Connection(str(path))) as connection:
         connection.execute('CREATE TABLE "a ""b""" ("c ""d""" TEXT)')
         connection.execute('INSERT INTO "a ""b""" VALUES (\'x\')')
-    with opened_foreign(path) as database:
+    with open_foreign(path) as database:
         assert database.tables == {'a "b"': ('c "d"',)}
         assert list(database.rows('a "b"', ('c "d"',))) == [("x",)]
 

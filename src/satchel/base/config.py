@@ -1,6 +1,6 @@
-"""Configuration: one table of keys; a fault in a source is warned about and passed over.
+"""Configuration from arguments, environment and files; invalid values are ignored with a warning.
 
-The user's own file may set every key. What a project's file may set is said key by key: it may have come with a clone.
+The user's file may set every key. A project's file may have come with a clone, so each key declares whether it counts.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from satchel.base.errors import InvalidInput, Refused, nearest
 from satchel.base.text import check_name
 
 FILE_NAME = "config.toml"
-"""The configuration file's name, in the folder of the store and in the user's own."""
+"""The configuration file's name, in the store's folder and in the user's configuration folder."""
 
 RESERVED_VARIABLES = {
     "SATCHEL_DB": "the store's file",
     "SATCHEL_PROJECT": "the project's name",
-    "SATCHEL_RUN": "the run where a call names none",
-    "SATCHEL_AGENT": "who acts where a call names nobody",
-    "SATCHEL_SESSION": "the session that calls belong to, by its uid: every other way of finding it comes after",
+    "SATCHEL_RUN": "the default run",
+    "SATCHEL_AGENT": "the default agent",
+    "SATCHEL_SESSION": "the uid of the session; it precedes every other way to find the session",
     "SATCHEL_TRUST": "1 trusts every store, whatever its origin and owner: for containers and CI",
     "SATCHEL_TOKEN": "the token for the server at SATCHEL_URL, or at server.url",
     "SATCHEL_CONSULT_KEY": "the key for the address in consult.base_url",
-    "SATCHEL_DEBUG": "show tracebacks of faults",
+    "SATCHEL_DEBUG": "show tracebacks of errors",
 }
-"""Environment variables of Satchel that are no configuration keys, and what they say."""
+"""Environment variables that are not configuration keys, with descriptions."""
 
 _YOUR_FILE = "your config.toml"
 _PROJECTS = "projects"
 _DATABASES = "databases"
-"""Tables for ``satchel serve``, which reads them itself."""
+"""Tables for ``satchel serve``, which reads them separately."""
 
 _SHOWN_CHARS = 60
 
-_Given = tuple[object, str]
-"""A value that a source gives to a key, and the source."""
+_SourcedValue = tuple[object, str]
+"""A value and its source."""
 
 
 def load_config(
@@ -51,21 +51,18 @@ def load_config(
     user_file: Path | None = None,
     root: Path | None = None,
 ) -> Config:
-    """Collect the configuration; what a source says wrong is warned about by key and source, and the next one counts.
+    """Return the configuration; an invalid value gives a warning, and the next source counts.
 
-    An argument goes before the environment, that before the user's file, that before the project's, that before the
-    default. In the user's file the tables of ``[projects."PATH"]`` go before the others.
+    Arguments precede the environment, the user's file, the project's file and the defaults, in this order. In the
+    user's file, tables of ``[projects."PATH"]`` precede others. Refuses a project's file that is a link, not a regular
+    file or larger than 1 MiB.
 
     Args:
-        folder: the folder that may hold the project's ``config.toml``, that is the store's; None reads no file.
-        environ: environment variables; ``store.durability`` is ``SATCHEL_STORE_DURABILITY``. An empty one
-            counts as not set.
-        arguments: values by key name, as values or as text; None counts as not given.
+        folder: the store's folder, which may have the project's ``config.toml``; None reads no file.
+        environ: environment variables; ``store.durability`` is ``SATCHEL_STORE_DURABILITY``. Empty ones are ignored.
+        arguments: values or their text by key; None is ignored.
         user_file: the user's file, which need not exist; None reads none.
-        root: the project's root folder, whose tables in the user's file count.
-
-    Raises:
-        Refused: the project's file is a link, no regular file or larger than 1 MiB.
+        root: the project's root folder, for its tables in the user's file.
     """
     warnings: list[str] = []
     names = [key.name for key in KEYS]
@@ -83,9 +80,9 @@ def load_config(
     warnings += _unknown("environment", filter(_is_ours, sorted(environ)), variables)
     from_user, from_project, problems = _from_files(folder, user_file, root)
     warnings += problems
-    for source, given in ((_YOUR_FILE, from_user), (FILE_NAME, from_project)):
-        warnings += _unknown(source, given, names)
-    warnings += _not_for_projects(from_project, user_file)
+    for source, values in ((_YOUR_FILE, from_user), (FILE_NAME, from_project)):
+        warnings += _unknown(source, values, names)
+    warnings += _drop_user_keys(from_project, user_file)
 
     settings: list[Setting] = []
     for key in KEYS:
@@ -97,8 +94,8 @@ def load_config(
 
 def _from_files(
     folder: Path | None, user_file: Path | None, root: Path | None
-) -> tuple[dict[str, _Given], dict[str, _Given], list[str]]:
-    """Return what the user's and the project's file say, and what is wrong with them."""
+) -> tuple[dict[str, _SourcedValue], dict[str, _SourcedValue], list[str]]:
+    # the values of the user's and of the project's file, and warnings
     warnings = []
     user: dict[str, object] = {}
     project: dict[str, object] = {}
@@ -113,7 +110,9 @@ def _from_files(
                     if root is not None and isinstance(own, dict) and Path(path).expanduser() == root:
                         user |= flat(own)
             else:
-                warnings.append(f'{_YOUR_FILE}: {_PROJECTS} is no table; write [{_PROJECTS}."/path/of/project".store]')
+                warnings.append(
+                    f'{_YOUR_FILE}: {_PROJECTS} is not a table; write [{_PROJECTS}."/path/of/project".store]'
+                )
         except (InvalidInput, Refused) as error:
             warnings.append(f"{_YOUR_FILE}: {error}")
     if folder is not None:
@@ -130,103 +129,83 @@ def _from_files(
     )
 
 
-def _not_for_projects(given: dict[str, _Given], user_file: Path | None) -> list[str]:
-    """Take out of a project's file what it may not set; return a warning for each key."""
+def _drop_user_keys(settings: dict[str, _SourcedValue], user_file: Path | None) -> list[str]:
+    # removes the keys that a project's file may not set, with a warning for each
     warnings = []
     for key in KEYS:
-        if key.name not in given or key.project == "yes":
+        if key.name not in settings or key.project == "yes":
             continue
-        value = given[key.name][0]
+        value = settings[key.name][0]
         own = f"your own file{'' if user_file is None else f' ({user_file})'}, {key.variable}"
         if key.project == "no":
             warnings.append(
                 f"{FILE_NAME}: {key.name} counts only in {own} or as an argument, since a project's file may come with "
-                "a clone; it was passed over"
+                "a clone; it was ignored"
             )
-            del given[key.name]
+            del settings[key.name]
         elif key.project == "stricter":
             if key.is_laxer(value):
                 warnings.append(
                     f"{FILE_NAME}: a project's file may only set {key.name} to {key.strict_enough}, not to "
-                    f"{_shown(value)}; set it in {own}"
+                    f"{_quote_value(value)}; set it in {own}"
                 )
-                del given[key.name]
+                del settings[key.name]
         elif isinstance(value, int) and isinstance(key.default, int) and value > key.default:
             warnings.append(
                 f"{FILE_NAME}: a project's file may only lower {key.name} below {key.default}, not raise it to "
-                f"{_shown(value)}; set it in {own}"
+                f"{_quote_value(value)}; set it in {own}"
             )
-            del given[key.name]
+            del settings[key.name]
     return warnings
 
 
-def read_text(key: Key, given: object) -> object:
-    """Return the value that a text spells for a key, unchecked.
-
-    Args:
-        key: a row of the table.
-        given: the text; ``true``, ``false``, ``1`` and ``0`` spell a switch. What is no text, or spells no
-            value of the key's type, is returned as it is.
-    """
-    if not isinstance(given, str) or key.type is str:
-        return given
+def read_text(key: Key, value: object) -> object:
+    """Convert text to the key's type, unchecked; return anything else unchanged."""
+    if not isinstance(value, str) or key.type is str:
+        return value
     if key.type is tuple:
-        return tuple(part for part in given.split(os.pathsep) if part)
+        return tuple(part for part in value.split(os.pathsep) if part)
     if key.type is bool:
-        return {"true": True, "false": False, "1": True, "0": False}.get(given.strip().lower(), given)
+        return {"true": True, "false": False, "1": True, "0": False}.get(value.strip().lower(), value)
     try:
-        return int(given) if key.type is int else float(given)
+        return int(value) if key.type is int else float(value)
     except ValueError:
-        return given
+        return value
 
 
-def parse_value(key: Key, given: object) -> Value:
-    """Return a key's value, checked.
-
-    Args:
-        key: a row of the table.
-        given: a value of the key's type; a whole number will do for a number.
-
-    Raises:
-        InvalidInput: it is of another type, out of range or not a choice.
-    """
+def parse_value(key: Key, value: object) -> Value:
+    """Return a key's value, or refuse one of another type, out of range or not among the choices."""
     if key.type is tuple:
-        if isinstance(given, list | tuple) and all(isinstance(part, str) and "\0" not in part for part in given):
-            folders = tuple(str(Path(part).expanduser()) for part in given)
+        if isinstance(value, list | tuple) and all(isinstance(part, str) and "\0" not in part for part in value):
+            folders = tuple(str(Path(part).expanduser()) for part in value)
             if all(map(os.path.isabs, folders)):
                 return folders
-    elif isinstance(given, str) and key.type is str:
+    elif isinstance(value, str) and key.type is str:
         if key.is_zone:
             from satchel.base.weekdays import check_zone
 
-            return check_zone(check_name(given, key.name), key.name)
+            return check_zone(check_name(value, key.name), key.name)
         if not key.choices:
-            return check_name(given, key.name)
-        if given in key.choices:
-            return given
-    elif isinstance(given, int | float):
-        # NaN is in no range, and the greatest float keeps infinities and what would overflow out.
+            return check_name(value, key.name)
+        if value in key.choices:
+            return value
+    elif isinstance(value, int | float):
+        # NaN is in no range, and the largest float excludes infinities and integers that would overflow
         widest = sys.float_info.max if key.type is float else math.inf
         least = -widest if key.minimum is None else key.minimum
         most = widest if key.maximum is None else key.maximum
-        fits = type(given) is key.type or (key.type is float and type(given) is int)
-        if fits and least <= given <= most:
-            return given if key.type is bool else int(given) if key.type is int else float(given)
-    raise _bad(key, given)
+        fits = type(value) is key.type or (key.type is float and type(value) is int)
+        if fits and least <= value <= most:
+            return value if key.type is bool else int(value) if key.type is int else float(value)
+    raise _bad(key, value)
 
 
 def documented_toml(*, of_user: bool = False) -> str:
-    """Return the text of a ``config.toml`` that explains every key that counts there, and sets none.
-
-    A line that would set a key begins with ``#`` and no space.
-
-    Args:
-        of_user: for the user's file, which may set every key, instead of a project's.
-    """
+    """Return a commented ``config.toml`` that explains the keys of a project's or, if ``of_user``, the user's file."""
     lines = [
         f"# Satchel's configuration{' of this user' if of_user else ' for this project'}. "
         "Remove the # before a key to set it.",
-        f"# An environment variable goes before this file: {KEYS[0].variable} sets {KEYS[0].name}.",
+        f"# Environment variables override this file: {KEYS[0].variable} sets {KEYS[0].name}.",
     ]
     if of_user:
         lines.append(f'# For one project alone, name the table so: [{_PROJECTS}."/path/of/project".store]')
@@ -241,10 +220,10 @@ def documented_toml(*, of_user: bool = False) -> str:
             lines += ["", f"[{head}]"]
             table = head
         default = "not set" if key.default is None else _toml(key.default)
-        shown = key.default if key.example is None else key.example
+        example = key.default if key.example is None else key.example
         limits = {"lower": "; here it can only be lowered", "stricter": f"; here it can only be {key.strict_enough}"}
         only = "" if of_user else limits.get(key.project, "")
-        lines += [f"# {key.help}", f"# {key.allowed}; default: {default}{only}", f"#{name} = {_toml(shown)}"]
+        lines += [f"# {key.help}", f"# {key.allowed}; default: {default}{only}", f"#{name} = {_toml(example)}"]
     return "\n".join(lines) + "\n"
 
 
@@ -253,23 +232,23 @@ def _is_ours(variable: str) -> bool:
 
 
 def _unknown(source: str, names: Iterable[str], valid: Iterable[str]) -> list[str]:
-    known = list(valid)
+    valid_names = list(valid)
     warnings = []
     for name in names:
-        if name not in known:
-            close = nearest(name[:_SHOWN_CHARS], known)
-            hint = f"did you mean {close!r}?" if close else f"valid: {', '.join(known)}"
-            warnings.append(f"{source}: {_shown(name)} is no key of Satchel; {hint}")
+        if name not in valid_names:
+            close = nearest(name[:_SHOWN_CHARS], valid_names)
+            hint = f"did you mean {close!r}?" if close else f"valid: {', '.join(valid_names)}"
+            warnings.append(f"{source}: {_quote_value(name)} is not a key of Satchel; {hint}")
     return warnings
 
 
-def _resolve(key: Key, sources: Iterable[Mapping[str, _Given]]) -> tuple[Setting, list[str]]:
+def _resolve(key: Key, sources: Iterable[Mapping[str, _SourcedValue]]) -> tuple[Setting, list[str]]:
     setting: Setting | None = None
     problems: list[InvalidInput] = []
     places: list[str] = []
-    for given, place in (source[key.name] for source in sources if key.name in source):
+    for raw, place in (source[key.name] for source in sources if key.name in source):
         try:
-            value = parse_value(key, given)
+            value = parse_value(key, raw)
         except InvalidInput as error:
             problems.append(error)
             places.append(place)
@@ -285,12 +264,12 @@ def _resolve(key: Key, sources: Iterable[Mapping[str, _Given]]) -> tuple[Setting
     ]
 
 
-def _bad(key: Key, given: object) -> InvalidInput:
-    return InvalidInput(f"{key.name} {_shown(given)} is not {key.allowed}", "Change it or leave it out")
+def _bad(key: Key, value: object) -> InvalidInput:
+    return InvalidInput(f"{key.name} {_quote_value(value)} is not {key.allowed}", "Change it or leave it out")
 
 
-def _shown(value: object) -> str:
-    """Return a value as a warning shows it: short, and never rendering what could be deep or huge."""
+def _quote_value(value: object) -> str:
+    # short, and never renders values that could be deep or huge
     if isinstance(value, str):
         return repr(value) if len(value) <= _SHOWN_CHARS else repr(value[:_SHOWN_CHARS]) + "..."
     if isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 10**18):

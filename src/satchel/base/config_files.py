@@ -1,4 +1,4 @@
-"""Reading a configuration file that anyone may have put there: bounded, without waiting, and never through a link."""
+"""Safe reading of configuration files of unknown origin: limited in size, without blocking or following links."""
 
 from __future__ import annotations
 
@@ -13,17 +13,12 @@ _MAX_BYTES = 1_048_576
 
 
 def read_file(path: Path, *, links: bool, about: bytes = b"") -> dict[str, object]:
-    """Return the tables of a file, or nothing where there is no file.
+    """Return the tables of a file; empty if it is missing.
 
-    Args:
-        links: whether the path may be a link, as dotfiles of a user often are.
-        about: a word; a file that does not hold it is not parsed, and nothing is returned.
-
-    Raises:
-        Refused: it is a link all the same, no regular file, or too large.
-        InvalidInput: it cannot be read, or is not valid TOML.
+    ``links`` allows links, as a user's dotfiles often are. A file without the word ``about`` is not parsed, and counts
+    as empty. Refuses other links, irregular and too large files, and invalid TOML.
     """
-    # without waiting, since opening a pipe would wait for whatever writes to it
+    # opening a pipe would otherwise wait for a writer
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     try:
         descriptor = os.open(path, flags if links else flags | getattr(os, "O_NOFOLLOW", 0))
@@ -46,7 +41,7 @@ def read_file(path: Path, *, links: bool, about: bytes = b"") -> dict[str, objec
     finally:
         os.close(descriptor)
     if about not in raw or all(_sets_nothing(line) for line in map(bytes.strip, raw.splitlines())):
-        return {}  # as `satchel init` writes it; parsing it, with what that loads, takes 3 ms of a start
+        return {}  # as `satchel init` writes it; this saves loading the parser
     import tomllib
 
     try:
@@ -56,12 +51,12 @@ def read_file(path: Path, *, links: bool, about: bytes = b"") -> dict[str, objec
 
 
 def _sets_nothing(line: bytes) -> bool:
-    """Whether a line of TOML is empty, a comment, or the name of a table."""
+    # empty, a comment, or the name of a table
     return not line or line.startswith(b"#") or (line.startswith(b"[") and line.endswith(b"]") and line.isascii())
 
 
 def flat(tables: Mapping[str, object]) -> dict[str, object]:
-    """Return the keys of tables, each with its table's name before it."""
+    """Return the keys of all tables, prefixed with the table's name."""
     keys: dict[str, object] = {}
     for table, content in tables.items():
         if isinstance(content, dict):

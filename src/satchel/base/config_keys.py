@@ -1,4 +1,4 @@
-"""The configuration keys: each is declared once, as a typed attribute of :class:`Config`."""
+"""The configuration keys, each declared once as a typed attribute of :class:`Config`."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ stricter, or nothing, since it may come with a clone."""
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One thing that can be configured.
+    """A configuration key.
 
     Attributes:
-        name: table and key, as in ``store.durability``.
+        name: table and key, such as ``store.durability``.
         type: the type of its values; a list is a tuple.
-        default: the value without any source; None where it is simply not set.
-        help: what it does, in one or more sentences.
-        minimum: least number allowed.
-        maximum: greatest number allowed.
-        choices: the texts allowed; empty where any name will do. Where a project may only be stricter, the strictest
-            is the first.
-        example: what the documented file shows where there is no default.
-        is_zone: whether its values are the names of time zones.
-        project: what the project's own file may do with it.
-        named_variable: the environment variable that sets it, where it is not called as the key.
+        default: the default value, or None.
+        help: its description, in one or more sentences.
+        minimum: the smallest number allowed.
+        maximum: the largest number allowed.
+        choices: the texts allowed; empty allows any name. If a project may only be stricter, the strictest is first.
+        example: the value in the documented file if there is no default.
+        is_zone: whether its values are names of time zones.
+        project: what the project's file may do with it.
+        named_variable: its environment variable, if not named like the key.
     """
 
     name: str
@@ -52,17 +51,17 @@ class Key:
 
     @property
     def attribute(self) -> str:
-        """The name of its value in :class:`Config`."""
+        """Return the name of its attribute in :class:`Config`."""
         return self.name.replace(".", "_")
 
     @property
     def variable(self) -> str:
-        """The environment variable that sets it."""
+        """Return its environment variable."""
         return self.named_variable or VARIABLE_PREFIX + self.attribute.upper()
 
     @property
     def read_from(self) -> str:
-        """The sources that may set it, in words, the strongest first."""
+        """Return a description of the sources that may set it, strongest first."""
         project = {
             "yes": ", the project's file",
             "lower": ", the project's file where that lowers it",
@@ -73,16 +72,16 @@ class Key:
 
     @property
     def strict_enough(self) -> str:
-        """The choices as strict as the default or stricter, in words."""
+        """Return a description of the choices at least as strict as the default."""
         return " or ".join(f'"{choice}"' for choice in self.choices if not self.is_laxer(choice))
 
     def is_laxer(self, value: object) -> bool:
-        """Whether a value is a choice that is less strict than the default."""
+        """Return whether a value is a choice that is less strict than the default."""
         return value in self.choices[self.choices.index(str(self.default)) + 1 :]
 
     @property
     def allowed(self) -> str:
-        """The values it takes, in words, as in ``a whole number from 0 to 1000``."""
+        """Return a description of its values, such as ``a whole number from 0 to 1000``."""
         if self.choices:
             return " or ".join(f'"{choice}"' for choice in self.choices)
         if self.type is bool:
@@ -134,7 +133,7 @@ class Config:
 
     Attributes:
         settings: every key's value with its source.
-        warnings: the faults of the sources, one sentence each.
+        warnings: the problems of the sources, one sentence each.
     """
 
     store_durability: str = _key(
@@ -210,7 +209,7 @@ class Config:
     hooks_resume: int = _tokens(300, "when a session is resumed: what changed since")
     hooks_compaction: int = _tokens(900, "after its window was compacted")
     hooks_subagent: int = _tokens(400, "when a subagent starts")
-    hooks_prompt: int = _tokens(250, "at a prompt: what is kept of what it is about, only where that is well met")
+    hooks_prompt: int = _tokens(250, "at a prompt: items about it, only clear matches")
     hooks_edit: int = _tokens(150, "before an edit: notes that cite its file, once a file")
     hooks_error: int = _tokens(150, "after a command failed: a known fix, or the most similar error")
     hooks_messages: int = _tokens(80, "after edits and commands: unread messages, at most once a minute")
@@ -282,7 +281,7 @@ class Config:
     )
     consult_total_seconds: int = _key(
         1_800,
-        "Seconds that a call to an assistant may take in all, whatever it sends meanwhile.",
+        "Maximum seconds of a whole call to an assistant.",
         minimum=1,
         maximum=86_400,
     )
@@ -307,14 +306,13 @@ class Config:
     )
     server_url: str | None = _key(
         None,
-        "Address of the server that keeps what is kept here, instead of a store on this machine. local: the store on "
-        "this machine, whatever stands elsewhere.",
+        "Address of the server with this project's store. local: a store on this machine, whatever other files say.",
         example="https://satchel.example.org",
         named_variable="SATCHEL_URL",
     )
     server_token_file: str | None = _key(
         None,
-        "File that holds the token for the address beside it, and that nobody else can read. Not set: SATCHEL_TOKEN.",
+        "File with the token for server.url, readable only by you. Not set: SATCHEL_TOKEN.",
         example="/home/me/.config/satchel/tokens/satchel.example.org",
     )
     server_insecure: bool = _key(

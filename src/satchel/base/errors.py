@@ -184,7 +184,7 @@ class IoError(SatchelError):
 
 
 class Incomplete(SatchelError):
-    """The request was carried out except for the parts that the message names."""
+    """The request succeeded except for the parts that the message names."""
 
     code = "incomplete"
 

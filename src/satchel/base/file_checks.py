@@ -19,7 +19,7 @@ IGNORED_BY_GIT = (
 )
 """The ``.gitignore`` in a project's folder."""
 
-_VOUCH = "If this is right all the same, set SATCHEL_TRUST=1, or add the folder to trust.folders in your configuration"
+_VOUCH = "If this is right, set SATCHEL_TRUST=1, or add the folder to trust.folders in your configuration"
 _COMPANIONS = ("", "-wal", "-shm", "-journal", "-turn", "-lock")
 """Suffixes of a database file and its companions."""
 

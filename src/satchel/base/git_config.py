@@ -1,6 +1,6 @@
-"""What git's configuration says about ignoring and the user: https://git-scm.com/docs/git-config, read without git.
+"""Git's settings about ignored files and the user, read without starting git, which is slower.
 
-Asking git takes a millisecond, reading its files under a tenth of one. Files that these include are not read.
+Included files are not read. The format: https://git-scm.com/docs/git-config.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\n": "", "\r\n": ""}
 
 @dataclass(frozen=True, slots=True)
 class GitConfig:
-    """What is configured for one repository, or for none.
+    """Settings of a repository, or outside of any.
 
     Attributes:
-        excludes_file: the file of rules for all repositories, absolute or relative to the top; None is none.
-        any_case: whether the case of letters makes no difference, as on file systems where it does not.
+        excludes_file: the file with ignore rules for all repositories, absolute or relative to the top, or None.
+        any_case: whether letter case is ignored, as on some file systems.
     """
 
     excludes_file: str | None
@@ -41,19 +41,17 @@ class GitConfig:
 
 
 def read_config(git_folder: str | None, environ: Mapping[str, str] = os.environ) -> GitConfig:
-    """Read it from the files of the system, the user and the repository, of which the last that speaks decides.
+    """Read the settings from the files of the system, the user and the repository; later ones override.
 
-    Args:
-        git_folder: where the repository keeps its configuration; None is no repository.
-        environ: the variables that say where those files are.
+    ``git_folder`` is the repository's git folder, or None.
     """
-    found: dict[str, str | None] = {}
+    core: dict[str, str | None] = {}
     for file in _files(git_folder, environ):
         text = text_of(file)
         if text:
-            found |= _section(text, "core")
+            core |= _section(text, "core")
     home = environ.get("HOME")
-    excludes = found.get("excludesfile")
+    excludes = core.get("excludesfile")
     if excludes is None:
         folder = _xdg_folder(environ)
         excludes = None if folder is None else f"{folder}/ignore"
@@ -61,26 +59,24 @@ def read_config(git_folder: str | None, environ: Mapping[str, str] = os.environ)
         excludes = None if home is None else home + excludes[1:]
     elif excludes.startswith("~"):
         excludes = os.path.expanduser(excludes)  # noqa: PTH111 -- another user's, which no variable names
-    ignorecase = found.get("ignorecase", "false")
+    ignorecase = core.get("ignorecase", "false")
     return GitConfig(excludes or None, ignorecase is None or ignorecase.lower() not in _FALSE)
 
 
 def user_name(environ: Mapping[str, str]) -> str | None:
-    """Return the name of the user; a repository's own configuration, which may have come in an archive, has no say."""
-    found: str | None = None
+    """Return the user's name, ignoring the repository's own configuration, which may have come in an archive."""
+    name: str | None = None
     for file in _files(None, environ):
         text = text_of(file)
         if text:
-            found = _section(text, "user").get("name") or found
-    return found
+            name = _section(text, "user").get("name") or name
+    return name
 
 
 def text_of(file: str, *, behind_link: bool = True) -> str | None:
-    """Return the text of one of git's files; None where there is none, or something else in its place.
+    """Return the text of one of git's files, or None if it is missing or not a regular file.
 
-    Args:
-        file: the path.
-        behind_link: whether the path may be a link.
+    ``behind_link`` tells whether it may be a symbolic link.
     """
     try:
         descriptor = os.open(file, _OPEN if behind_link else _OPEN | os.O_NOFOLLOW)
@@ -90,7 +86,7 @@ def text_of(file: str, *, behind_link: bool = True) -> str | None:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             return None
-        # room for the most there may be would take longer to get than the file to read
+        # allocating the maximum would take longer than reading the file
         data = os.read(descriptor, min(status.st_size, _MAX_BYTES))
     finally:
         os.close(descriptor)
@@ -120,8 +116,8 @@ def _xdg_folder(environ: Mapping[str, str]) -> str | None:
 
 @lru_cache(maxsize=64)
 def _section(text: str, section: str) -> Mapping[str, str | None]:
-    """Return the values of one section in one file, up to the first line that git would not understand."""
-    found: dict[str, str | None] = {}
+    # values up to the first line that git would not understand
+    values: dict[str, str | None] = {}
     is_here = False
     at = 1 if text.startswith("\ufeff") else 0
     while (item := _LINE.match(text, at)) is not None and item.end() > at:
@@ -130,14 +126,14 @@ def _section(text: str, section: str) -> Mapping[str, str | None]:
             is_here = item["section"].lower() == section and item["part"] is None
         elif item["name"] is not None and is_here:
             raw = item["value"]
-            found[item["name"].lower()] = None if raw is None else _value(raw)
-    return found
+            values[item["name"].lower()] = None if raw is None else _value(raw)
+    return values
 
 
 def _value(raw: str) -> str:
-    """Return a value without its quotes and escapes, and without the white space around it that is not quoted."""
+    # removes quotes, escapes and unquoted surrounding white space
     value = ""
-    kept = 0
+    length = 0
     is_quoted = False
     for piece in _PIECE.finditer(raw):
         escaped, plain = piece.groups()
@@ -149,7 +145,7 @@ def _value(raw: str) -> str:
             value += plain
         else:
             value += plain if value else plain.lstrip()
-            kept = max(kept, len(value.rstrip()))
+            length = max(length, len(value.rstrip()))
             continue
-        kept = len(value)
-    return value[:kept]
+        length = len(value)
+    return value[:length]

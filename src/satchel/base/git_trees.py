@@ -34,7 +34,7 @@ class TreeFile(NamedTuple):
 
     @property
     def is_regular(self) -> bool:
-        """Whether it is neither link nor submodule."""
+        """Return whether it is neither link nor submodule."""
         return self.mode.startswith("100")
 
 
@@ -110,7 +110,7 @@ def _read_batch(answer: bytes) -> dict[str, bytes]:
 
 
 def authors(folder: str, commit: str, below: str) -> dict[str, Author]:
-    """Return who changed each file below a path last, by its path relative to that.
+    """Return the last author of each file below a path, by path relative to it.
 
     A merge counts if it differs from all of its parents. Files that would take more than 2,000 commits or the time
     limit are left out.

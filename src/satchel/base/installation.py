@@ -36,17 +36,13 @@ def missing_extra(problem: str, extra: str) -> MissingExtra:
 def command_adding(
     extra: str, *, prefix: str | None = None, environ: Mapping[str, str] = os.environ, path: Iterable[str] | None = None
 ) -> str:
-    """Return the shell command that adds an extra to this copy and keeps those it has.
+    """Return the shell command that adds an extra to this copy and keeps its other extras.
 
-    Args:
-        extra: its name in pyproject.toml.
-        prefix: the environment of Python that runs; None is this process's own.
-        environ: the environment, for the folders of caches.
-        path: the folders that Python imports from; None is ``sys.path``.
+    ``prefix`` is the Python environment, by default this process's; ``path`` the import path, by default ``sys.path``.
     """
     root = Path(sys.prefix if prefix is None else prefix).absolute()
-    found = metadata.distributions(name=_NAME, path=list(sys.path if path is None else path))
-    distribution = next(iter(found), None)
+    copies = metadata.distributions(name=_NAME, path=list(sys.path if path is None else path))
+    distribution = next(iter(copies), None)
     source, options = _source(distribution)
     packages = [] if distribution is None else _packages(distribution, extra)
     if (root / "pipx_metadata.json").is_file():
@@ -68,20 +64,20 @@ def command_adding(
 
 
 def source_of_this() -> str:
-    """Return what an installer takes to install this copy once more: a path, or a requirement with a URL."""
+    """Return the argument that makes an installer install this copy again: a path, or a requirement with a URL."""
     source, _ = _source(next(iter(metadata.distributions(name=_NAME)), None))
     return shlex.quote("/path/to/satchel" if source is None else _with(source, ()))
 
 
 def is_cached(root: Path, environ: Mapping[str, str]) -> bool:
-    """Whether an environment lies in a cache: that of ``uvx``, of ``pipx run``, or any that says what it is."""
-    named = [environ.get("UV_CACHE_DIR"), environ.get("XDG_CACHE_HOME")]
+    """Return whether an environment is in a cache: of ``uvx``, of ``pipx run``, or any marked as a cache."""
+    caches = [environ.get("UV_CACHE_DIR"), environ.get("XDG_CACHE_HOME")]
     if (home := environ.get("HOME")) is not None:
-        named += [f"{home}/.cache", f"{home}/Library/Caches"]
+        caches += [f"{home}/.cache", f"{home}/Library/Caches"]
     real = root.resolve()
     return (
         any(_CACHE_FOLDER.fullmatch(part) for part in real.parts)
-        or any(real.is_relative_to(Path(folder).resolve()) for folder in named if folder)
+        or any(real.is_relative_to(Path(folder).resolve()) for folder in caches if folder)
         or any((folder / _CACHE_MARK).is_file() for folder in real.parents)
     )
 
@@ -102,7 +98,7 @@ def _by_pipx(root: Path, source: str | None, options: list[str], extra: str, pac
 
 
 def _source(distribution: metadata.Distribution | None) -> tuple[str | None, list[str]]:
-    """Return where an installer finds this copy, None if that is gone or unknown, and the options it needs there."""
+    # the path or URL of this copy for an installer, None if it is gone or unknown, and the options it needs
     if distribution is None:
         clone = Path(__file__).parents[3]
         return (str(clone), ["--editable"]) if (clone / "pyproject.toml").is_file() else (None, [])
@@ -125,7 +121,7 @@ def _with(source: str, extras: Iterable[str]) -> str:
 
 
 def _packages(distribution: metadata.Distribution, extra: str) -> list[str]:
-    """Return what an extra requires, for a copy whose source is gone: it is on no index that could be named."""
+    # the requirements of an extra, for a copy whose source is gone
     lines = (line.partition(";") for line in distribution.requires or ())
     return [wanted.strip() for wanted, _, marker in lines if re.search(rf"extra\s*==\s*['\"]{extra}['\"]", marker)]
 

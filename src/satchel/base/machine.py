@@ -1,10 +1,10 @@
-"""The machine of a caller: this one, or another, whose program answers questions that only it can.
+"""The machine of a caller: this one, or another, whose program answers questions about it.
 
 A server cannot see the files, repositories and processes of callers elsewhere, and must not read its own disk for them.
 A function that reads them is declared as a question with :func:`asked_of_caller`: for a caller elsewhere it does not
-run, but returns the answer that the caller's program sent along. If there is none, the question is noted and answered
-with its default, and before anything is stored the call ends in :class:`Asks`: the program answers the noted questions
-and calls again. docs/decisions/0043.
+run, but returns the answer that the caller's program sent along. Without such an answer, the question is noted and
+answered with its default, and before anything is stored the call raises :class:`NeedsCaller`: the program answers the
+noted questions and calls again. docs/decisions/0043.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ROOT = "\0caller"
 """The root folder of a caller elsewhere: not a valid path, so that it cannot match anything on this disk."""
 
 
-class Asks(BaseException):
+class NeedsCaller(BaseException):
     """Raised when a question must be answered by the caller's machine."""
 
 

@@ -76,7 +76,7 @@ class StorePlace:
 
     @property
     def file(self) -> Path:
-        """The database file; raises Refused for a store in PostgreSQL."""
+        """Return the database file; raises Refused for a store in PostgreSQL."""
         if self.store_file is None:
             raise Refused("the store is in a database", "Name a store that is a file: --db PATH")
         return self.store_file
@@ -88,7 +88,7 @@ class StorePlace:
 
     @property
     def owns_folder(self) -> bool:
-        """Whether the folder is a ``.satchel``, with modes and a .gitignore that Satchel sets."""
+        """Return whether the folder is a ``.satchel``, with modes and a .gitignore that Satchel sets."""
         return self.folder is not None and self.folder.name == FOLDER_NAME
 
     @property

@@ -99,8 +99,8 @@ def _dataclass(
         own: dict[str, _Field] = {}
         for name, kind in namespace.get("__annotations__", {}).items():
             if not kind.startswith("ClassVar"):
-                given = namespace.pop(name, _MISSING)
-                own[name] = one = given if type(given) is _Field else _Field(given)
+                default = namespace.pop(name, _MISSING)
+                own[name] = one = default if type(default) is _Field else _Field(default)
                 one.kw_only = kw_only
                 if one.default is not _MISSING and not slots:
                     namespace[name] = one.default
@@ -110,13 +110,13 @@ def _dataclass(
         fields = inherited | own
         instances = 0
 
-        def make_init(self: object, *given: object, **named: object) -> None:
+        def make_init(self: object, *arguments: object, **keywords: object) -> None:
             nonlocal instances
             instances += 1
-            if instances > _UNCOMPILED or not _set_fields(self, fields, frozen, given, named):
+            if instances > _UNCOMPILED or not _set_fields(self, fields, frozen, arguments, keywords):
                 init = _init(made, frozen)
                 made.__init__ = init  # type: ignore[misc] # the class is made here, and has no subclass with another
-                init(self, *given, **named)
+                init(self, *arguments, **keywords)
 
         methods = _methods(fields, options) | {"__init__": make_init, "__qualname__": cls.__qualname__}
         made: type = type(cls)(cls.__name__, cls.__bases__, methods | namespace)
@@ -280,13 +280,13 @@ class _NamedTuple(tuple, metaclass=_NamedTupleMeta):  # type: ignore[type-arg]
     _fields: tuple[str, ...]
     _field_defaults: dict[str, Any]
 
-    def __new__(cls, *given: Any, **named: Any) -> Any:
+    def __new__(cls, *arguments: Any, **keywords: Any) -> Any:
         defaults = cls._field_defaults
         parameters = ", ".join(f"{name}=__defaults[{name!r}]" if name in defaults else name for name in cls._fields)
-        known: dict[str, Any] = {"__make": tuple.__new__, "__defaults": defaults}
-        exec(f"def __new__(_cls, {parameters}):\n return __make(_cls, ({', '.join(cls._fields)},))", known)  # noqa: S102
-        cls.__new__ = known["__new__"]  # type: ignore[method-assign]
-        return cls(*given, **named)
+        namespace: dict[str, Any] = {"__make": tuple.__new__, "__defaults": defaults}
+        exec(f"def __new__(_cls, {parameters}):\n return __make(_cls, ({', '.join(cls._fields)},))", namespace)  # noqa: S102
+        cls.__new__ = namespace["__new__"]  # type: ignore[method-assign]
+        return cls(*arguments, **keywords)
 
     @classmethod
     def _make(cls, values: Iterable[Any]) -> Any:

@@ -18,7 +18,7 @@ from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import subagent_name
 from satchel.keep.sessions.caller import HOOK_WAIT_MS
 from satchel.keep.sessions.clients import only_looks
-from satchel.keep.sessions.records import Entered
+from satchel.keep.sessions.records import CurrentSession
 from satchel.keep.sessions.service import Sessions
 
 _MAX_CHARS_PER_TOKEN = 5
@@ -103,7 +103,7 @@ class PutIn:
     text: str = ""
     tokens: int = 0
     budget: int = 0
-    entered: Entered | None = None
+    entered: CurrentSession | None = None
     agent: str | None = None
     why: str = ""
     prepared: Prepared | None = None
@@ -163,7 +163,7 @@ class Moments:
         role = None if agent_type is None or fold(agent_type) not in ROLES else agent_type
         put_in = self._made(moment, put_in, deadline, role, since=since, again=dry_run)
         caller = self._workplace.caller
-        notice = None if caller is None else caller.take_note()
+        notice = None if caller is None else caller.pop_warning()
         return put_in if notice is None else replace(put_in, text="\n".join(filter(None, [notice, put_in.text])))
 
     def preview(self, moment: Moment, deadline: Deadline, agent: str | None, since: int | None = None) -> PutIn:
@@ -236,7 +236,7 @@ class Moments:
         tokens = math.ceil(put_in.tokens * self._config.brief_token_factor)
         return record(self._workplace, put_in.prepared, moment.name, HOOK_WAIT_MS, tokens)
 
-    def _enter(self, moment: Moment) -> Entered | None:
+    def _enter(self, moment: Moment) -> CurrentSession | None:
         """Enter the session; where that cannot be recorded soon, the briefing comes without."""
         if self._workplace.engine.read_only:
             return None

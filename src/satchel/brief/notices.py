@@ -90,8 +90,8 @@ class Notices(Service):
             if is_refused:
                 from satchel.keep.files import refusals
 
-                free = refusals.now_free(transaction, project_id, actor, now)
-                wanted = refusals.of_held(transaction, project_id, actor, now)
+                free = refusals.available(transaction, project_id, actor, now)
+                wanted = refusals.blocked_by(transaction, project_id, actor, now)
             parts = _claimed(transaction, project_id, actor, named, now, work.worktree) if is_claimed else []
             parts += _noted(transaction, project_id, actor, taken)
             if is_written and shown_by is not None:
@@ -119,8 +119,12 @@ def _told_once(engine: Engine, free: Sequence[Refusal], wanted: Sequence[Refusal
 
     with suppress(SatchelError):
         with engine.write(_WAIT_MS) as transaction:
-            left = refusals.forget(transaction, [one.id for one in free[:_MAX_FREE]]) if free else set()
-            told = refusals.tell(transaction, [one.id for one in wanted[:_MAX_FREE]], now) if wanted else set()
+            left = refusals.remove(transaction, [one.id for one in free[:_MAX_FREE]]) if free else set()
+            told = (
+                refusals.mark_holders_notified(transaction, [one.id for one in wanted[:_MAX_FREE]], now)
+                if wanted
+                else set()
+            )
         return [
             *_free_texts([one for one in free if one.id in left], actor, now),
             *_wanted_texts([one for one in wanted if one.id in told]),

@@ -62,7 +62,7 @@ class AnswerKeeper:
 
         Raises:
             NotFound: the run does not exist.
-            InvalidInput: it stands for all runs.
+            InvalidInput: it means all runs.
         """
         if keeping.entry_type is not None:
             self._runs.get(run_id)

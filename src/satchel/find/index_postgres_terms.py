@@ -63,7 +63,7 @@ class IndexTerm:
 
     @property
     def may_overlap(self) -> bool:
-        """Whether one occurrence may begin in another."""
+        """Return whether one occurrence may begin in another."""
         size = len(self.words)
         return self.is_prefix or any(self.words[:part] == self.words[size - part :] for part in range(1, size))
 

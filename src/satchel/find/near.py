@@ -41,7 +41,7 @@ class Near:
     text: str
 
     def note(self, kind: Kind, title: str | None = None) -> str:
-        """Return the sentence that points to it."""
+        """Return a note that names it."""
         return (
             f"{kind.ref(self.item)} says nearly the same ({100 - self.distance} % alike): "
             f"{shortened(title or self.text)}"
@@ -63,10 +63,10 @@ def share_of_both(one: Collection[str], other: Collection[str]) -> int:
     return round(100 * shared / (len(one) + len(other) - shared)) if shared >= MIN_WORDS else 0
 
 
-def judged(
+def most_similar(
     text: str, others: Iterable[tuple[int, str]], likeness: Callable[[Collection[str], Collection[str]], int]
 ) -> tuple[Near, ...]:
-    """Return which of other items say nearly the same as a text, the most similar first, three at most."""
+    """Return up to three of the items that say nearly the same as a text, most similar first."""
     words = frozenset(words_of(text))
     percentages = ((likeness(words, words_of(other)), item, other) for item, other in others)
     similar = [Near(100 - percent, item, other) for percent, item, other in percentages if percent >= THRESHOLD]
@@ -96,4 +96,4 @@ def by_search(
         return ()
     documents = set_of(hit.document for hit in hits)
     items = [row[0] for row in transaction.all(f"SELECT item_id FROM documents WHERE id IN {documents}")]
-    return judged(text, read(transaction, items).items(), share_of_shorter)
+    return most_similar(text, read(transaction, items).items(), share_of_shorter)

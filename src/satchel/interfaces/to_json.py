@@ -46,7 +46,16 @@ _ADDED = {
     "SharedList": ("waiting",),
 }
 _LEAN = frozenset(
-    {"DecisionState", "StrategyProposal", "Found", "Briefed", "Briefing", "FileCheck", "Lately", "PackageContent"}
+    {
+        "DecisionState",
+        "StrategyProposal",
+        "Found",
+        "Briefed",
+        "Briefing",
+        "FileCheck",
+        "RecentActivity",
+        "PackageContent",
+    }
     | {"Citation", "Consultation", "ListedFile", "ProviderState"}
 )
 """Records without a uid that leave out what is not set."""
@@ -55,7 +64,7 @@ _ALWAYS = {
     "Message": {"to"},
     "ErrorPattern": {"solutions"},
     "FileCheck": {"claims", "elsewhere", "own", "recent"},
-    "Lately": {"recent"},
+    "RecentActivity": {"recent"},
     "Briefing": {"items", "left_out", "notes"},
     "Found": {"marks"},
     "Consultation": {"answer", "inline", "overflow", "attachments", "held_back", "queries", "cited", "notes"},

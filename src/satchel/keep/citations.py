@@ -184,24 +184,24 @@ def load(transaction: Transaction, entries: Collection[int]) -> dict[int, Place]
         WHERE t.entry_id IN {set_of(entries)}
         """
     )
-    found = {
+    by_entry = {
         number: Place(path, Cited(Digest(line, last, value, size, places), *git))
         for number, path, line, last, value, size, places, *git in rows
     }
-    return {number: found[number] for number in entries if number in found}
+    return {number: by_entry[number] for number in entries if number in by_entry}
 
 
 class Sinking:
     """Ranks search results lower if their file no longer has the cited content.
 
     Attributes:
-        found: the state of the files among the best 200, by document number.
+        citations: the state of the files among the best 200, by document number.
     """
 
     def __init__(self, transaction: Transaction, root: str | None) -> None:
         self._transaction = transaction
         self._root = root
-        self.found: dict[int, Citation] = {}
+        self.citations: dict[int, Citation] = {}
 
     def __call__(self, documents: Sequence[int]) -> list[int]:
         # returns the documents to rank lower, of the best ones first
@@ -214,8 +214,8 @@ class Sinking:
         )
         entries = {entry: document for document, entry in rows}
         compared = Comparing(self._root).compare(load(self._transaction, entries))
-        self.found = {entries[entry]: citation for entry, citation in compared.items()}
-        return [document for document, citation in self.found.items() if citation.is_stale]
+        self.citations = {entries[entry]: citation for entry, citation in compared.items()}
+        return [document for document, citation in self.citations.items() if citation.is_stale]
 
 
 _MAX_FILES, _MAX_READ = 200, 16 * MAX_BYTES
@@ -262,9 +262,9 @@ class Comparing:
                 states[number] = Citation(stands.state, stands.line, cited.commit, cited.branch, worktree)
         if self._root is None or not any(one.is_stale for one in states.values()):
             return states
-        from satchel.keep.cited_history import explained  # imported here: only explanations need it
+        from satchel.keep.cited_history import explain  # imported here: only explanations need it
 
-        return explained(self._root, places, states, self._compare, is_apart=self._is_apart)
+        return explain(self._root, places, states, self._compare, is_apart=self._is_apart)
 
     def _compare(self, path: str, digest: Digest) -> Comparison | None:
         root = self._root

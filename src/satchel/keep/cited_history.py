@@ -21,7 +21,7 @@ Compare = Callable[[str, Digest], Comparison | None]
 """Compares a file of the tree with its citation."""
 
 
-def explained(
+def explain(
     root: str,
     places: Mapping[int, Place],
     citations: Mapping[int, Citation],
@@ -80,7 +80,7 @@ class _Tree:
         return f"{self._prefix}{path}"
 
     def renamed(self, citation: Citation, place: Place, path: str | None) -> Citation:
-        """Return the state of a file under its new path, or the given one if there is none."""
+        """Return the citation updated to the file's new path, or unchanged without one."""
         if path is None or not path.startswith(self._prefix):
             return citation
         try:

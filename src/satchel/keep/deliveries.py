@@ -13,8 +13,8 @@ from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Row, Rows, Transaction
 
 MOMENTS = ("briefing", "start", "clear", "resume", "compaction", "subagent", "prompt", "edit", "command", "plan")
-"""When something is put into a window: a briefing that was asked for, a window that opens, a subagent that starts, or
-what a session does. The number of one in the table is its place here, from 1."""
+"""The moments of deliveries: a requested briefing, a new window or subagent, or an action of the session. Stored by
+position, from 1."""
 
 _NONE, _NOBODY = "", 0
 """Stored for a missing task, role, run, session or agent: nulls would be distinct in the key."""

@@ -142,9 +142,9 @@ class Finding(Service):
         """Search all items of the project; without a query, list them, newest first.
 
         Args:
-            text: words in any form; any text is valid. What looks a thing up (a few words, an identifier, a path, a
-                version, a number, a flag, a "quoted phrase") finds what holds it whole; a question finds also what
-                holds some of its words, and what stands beside.
+            text: words in any form; any text is valid. A lookup (a few words, an identifier, a path, a version, a
+                number, a flag, a "quoted phrase") finds items that contain all of it; a question also finds items with
+                some of its words, and their neighbors.
             like: the short id of an item, to find more like it, instead of text.
             syntax: natural, or operators for AND, OR, NOT or -, prefix*, phrases and parentheses.
             run_id: only this run; None searches all runs, and so does ``*``.
@@ -153,7 +153,7 @@ class Finding(Service):
             status: live, superseded (by another, or retracted), or all; superseded items rank below live ones then.
             limit: 0 to 500; 0 gives the total alone.
             offset: how many to skip.
-            explain: say how each score came about.
+            explain: add an explanation of each score.
 
         Raises:
             InvalidInput: a filter is empty, unknown or out of range, or operator syntax is wrong, with the position.
@@ -228,7 +228,7 @@ class Finding(Service):
                 ranking = search.rank(transaction, query, scope, sink=sinking, texts=texts_of)
                 hits = _others(transaction, ranking.hits, itself)
                 page, total = hits[offset : offset + limit], len(hits)
-            results = _results(transaction, ranking, page, sinking.found, explain=explain)
+            results = _results(transaction, ranking, page, sinking.citations, explain=explain)
             results_page = FoundPage(results, total, offset, limit, ranking.notes)
             filters = {
                 "run_id": run_id if chosen_run is not None else None,
@@ -316,7 +316,7 @@ def _check_types(kinds: Sequence[Kind], types: Sequence[str] | None) -> tuple[tu
     for name in types:
         if name not in valid:
             raise unknown_name("type", name, valid)
-    return tuple(found for (_, name), found in numbers.items() if name in types)
+    return tuple(number for (_, name), number in numbers.items() if name in types)
 
 
 def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -> tuple[tuple[Kind, int], Query]:

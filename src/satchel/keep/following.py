@@ -79,12 +79,12 @@ class Page:
     """Changes and events after a cursor.
 
     Attributes:
-        told: in cursor order.
+        items: in cursor order.
         cursor: the next cursor.
         is_last: whether there is nothing after it yet.
     """
 
-    told: tuple[StreamItem, ...]
+    items: tuple[StreamItem, ...]
     cursor: Cursor
     is_last: bool
 

@@ -11,7 +11,7 @@ from satchel.base.records import NamedTuple, dataclass
 from satchel.find.kind import Kind
 from satchel.keep import pins, projects
 from satchel.keep.constraints import updates as constraints
-from satchel.keep.corrections.log import told_of
+from satchel.keep.corrections.log import history_notes
 from satchel.keep.decisions import state as decision_states
 from satchel.keep.decisions import updates as decisions
 from satchel.keep.entries import queries as entries
@@ -167,7 +167,7 @@ class Items(Service):
     def _load(self, wanted: Sequence[_Wanted], name: str | None) -> tuple[dict[_Wanted | None, Item], str | None]:
         work = self._workplace
         records: dict[_Wanted, object] = {}
-        told: dict[_Wanted, tuple[str, ...]] = {}
+        history: dict[_Wanted, tuple[str, ...]] = {}
         states: dict[_Wanted, tuple[KeptState, ...]] = {}
         with projects.reading(work) as (transaction, project):
             if project is not None:
@@ -182,8 +182,8 @@ class Items(Service):
                     kind = _KINDS.get(one.kind)
                     if kind is not None:
                         corrected = kind in _CORRECTED and records[one] is not None
-                        corrections_of = told_of(transaction, kind, one.number) if corrected else ()
-                        told[one] = (*corrections_of, *pins.told_of(transaction, project.id, kind, one.number))
+                        corrections_of = history_notes(transaction, kind, one.number) if corrected else ()
+                        history[one] = (*corrections_of, *pins.notes_of(transaction, project.id, kind, one.number))
                         states[one] = kept_of(transaction, project.id, kind.table, one.number)
         # files are read outside the transaction, so that a slow disk delays nobody
         packages = [one for one in wanted if one.kind == _PACKAGE]
@@ -192,7 +192,7 @@ class Items(Service):
             records[one] = None if content.package is None else content
         existing = [one for one in wanted if records.get(one) is not None]
         return {
-            one: Item(one.ref, one.kind, records[one], told.get(one, ()), states.get(one, ())) for one in existing
+            one: Item(one.ref, one.kind, records[one], history.get(one, ()), states.get(one, ())) for one in existing
         }, name
 
 

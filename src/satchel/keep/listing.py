@@ -106,15 +106,15 @@ class Listing(Generic[Item]):
         object.__setattr__(self, "alias", self.table.rpartition(" ")[2])
         object.__setattr__(self, "taken", frozenset(common.__annotations__) | {one.name for one in self.filters})
 
-    def order(self, asked: ListRequest) -> Order:
+    def order(self, request: ListRequest) -> Order:
         """Return the requested order; its SQL is empty for relevance."""
         alias = self.alias
-        if asked.after_seq is not None:
+        if request.after_seq is not None:
             return Order("seq", f"{alias}.seq")
-        if asked.order is not None:
-            way = "ASC" if asked.order == "asc" else "DESC"
+        if request.order is not None:
+            way = "ASC" if request.order == "asc" else "DESC"
             return Order("oldest" if way == "ASC" else "newest", f"{alias}.created_at {way}, {alias}.id {way}")
-        if asked.query is not None:
+        if request.query is not None:
             return Order("relevance", "")
         return self.usual or Order("newest", f"{alias}.created_at DESC, {alias}.id DESC")
 
@@ -223,7 +223,7 @@ class View:
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """Return SQL conditions, each with its own index, of which a listed item meets one."""
+        """Return alternative SQL conditions, each with its own index; a listed item meets one of them."""
         plain = [text for text, _ in self.seen]
         own = " AND ".join((self.base, *self.conditions, *plain))
         if not plain:

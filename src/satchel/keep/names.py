@@ -1,4 +1,4 @@
-"""Names that are registered on first use: agents, files, tags, scopes, categories and layers."""
+"""Names registered on first use: agents, files, tags, scopes, categories and layers."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from satchel.redaction import finds_secret
 from satchel.store.transaction import Row, Transaction
 
 _MAX_AUTHORS = 10
-"""So many of those who have written are named where a name is unknown."""
+"""Maximum number of agents listed for an unknown name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Who acts. Names differ by more than case; the role says what kind of worker it is.
+    """An agent or person. Names that differ only in letter case are the same.
 
     Attributes:
+        role: its kind of work, or None.
         created_at: when it was first named, in milliseconds UTC.
-        has_acted: False for one that messages were sent to and that never did anything.
+        has_acted: False if it has only received messages.
     """
 
     id: int
@@ -39,15 +40,15 @@ class Agents(Service):
     """The agents of a project."""
 
     def register(self, name: str, role: str | None = None) -> Agent:
-        """Record an agent, or its role; writing as an agent records it too.
+        """Register an agent, or set its role; an agent's first write registers it too.
 
         Args:
-            name: at most 200 characters, compared without regard to case and to the width or style of letters.
-            role: such as developer, qa_expert or a word of the user's own; None keeps what is recorded.
+            name: at most 200 characters; letter case, width and style are ignored.
+            role: such as developer or qa_expert, or any other word; None keeps the current role.
 
         Raises:
-            InvalidInput: the name or role is not a name.
-            Refused: it is a person's, and the caller is none.
+            InvalidInput: the name or role is invalid.
+            Refused: it is a person's name, and the caller is not a person.
         """
         name = _check_speaker(self._workplace, name)
         role = None if role is None else check_identifier(role, "role")
@@ -82,33 +83,31 @@ def _agent(row: Row) -> Agent:
 def ensure_agent(
     transaction: Transaction, project_id: int, name: str, now: int, *, acts: bool = True
 ) -> tuple[int, str]:
-    """Return the number of an agent, recorded on first use, and its name as it was written then.
+    """Return an agent's number and its name as first written; register it on first use.
 
-    Args:
-        acts: whether it does something itself; False for one that a message is sent to.
+    ``acts`` is False for the receiver of a message.
     """
     key = ("agent", project_id, name) if acts else ("addressee", project_id, name)
-    remembered: tuple[int, str] | None = transaction.memo.get(key)
-    if remembered is not None:
-        return remembered
-    known = transaction.one(
+    cached: tuple[int, str] | None = transaction.memo.get(key)
+    if cached is not None:
+        return cached
+    row = transaction.one(
         "SELECT id, name, has_acted FROM agents WHERE project_id = :project AND folded = :folded",
         {"project": project_id, "folded": fold(name)},
     )
-    if known is None:
-        row = _named_row(transaction, project_id, name, now)
-        known = transaction.add("agents", row | {"has_acted": int(acts)}), name, acts
-    elif acts and not known[2]:
+    if row is None:
+        columns = _new_name(transaction, project_id, name, now)
+        row = transaction.add("agents", columns | {"has_acted": int(acts)}), name, acts
+    elif acts and not row[2]:
         transaction.run(
             "UPDATE agents SET has_acted = 1, seq = :seq WHERE id = :id",
-            {"seq": transaction.next_seq(project_id), "id": known[0]},
+            {"seq": transaction.next_seq(project_id), "id": row[0]},
         )
-    agent = transaction.memo[key] = int(known[0]), str(known[1])
+    agent = transaction.memo[key] = int(row[0]), str(row[1])
     return agent
 
 
-def _named_row(transaction: Transaction, project_id: int, name: str, now: int) -> dict[str, object]:
-    """Return what is recorded of a name when it is used first, by the columns that all names have."""
+def _new_name(transaction: Transaction, project_id: int, name: str, now: int) -> dict[str, object]:
     return {
         "uid": os.urandom(16),
         "seq": transaction.next_seq(project_id),
@@ -120,7 +119,7 @@ def _named_row(transaction: Transaction, project_id: int, name: str, now: int) -
 
 
 def find_agent(transaction: Transaction, project_id: int, name: str | None) -> int | None:
-    """Return the number of an agent, -1 for a name that no agent has, None for no name."""
+    """Return an agent's number; -1 if there is no such agent, None without a name."""
     if name is None:
         return None
     number = find_name(transaction, "agents", project_id, name)
@@ -130,40 +129,30 @@ def find_agent(transaction: Transaction, project_id: int, name: str | None) -> i
 PERSONS = """(
     SELECT id FROM agents WHERE project_id = :project AND (folded = 'human' OR folded >= 'human:' AND folded < 'human;')
 )"""
-"""The numbers of all persons of a project; a semicolon follows the colon."""
+"""SQL for the numbers of a project's persons; in the alphabet a semicolon follows the colon."""
 
 
 def is_persons(name: str | None) -> bool:
-    """Whether a name is that of a person: ``human``, who is any person, or ``human:NAME``."""
+    """Return whether a name is a person's: ``human`` for any person, or ``human:NAME``."""
     folded = "" if name is None else fold(name)
     return folded == HUMAN or folded.startswith(f"{HUMAN}:")
 
 
 def check_person(name: object) -> str:
-    """Return the name of a person.
-
-    Raises:
-        InvalidInput: it is no name, or not that of a person.
-    """
+    """Return a person's name, or refuse any other value."""
     checked = check_identifier(name, "person")
     if not is_persons(checked) or not fold(checked).removeprefix(f"{HUMAN}:").strip():
-        raise InvalidInput(f"{checked!r} is no person", f"Give {HUMAN}:NAME, or {HUMAN}")
+        raise InvalidInput(f"{checked!r} is not a person", f"Give {HUMAN}:NAME, or {HUMAN}")
     return checked
 
 
 def check_agent(workplace: Workplace, agent: str | None) -> str | None:
-    """Return the name of the agent named, else of the default, which may be nobody.
-
-    Raises:
-        InvalidInput: it is no name.
-        Refused: it is a person's, and the caller is none.
-    """
+    """Return the agent's name, else the default, which may be None; only persons can use a person's name."""
     agent = workplace.agent if agent is None else agent
     return None if agent is None else _check_speaker(workplace, agent)
 
 
 def _check_speaker(workplace: Workplace, agent: str) -> str:
-    """Return a name in which something is said, checked."""
     name, caller = check_identifier(agent, "agent"), workplace.caller
     if caller is not None and is_persons(name) and not caller.is_person:
         raise caller.refuse_agent(
@@ -174,23 +163,18 @@ def _check_speaker(workplace: Workplace, agent: str) -> str:
 
 
 def needed_agent(workplace: Workplace, agent: str | None, doing: str) -> str | None:
-    """Return the name of the agent named, else of the default; None where the session of the caller has one.
+    """Return the agent's name, else the default; None if the caller's session has one, refused without a session.
 
-    Args:
-        doing: what needs one, as in "claiming files".
-
-    Raises:
-        InvalidInput: nobody is named and there is no session, or it is no name.
-        Refused: it is a person's, and the caller is none.
+    ``doing`` is for the error, as in "claiming files".
     """
-    chosen = check_agent(workplace, agent)
-    if chosen is None and workplace.caller is None:
+    name = check_agent(workplace, agent)
+    if name is None and workplace.caller is None:
         raise no_agent(doing)
-    return chosen
+    return name
 
 
 def no_agent(doing: str) -> InvalidInput:
-    """Return the refusal of what needs an agent where nobody is named."""
+    """Return the error for a call that needs an agent."""
     return InvalidInput(f"{doing} needs an agent", "Name it with agent, or set a default with --agent or SATCHEL_AGENT")
 
 
@@ -201,36 +185,27 @@ def check_identifier(value: object, field: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _check_text(value: str, field: str) -> str:
-    # the same few agents, tasks, loops and files come with every call
+    # calls repeat the same few agents, tasks, loops and files
     name = check_name(value, field)
     secret = finds_secret(name)
     if secret is not None:
-        raise InvalidInput(f"{field} looks like a secret ({secret})", "Use a name that gives nothing away")
+        raise InvalidInput(f"{field} looks like a secret ({secret})", "Use a name without secrets")
     return name
 
 
 def check_file(value: object, root: str | None, field: str = "file") -> str:
-    """Return the canonical path of a file inside the project, and refuse one that holds a secret.
+    """Return the canonical path of a file inside the project; refuse one with a secret.
 
-    Args:
-        root: the folder that relative names start from, or None.
-        field: the argument's name, for the error.
+    ``root`` is the base of relative paths; ``field`` names the argument in errors.
     """
-    from satchel.base.project_paths import canonical_path  # .5 ms of a command that names no file
+    from satchel.base.project_paths import canonical_path  # imported here: many commands name no file
 
     return check_identifier(canonical_path(value, root, field), field)
 
 
 def check_names(values: object, field: str, most: int = 50) -> tuple[str, ...]:
-    """Return names trimmed, without repetitions in another case, in the order given.
-
-    Args:
-        values: a list of names.
-        field: the argument's name, for the error.
-        most: how many there may be.
-
-    Raises:
-        InvalidInput: it is no list, too long, or holds what is no name.
+    """Return checked names, without those that differ only in letter case, in order; ``field`` names the argument in
+    errors.
     """
     if isinstance(values, str) or not isinstance(values, (list, tuple, set, frozenset)):
         raise InvalidInput(f"{field} is no list of names", f'Give {field} as ["...", "..."]')
@@ -242,57 +217,47 @@ def check_names(values: object, field: str, most: int = 50) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2_048)
 def _checked(names: tuple[str, ...], field: str) -> tuple[str, ...]:
-    # the same few combinations come with every call
+    # calls repeat the same few combinations
     return _check_each(names, field)
 
 
 def _check_each(names: Sequence[object], field: str) -> tuple[str, ...]:
-    kept: dict[str, str] = {}
+    unique: dict[str, str] = {}
     for place, value in enumerate(names):
         name = check_identifier(value, f"{field}[{place}]")
-        kept.setdefault(fold(name), name)
-    return tuple(kept.values())
+        unique.setdefault(fold(name), name)
+    return tuple(unique.values())
 
 
 def ensure_name(transaction: Transaction, table: str, project_id: int, name: str, now: int) -> tuple[int, str]:
-    """Return the number of a tag, scope, category or layer, recorded on first use, and its name as written then.
+    """Return the number and first spelling of a checked tag, scope, category or layer; register it on first use.
 
-    Args:
-        table: tags, scopes, categories or layers.
-        name: checked.
+    ``table`` is tags, scopes, categories or layers.
     """
-    known: tuple[int, str] | None = transaction.memo.get((table, project_id, name))
-    if known is not None:
-        return known
+    cached: tuple[int, str] | None = transaction.memo.get((table, project_id, name))
+    if cached is not None:
+        return cached
     row = transaction.one(
         f"SELECT id, name FROM {table} WHERE project_id = :project AND folded = :folded",
         {"project": project_id, "folded": fold(name)},
     )
     if row is None:
-        row = transaction.add(table, _named_row(transaction, project_id, name, now)), name
-    known = transaction.memo[table, project_id, name] = int(row[0]), str(row[1])
-    return known
+        row = transaction.add(table, _new_name(transaction, project_id, name, now)), name
+    result = transaction.memo[table, project_id, name] = int(row[0]), str(row[1])
+    return result
 
 
 def ensure_layer(
     transaction: Transaction, workplace: Workplace, project_id: int, name: str, now: int
 ) -> tuple[int, str]:
-    """Return the number and name of a layer; a new one is recorded only where ``layers.open`` allows it.
-
-    Raises:
-        InvalidInput: there is no such layer; the known ones are listed.
-    """
+    """Return a layer's number and name; a new one is registered only if ``layers.open`` allows it."""
     if not workplace.open_layers and ("layers", project_id, name) not in transaction.memo:
         find_layer(transaction, project_id, name)
     return ensure_name(transaction, "layers", project_id, name, now)
 
 
 def find_layer(transaction: Transaction, project_id: int | None, name: str | None) -> int | None:
-    """Return the number of a layer, None for no name.
-
-    Raises:
-        InvalidInput: there is no such layer; the known ones are listed.
-    """
+    """Return a layer's number, or None without a name; refuse an unknown layer with a list of the known ones."""
     if name is None:
         return None
     number = find_name(transaction, "layers", project_id, name)
@@ -300,15 +265,15 @@ def find_layer(transaction: Transaction, project_id: int | None, name: str | Non
         rows = transaction.all(
             "SELECT name FROM layers WHERE project_id = :project ORDER BY id", {"project": project_id}
         )
-        known = [row[0] for row in rows] or list(LAYERS)
+        layers = [row[0] for row in rows] or list(LAYERS)
         if project_id is None and fold(name) in LAYERS:
             return -1
-        raise unknown_name("layer", name, known)
+        raise unknown_name("layer", name, layers)
     return number
 
 
 def find_name(transaction: Transaction, table: str, project_id: int | None, name: str) -> int | None:
-    """Return the number of a tag, scope, category, layer or agent, or None for a name that nothing has."""
+    """Return the number of a tag, scope, category, layer or agent, or None if there is no such name."""
     row = transaction.one(
         f"SELECT id FROM {table} WHERE project_id = :project AND folded = :folded",
         {"project": project_id, "folded": fold(name)},
@@ -317,28 +282,28 @@ def find_name(transaction: Transaction, table: str, project_id: int | None, name
 
 
 def unknown_note(what: str, name: str, known: Sequence[str]) -> str:
-    """Return the sentence that says that a name is unknown, and which known one is the nearest."""
+    """Return a note on an unknown name, with the nearest known one."""
     close = nearest(name, known)
     return f"there is no {what} {name!r} yet" + (f"; did you mean {close!r}?" if close else "")
 
 
 def unknown_agent(transaction: Transaction, project_id: int | None, name: str) -> str:
-    """Return the sentence that says that nobody has a name, and who there is: the nearest name, then the newest."""
+    """Return a note on an unknown agent, with the nearest name, then the newest."""
     rows = transaction.all(
         "SELECT name FROM agents WHERE project_id = :project AND has_acted = 1 ORDER BY id DESC",
         {"project": project_id},
     )
-    known = [row[0] for row in rows]
-    if not known:
+    authors = [row[0] for row in rows]
+    if not authors:
         return f"nobody here is called {name!r}: nobody has written yet"
-    close = nearest(name, known)
-    known = list(dict.fromkeys([*([] if close is None else [close]), *known]))
-    more = f" and {len(known) - _MAX_AUTHORS} more" if len(known) > _MAX_AUTHORS else ""
-    return f"nobody here is called {name!r}; authors here: {', '.join(known[:_MAX_AUTHORS])}{more}"
+    close = nearest(name, authors)
+    authors = list(dict.fromkeys([*([] if close is None else [close]), *authors]))
+    more = f" and {len(authors) - _MAX_AUTHORS} more" if len(authors) > _MAX_AUTHORS else ""
+    return f"nobody here is called {name!r}; authors here: {', '.join(authors[:_MAX_AUTHORS])}{more}"
 
 
 def ensure_file(transaction: Transaction, project_id: int, path: str, now: int) -> int:
-    """Return the number of a file, recorded on first use; the path is canonical."""
+    """Return the number of a file by its canonical path; register it on first use."""
     row = transaction.one(
         "SELECT id FROM files WHERE project_id = :project AND path = :path", {"project": project_id, "path": path}
     )

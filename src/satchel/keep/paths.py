@@ -1,7 +1,7 @@
-"""Paths that may stand for a folder: ``src/auth/**`` is everything in it, ``**`` everything in the project.
+"""Paths of files and folders: ``src/auth/**`` is a folder's content, ``**`` the whole project.
 
-Which stored paths overlap a given one is asked of the index alone: the folders above it are a few exact paths, and what
-is in a folder is one range. No pattern is matched, so ``%``, ``_`` and a longer name beside it mean nothing.
+Overlapping stored paths are found by index alone: the folders above a path are a few exact values, and a folder's
+content is one range. No pattern is matched, so ``%`` and ``_`` have no special meaning.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def check_path(value: object, root: str | None, field: str = "path") -> str:
 
 
 def is_folder(path: str) -> bool:
-    """Return whether a canonical path stands for a folder's content."""
+    """Return whether a canonical path is a folder's content."""
     return path == EVERYTHING or path.endswith(_IN_FOLDER)
 
 

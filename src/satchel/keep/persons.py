@@ -1,4 +1,4 @@
-"""Persons: what the one who works here is called, how that is stored, and how persons see it."""
+"""Names of persons: stored as ``human:ann``, shown as ``ann``."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _MOST_CHARS = 60
 
 
 def person_named(name: str) -> str | None:
-    """Return what a person of a name is stored as: ``human:ann`` for ``ann``; None where nothing of it can be a name.
+    """Return the stored name of a person: ``human:ann`` for ``ann``; None if nothing of it is valid.
 
-    Controls, invisible characters and colons are left out. ``human`` stays what it is: any person.
+    Control and invisible characters and colons are removed. ``human`` means any person.
     """
     bare = nameable(name).strip()
     bare = bare[len(HUMAN) + 1 :] if fold(bare).startswith(f"{HUMAN}:") else bare
-    kept = "".join(one if one.isprintable() and one != ":" else " " for one in bare)
-    bare = " ".join(kept.split())[:_MOST_CHARS].rstrip()
+    printable = "".join(one if one.isprintable() and one != ":" else " " for one in bare)
+    bare = " ".join(printable.split())[:_MOST_CHARS].rstrip()
     if fold(bare) == HUMAN:
         return HUMAN
     try:
@@ -31,20 +31,16 @@ def person_named(name: str) -> str | None:
 
 
 def person_here(configured: str | None, environ: Mapping[str, str]) -> str:
-    """Return what the person who works here is stored as: by ``person.name``, else git's user, else the login.
-
-    Raises:
-        InvalidInput: ``person.name`` is no name.
-    """
+    """Return the stored name of the local person: from ``person.name``, else git's user, else the login."""
     if configured is not None:
-        named = person_named(configured)
-        if named is None:
-            raise InvalidInput(f"person.name is no name: {configured!r}", "Set it to your name in your config.toml")
-        return named
+        person = person_named(configured)
+        if person is None:
+            raise InvalidInput(f"person.name is not a name: {configured!r}", "Set it to your name in your config.toml")
+        return person
     from satchel.base.git_config import user_name
 
     candidates = (user_name(environ), *(environ.get(name) for name in ("LOGNAME", "USER", "USERNAME")), _login())
-    return next((named for one in candidates if one and (named := person_named(one)) is not None), HUMAN)
+    return next((person for one in candidates if one and (person := person_named(one)) is not None), HUMAN)
 
 
 def _login() -> str | None:
@@ -57,5 +53,5 @@ def _login() -> str | None:
 
 
 def shown_name(name: str) -> str:
-    """Return an agent's or person's name as persons see it: ``ann`` for ``human:ann``."""
+    """Return a name as people see it: ``ann`` for ``human:ann``."""
     return name.partition(":")[2] if is_persons(name) and ":" in name else name

@@ -1,4 +1,4 @@
-"""Pins: what a person wants in every briefing, whatever is asked; a pinned item ranks as critical."""
+"""Pins: items that a person wants in every briefing; they rank as critical."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ from satchel.store.transaction import Transaction, set_of
 
 _STRUCTURED = ", ".join(str(ENTRY_TYPES.index(name) + 1) for name in STRUCTURED_TYPES)
 
-_HOLDS: Mapping[Kind, str] = {
+_IS_LIVE: Mapping[Kind, str] = {
     Kind.ENTRY: "i.superseded_by IS NULL",
     Kind.DECISION: f"i.status <> {DEPRECATED}",
     Kind.CONSTRAINT: "i.active = 1",
     Kind.PACKAGE: "i.superseded_by IS NULL",
     Kind.STRATEGY: "i.superseded_by IS NULL",
 }
-"""The kinds that are pinned, with the condition that an item, as ``i``, holds."""
+"""The kinds that can be pinned, with the condition that an item ``i`` is live."""
 
-PINNED = frozenset(kind.name.lower() for kind in _HOLDS)
-"""The names of the kinds that are pinned."""
+PINNED = frozenset(kind.name.lower() for kind in _IS_LIVE)
+"""The names of the kinds that can be pinned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """One pinned item.
+    """A pinned or unpinned item.
 
     Attributes:
-        ref: its short id, and ``kind`` what it is.
-        text: the beginning of what it says.
+        ref: its short id.
+        kind: its kind.
+        text: the start of its text.
         by: who pinned it, or None.
-        pinned_at: when, in milliseconds UTC; None of an item that is pinned no more.
-        already: whether it was so before, so that nothing was changed.
+        pinned_at: milliseconds UTC; None if it is not pinned any more.
+        already: whether nothing had to be changed.
     """
 
     ref: str
@@ -56,29 +57,29 @@ class Pin:
 
 
 class Pins(Service):
-    """What persons have pinned."""
+    """Pins of a project."""
 
     def pin(self, ref: str, *, agent: str | None = None) -> Pin:
-        """Let a note, decision, rule, strategy or package stand in every briefing, before what is not critical.
+        """Pin a note, decision, rule, strategy or package to every briefing; its replacement inherits the pin.
 
         Args:
-            ref: its short id. What replaces a pinned item is pinned too.
+            ref: its short id.
             agent: who pins it; None takes the default.
 
         Raises:
-            Refused: it is not a person who calls.
-            InvalidInput: the id is none, or of what is not pinned.
+            Refused: the caller is not a person.
+            InvalidInput: the id is invalid, or its kind cannot be pinned.
             NotFound: the project has no such item.
-            Conflict: it holds no more.
+            Conflict: it was replaced or retracted.
         """
         return self._set(ref, agent, pinned=True)
 
     def unpin(self, ref: str, *, agent: str | None = None) -> Pin:
-        """Let an item rank as it would without a pin; arguments and errors are those of :meth:`pin`."""
+        """Unpin an item; arguments and errors are those of :meth:`pin`."""
         return self._set(ref, agent, pinned=False)
 
     def list(self, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> Page[Pin]:
-        """Return what is pinned and holds, the newest pin first.
+        """Return the live pinned items, newest pin first.
 
         Args:
             limit: 0 to 500; 0 gives the total alone.
@@ -95,10 +96,10 @@ class Pins(Service):
                 "WHERE p.project_id = :project ORDER BY p.created_at DESC, p.kind, p.item_id DESC",
                 {"project": project.id},
             )
-            holding = of_project(transaction, project.id)
-            rows = [row for row in rows if row[1] in holding.get(row[0], ())]
+            pinned = load_pinned(transaction, project.id)
+            rows = [row for row in rows if row[1] in pinned.get(row[0], ())]
             pins = tuple(
-                Pin(KIND_OF[kind].ref(number), *_said(transaction, KIND_OF[kind], number), by, at)
+                Pin(KIND_OF[kind].ref(number), *_kind_and_text(transaction, KIND_OF[kind], number), by, at)
                 for kind, number, by, at in rows[offset : offset + limit]
             )
         return Page(pins, len(rows), offset, limit)
@@ -108,13 +109,13 @@ class Pins(Service):
 
         work = self._workplace
         kind, number = read_ref(ref)
-        if kind not in _HOLDS:
-            raise InvalidInput(f"{ref} is not pinned", "Notes (e), decisions (d), rules (c) and strategies (s) are")
+        if kind not in _IS_LIVE:
+            raise InvalidInput(
+                f"{ref} cannot be pinned", "Notes (e), decisions (d), rules (c) and strategies (s) can be"
+            )
         agent = check_agent(work, agent)
         if work.caller is not None and not is_by_person(work, agent):
-            raise work.caller.refuse_agent(
-                "only a person says what is pinned", f"Ask for it with send_message to={HUMAN}"
-            )
+            raise work.caller.refuse_agent("only a person can pin items", f"Ask for it with send_message to={HUMAN}")
         with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)
             _check(transaction, project.id, kind, number, pinned=pinned)
@@ -123,10 +124,10 @@ class Pins(Service):
             row = transaction.one(
                 f"SELECT a.name, p.created_at FROM pins p LEFT JOIN agents a ON a.id = p.agent_id WHERE {this}", values
             )
-            said = _said(transaction, kind, number)
+            texts = _kind_and_text(transaction, kind, number)
             if (row is not None) == pinned:
                 by, at = row or (None, None)
-                return Pin(kind.ref(number), *said, by, at, already=True)
+                return Pin(kind.ref(number), *texts, by, at, already=True)
             if pinned:
                 transaction.run(
                     "INSERT INTO pins (project_id, kind, item_id, agent_id, created_at) "
@@ -138,33 +139,33 @@ class Pins(Service):
             event = events.PINNED if pinned else events.UNPINNED
             item = (kind, number)
             events.record(transaction, project.id, event, now, by=actor, item=item)
-        return Pin(kind.ref(number), *said, actor.name, now if pinned else None)
+        return Pin(kind.ref(number), *texts, actor.name, now if pinned else None)
 
 
-def holding(transaction: Transaction, project_id: int) -> Asking[dict[int, frozenset[int]]]:
-    """Return the numbers of what is pinned and holds, by the number of its kind."""
+def ask_pinned(transaction: Transaction, project_id: int) -> Asking[dict[int, frozenset[int]]]:
+    """Return the numbers of the live pinned items by number of kind."""
     pinned = transaction.ask("SELECT kind, item_id FROM pins WHERE project_id = :project", {"project": project_id})
     yield pinned
     numbers: dict[int, list[int]] = grouped(pinned.all())
-    held = {
+    queries = {
         kind.number: transaction.ask(
             f"SELECT i.id FROM {kind.table} i "
-            f"WHERE i.id IN {set_of(numbers[kind.number])} AND +i.project_id = :project AND {holds}",
+            f"WHERE i.id IN {set_of(numbers[kind.number])} AND +i.project_id = :project AND {is_live}",
             {"project": project_id},
         )
-        for kind, holds in _HOLDS.items()
+        for kind, is_live in _IS_LIVE.items()
         if kind.number in numbers
     }
-    yield from list(held.values())[-1:]
-    found = {kind_number: frozenset(item for (item,) in some.all()) for kind_number, some in held.items()}
-    return {kind_number: items for kind_number, items in found.items() if items}
+    yield from list(queries.values())[-1:]
+    live = {kind_number: frozenset(item for (item,) in rows.all()) for kind_number, rows in queries.items()}
+    return {kind_number: items for kind_number, items in live.items() if items}
 
 
-of_project = answering(holding)
+load_pinned = answering(ask_pinned)
 
 
-def told_of(transaction: Transaction, project_id: int, kind: Kind, number: int) -> tuple[str, ...]:
-    """Say that an item is pinned, and by whom; nothing where it is not."""
+def notes_of(transaction: Transaction, project_id: int, kind: Kind, number: int) -> tuple[str, ...]:
+    """Return a note on who pinned an item, if it is pinned."""
     row = transaction.one(
         "SELECT a.name FROM pins p LEFT JOIN agents a ON a.id = p.agent_id "
         "WHERE p.project_id = :project AND p.kind = :kind AND p.item_id = :item",
@@ -174,7 +175,7 @@ def told_of(transaction: Transaction, project_id: int, kind: Kind, number: int) 
 
 
 def forget(transaction: Transaction, project_id: int, kind: Kind, number: int) -> None:
-    """Remove the pin of an item that is removed."""
+    """Delete an item's pin."""
     transaction.run(
         "DELETE FROM pins WHERE project_id = :project AND kind = :kind AND item_id = :item",
         {"project": project_id, "kind": kind.number, "item": number},
@@ -182,9 +183,9 @@ def forget(transaction: Transaction, project_id: int, kind: Kind, number: int) -
 
 
 def _check(transaction: Transaction, project_id: int, kind: Kind, number: int, *, pinned: bool) -> None:
-    """Refuse to pin what is not there, or holds no more; what does may be unpinned all the same."""
+    # items that were replaced or retracted can be unpinned, but not pinned
     row = transaction.one(
-        f"SELECT {_HOLDS[kind]}{f', i.type IN ({_STRUCTURED})' if kind is Kind.ENTRY else ', 0'} "
+        f"SELECT {_IS_LIVE[kind]}{f', i.type IN ({_STRUCTURED})' if kind is Kind.ENTRY else ', 0'} "
         f"FROM {kind.table} i WHERE i.project_id = :project AND i.id = :item",
         {"project": project_id, "item": number},
     )
@@ -192,14 +193,14 @@ def _check(transaction: Transaction, project_id: int, kind: Kind, number: int, *
     if row is None:
         raise NotFound(f"there is no {name} {ref} in this project", "Lists and searches show the ids")
     if pinned and not row[0]:
-        raise Conflict(f"{ref} holds no more", "Pin what replaced it; opening it shows what that is")
+        raise Conflict(f"{ref} is no longer valid", "Pin its replacement; opening it shows the id")
     if pinned and row[1]:
         raise InvalidInput(
-            f"{ref} says how far work was, or what a review found, at one time", "Write what is to stay as a note"
+            f"{ref} is a progress report or review, which soon becomes outdated", "Write what should stay as a note"
         )
 
 
-def _said(transaction: Transaction, kind: Kind, number: int) -> tuple[str, str]:
+def _kind_and_text(transaction: Transaction, kind: Kind, number: int) -> tuple[str, str]:
     from satchel.keep.kinds import KINDS
 
     thing = KINDS[kind]

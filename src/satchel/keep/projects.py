@@ -47,7 +47,7 @@ class Workplace:
         open_layers: whether new layers are registered on first use.
         claim_minutes: the default duration of a claim.
         retention: how long messages, file changes and conversations are kept.
-        person: returns the stored name of a person who calls without a name.
+        person: returns the stored name of the local person.
         is_confined: whether nothing outside this project is revealed, as for the holder of a token for it alone.
     """
 

@@ -32,7 +32,7 @@ def mark(
 
 
 def retract(transaction: Transaction, project_id: int, kind: Kind, number: int) -> None:
-    """Retract an item: it is superseded by itself, so that readers of live items skip it."""
+    """Retract an item by recording that it supersedes itself, so that readers of live items skip it."""
     mark(transaction, project_id, kind, [number], number)
 
 

@@ -197,7 +197,7 @@ def check_run_id(run_id: object) -> str:
     name = check_identifier(run_id, "run_id")
     if name == ALL_RUNS:
         raise InvalidInput(
-            f"run_id {ALL_RUNS!r} stands for all runs, and only what lists and reads takes it",
+            f"run_id {ALL_RUNS!r} means all runs, which only lists and searches accept",
             "Name one run, or leave run_id out",
         )
     return name

@@ -138,8 +138,8 @@ _HEX = frozenset("0123456789abcdefABCDEF")
 
 def _is_wordy(value: str) -> bool:
     """Return whether words make up half of a value: as in identifiers, and in 2 % of random values of 16 characters."""
-    judged = value[:_WORDY_CHARS]
-    return sum(len(chunk) for chunk in _chunks(judged) if _is_word(chunk)) * 2 >= len(judged)
+    sample = value[:_WORDY_CHARS]
+    return sum(len(chunk) for chunk in _chunks(sample) if _is_word(chunk)) * 2 >= len(sample)
 
 
 def _is_scrambled(chunks: list[str]) -> bool:
@@ -159,20 +159,20 @@ def _entropy(value: str) -> float:
 
 def looks_random(value: str, min_length: int) -> bool:
     """Return whether a value was generated: long enough, no white space, mixed, no words, high entropy."""
-    judged = value[:JUDGED_CHARS]
-    if len(judged) < min_length or " " in value or not judged.isascii() or not value.isprintable():
+    sample = value[:JUDGED_CHARS]
+    if len(sample) < min_length or " " in value or not sample.isascii() or not value.isprintable():
         return False
-    if sum(map(str.isalpha, judged)) < 3 or _entropy(judged) < 2.8:
+    if sum(map(str.isalpha, sample)) < 3 or _entropy(sample) < 2.8:
         return False
-    chunks = _chunks(judged)
+    chunks = _chunks(sample)
     mean = _mean_chunk(chunks)
-    if judged.startswith(("/", "./", "../", "~/")) and mean >= 2.5:
+    if sample.startswith(("/", "./", "../", "~/")) and mean >= 2.5:
         return False
-    if any(map(str.isdigit, judged)) and (mean < 3.5 or (len(judged) >= 20 and _HEX.issuperset(judged))):
-        return not _is_wordy(judged)
-    if len(judged) >= 20 and not judged.islower() and not judged.isupper() and mean < 2.6:
-        return not _is_wordy(judged)
-    return len(judged) >= 16 and _is_scrambled(chunks) and not _is_wordy(judged)
+    if any(map(str.isdigit, sample)) and (mean < 3.5 or (len(sample) >= 20 and _HEX.issuperset(sample))):
+        return not _is_wordy(sample)
+    if len(sample) >= 20 and not sample.islower() and not sample.isupper() and mean < 2.6:
+        return not _is_wordy(sample)
+    return len(sample) >= 16 and _is_scrambled(chunks) and not _is_wordy(sample)
 
 
 def is_password(value: str) -> bool:

@@ -107,7 +107,7 @@ def _checked_uid(connection: apsw.Connection, file: Path) -> bytes:
 
 
 def is_acceptable(engine: SqliteEngine) -> bool:
-    """Whether :func:`accept` would list the store and a full check of the file finds no problem.
+    """Return whether :func:`accept` would list the store and a full check of the file finds no problem.
 
     Changes nothing, and creates no file next to a store that was closed cleanly.
     """

@@ -81,7 +81,7 @@ def copies_with_row(copies: Iterable[Path], table: str, uid: bytes) -> tuple[tup
             is_whole = not path.name.endswith((unfinished.PARTIAL, unfinished.DRAFT))
         except apsw.Error:
             is_whole = False
-        # a file that SQLite cannot read, or not yet, may hold the row all the same: then its bytes contain the uid
+        # a file that SQLite cannot read may still hold the row: then its bytes contain the uid
         if not is_whole:
             (holding if _holds_bytes(path, uid) else unreadable).append(path)
     return tuple(holding), tuple(unreadable)
@@ -95,7 +95,7 @@ def set_aside(file: Path) -> list[Path]:
 
 
 def _holds_bytes(path: Path, wanted: bytes) -> bool:
-    """Whether a file or one of its side files is known to hold some bytes."""
+    """Return whether a file or one of its side files is known to hold some bytes."""
     import mmap
 
     for part in (path, *(Path(f"{path}{suffix}") for suffix in unfinished.SIDE_FILES)):

@@ -58,7 +58,7 @@ class Engine(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """Whether every write is refused."""
+        """Return whether every write is refused."""
 
     @property
     def clock(self) -> Clock:
@@ -78,10 +78,10 @@ class Engine(Protocol):
 
     @property
     def has_daily_backups(self) -> bool:
-        """Whether daily backups are made automatically."""
+        """Return whether daily backups are made automatically."""
 
     def exists(self) -> bool:
-        """Whether there is a store to read."""
+        """Return whether there is a store to read."""
 
     def state(self) -> State:
         """Return the state of the store's location, without reading the store."""

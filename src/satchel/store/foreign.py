@@ -68,7 +68,7 @@ class ForeignDatabase:
 
 
 @contextmanager
-def opened_foreign(file: Path) -> Iterator[ForeignDatabase]:
+def open_foreign(file: Path) -> Iterator[ForeignDatabase]:
     """Open another program's database for reading.
 
     A file in WAL mode that nobody has open has no WAL file; it is opened as immutable, since even a read-only

@@ -169,7 +169,7 @@ def _is_usual(path: str) -> bool:
 
 
 def _is_configured(file: str) -> bool:
-    """Whether the user's configuration may change which store is used."""
+    """Return whether the user's configuration may change which store is used."""
     try:
         with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 -- importing pathlib is slow
             content = stream.readall()

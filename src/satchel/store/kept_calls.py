@@ -1,4 +1,4 @@
-"""Calls from elsewhere that were kept: who lost the answer of one asks by its key whether it was."""
+"""Keys of stored calls from other machines: a caller that lost the answer can ask whether its call succeeded."""
 
 from __future__ import annotations
 
@@ -6,22 +6,16 @@ from satchel.base.clock import DAY_MS
 from satchel.store.transaction import Transaction
 
 KEPT_MS = 7 * DAY_MS
-"""So long a caller that lost an answer may ask."""
+"""How long a caller can ask about a lost answer."""
 
 _SWEPT_AT_ONCE = 20
 _OF_PROJECT = "project_id = (SELECT id FROM projects WHERE name = :project)"
 
 
 def keep(transaction: Transaction, project: str, call: bytes, now: int) -> bool:
-    """Record in the transaction that keeps it that a call was kept; a few old ones of the project are forgotten.
+    """Record a call's key in the call's own transaction, and delete a few old ones of the project.
 
-    Args:
-        project: by its name; a call for one that there is not keeps nothing.
-        call: its key.
-        now: milliseconds UTC.
-
-    Returns:
-        Whether it was not kept before.
+    Returns whether the key is new; an unknown project records nothing.
     """
     is_new = transaction.execute(
         "INSERT INTO kept_calls (project_id, call, kept_at) SELECT id, :call, :now FROM projects WHERE name = :project "
@@ -40,6 +34,5 @@ def keep(transaction: Transaction, project: str, call: bytes, now: int) -> bool:
 
 
 def is_kept(transaction: Transaction, project: str, call: bytes) -> bool:
-    """Whether a call was kept for a project, given by its name."""
     sql = f"SELECT 1 FROM kept_calls WHERE {_OF_PROJECT} AND call = :call"
     return transaction.one(sql, {"project": project, "call": call}) is not None

@@ -92,12 +92,12 @@ def identity_of(file: Path) -> tuple[int, int]:
 
 
 def is_writable(file: Path) -> bool:
-    """Whether this process may write the store: its file, its folder, and a file system mounted for writing."""
+    """Return whether this process may write the store: its file, its folder, and a file system mounted for writing."""
     return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
 
 
 def is_database(file: Path) -> bool:
-    """Whether a file begins as every SQLite database does."""
+    """Return whether a file begins as every SQLite database does."""
     with file.open("rb") as stream:
         return stream.read(len(_MAGIC)) == _MAGIC
 
@@ -182,7 +182,7 @@ def check_ours(connection: apsw.Connection, file: Path) -> bool:
 
 
 def open_writable(access: Access, *, query_only: bool = False) -> apsw.Connection:
-    """Open a connection in WAL mode; with `query_only` it refuses writing all the same."""
+    """Open a connection in WAL mode; with `query_only` it still refuses writing."""
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
     connection = apsw.Connection(str(access.file), flags=flags, vfs=access.vfs)
     try:
@@ -229,7 +229,7 @@ def open_reader(access: Access, *, writable: bool) -> apsw.Connection:
 
 
 def is_reusable(connection: apsw.Connection) -> bool:
-    """Whether a reader may serve again: an immutable one would never see a change, one in memory has no file."""
+    """Return whether a reader may serve again: an immutable one would never see a change, one in memory has no file."""
     return bool(connection.db_filename("main")) and not connection.open_flags & apsw.SQLITE_OPEN_URI
 
 

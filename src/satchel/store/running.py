@@ -72,7 +72,7 @@ class Running(Generic[Some]):
             self._without_deadline[thread] -= 1
 
     def has_no_deadline(self, thread: int) -> bool:
-        """Whether the statements of a thread have no time limit."""
+        """Return whether the statements of a thread have no time limit."""
         return bool(self._without_deadline.get(thread))
 
     def leave(self, thread: int, transaction: Some, outer: Some | None) -> None:

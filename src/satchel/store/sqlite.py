@@ -108,7 +108,7 @@ class SqliteEngine:
 
     @property
     def has_daily_backups(self) -> bool:
-        """Whether daily backups are made: the store may be written and has a place in the state folder."""
+        """Return whether daily backups are made: the store may be written and has a place in the state folder."""
         return self.trust is not None and not self.read_only and self.trust.backup_folder is not None
 
     def exists(self) -> bool:

@@ -54,7 +54,7 @@ class Rows(Protocol):
 
     @property
     def is_here(self) -> bool:
-        """Whether reading it takes no round trip."""
+        """Return whether reading it takes no round trip."""
 
     def all(self) -> list[Row]:
         """Return all rows; see :meth:`Transaction.all`."""

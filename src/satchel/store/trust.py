@@ -66,12 +66,12 @@ class Trust:
 
     @property
     def vouches_for_place(self) -> bool:
-        """Whether the user has vouched for the whole place."""
+        """Return whether the user has vouched for the whole place."""
         return self._everywhere or self._folder is not None
 
     @property
     def knows_place(self) -> bool:
-        """Whether the files in the store's folder, such as backups, are the user's own or vouched for."""
+        """Return whether the files in the store's folder, such as backups, are the user's own or vouched for."""
         return not self.is_listed or self.vouches_for_place or self._look_up() is not None
 
     @property
@@ -108,7 +108,7 @@ class Trust:
         file_checks.refuse_unsafe_file(self.file, vouched, names)
 
     def expects_store(self) -> bool:
-        """Whether the list has a store here, so that a missing or empty file is a loss."""
+        """Return whether the list has a store here, so that a missing or empty file is a loss."""
         store = None if self.new_wanted else self._look_up()
         return store is not None and store.complete
 

@@ -43,7 +43,7 @@ class Turnstile:
         self._stuck_until = 0.0
 
     def enter(self, seconds: float) -> bool:
-        """Wait for a turn; return whether it was granted. Without one the caller continues all the same.
+        """Wait for a turn; return whether it was granted. Without one the caller continues anyway.
 
         After a wait without success, as when the holder is stopped, the next waits are short for fifteen times as long,
         or until a turn is granted.

@@ -63,7 +63,7 @@ def sweep(store: Path, backups: Sequence[Path]) -> list[Path]:
 
 
 def is_dead(path: Path) -> bool:
-    """Whether no live process holds an unfinished file; if that is unknown, it counts as held."""
+    """Return whether no live process holds an unfinished file; if that is unknown, it counts as held."""
     if sys.platform == "win32":
         return False
     try:

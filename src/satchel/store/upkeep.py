@@ -70,7 +70,7 @@ class Restored:
 
 
 class Upkeep(ABC):
-    """Maintenance of one store; the methods that are not abstract return what is usual."""
+    """Maintenance of one store; methods that are not abstract are defaults."""
 
     soundness: tuple[str, str]
     """The name of the check that :meth:`problems` makes, and its result if it finds none."""
@@ -182,11 +182,11 @@ class Upkeep(ABC):
         raise InvalidInput(f"{self._location} is on no list of trusted stores", "Whoever names a database trusts it")
 
     def is_acceptable(self) -> bool:
-        """Whether the user could put the store on the list."""
+        """Return whether the user could put the store on the list."""
         return False
 
     def knows_place(self) -> bool:
-        """Whether the files in the store's folder are known to be this user's."""
+        """Return whether the files in the store's folder are known to be this user's."""
         return True
 
     @abstractmethod
@@ -210,7 +210,7 @@ class Upkeep(ABC):
         """Check the store's location, and who else could read or change it there.
 
         Raises:
-            SatchelError: nothing there is used.
+            SatchelError: the location is unsafe.
         """
 
     def check_unopened(self) -> list[Finding]:
@@ -230,7 +230,7 @@ class Upkeep(ABC):
         """
 
     def is_about_index(self, problem: str) -> bool:  # noqa: ARG002 -- for the stores whose check covers their index
-        """Whether a problem concerns only the search index, which can be rebuilt."""
+        """Return whether a problem concerns only the search index, which can be rebuilt."""
         return False
 
     @abstractmethod

@@ -29,7 +29,7 @@ def connect(folder: Path, client: str, clock: ManualClock) -> Satchel:
     satchel = open_satchel(cwd=folder, environ={}, clock=clock, settings=settings, caller=SERVER)
     caller = satchel.workplace.caller
     assert caller is not None
-    caller.meet(client, None)
+    caller.set_client(client, None)
     return satchel
 
 

@@ -69,7 +69,7 @@ class SharedProcess(RuleBasedStateMachine):
         for number, identity in enumerate(("t1", "t2"), 1):
             server = self.opened(caller=SERVER)
             assert server.workplace.caller is not None
-            server.workplace.caller.meet("codex-mcp-client", "1")
+            server.workplace.caller.set_client("codex-mcp-client", "1")
             self.threads[identity] = (Conversation(identity, server), Process(2_000_000 + number, 1))
 
     def teardown(self) -> None:
@@ -117,7 +117,7 @@ class SharedProcess(RuleBasedStateMachine):
                         thread.claims[file] = expires
                     else:
                         lost.append(f"{file} by {holder.agent}")
-            assert ("had ended and goes on" in text) == bool(lost)
+            assert ("had ended and was resumed" in text) == bool(lost)
             assert all(one in text for one in lost)
         thread.is_over, thread.ended_with = False, {}
 
@@ -135,12 +135,12 @@ class SharedProcess(RuleBasedStateMachine):
         self.now += 1_000
         caller = thread.server.workplace.caller
         assert caller is not None
-        caller.hear({"threadId": which})
+        caller.read_meta({"threadId": which})
         agent = thread.server.entries.write("discovery", f"note {next(self.numbers)}").agent
         assert agent is not None
         assert thread.agent in {"", agent}
         thread.agent = agent
-        self.go_on(thread, caller.take_note() or "")
+        self.go_on(thread, caller.pop_warning() or "")
 
     @rule(which=WHICH, file=FILE)
     def edit(self, which: str, file: str) -> None:

@@ -114,7 +114,7 @@ class TestEdits:
             patch.setattr(processes, "find_client", lambda *_: processes.find(os.getpid()))
             server = open_in(project, caller=SERVER, environ={}, clock=system_clock)
             assert server.workplace.caller is not None
-            server.workplace.caller.meet("claude-code", "1")
+            server.workplace.caller.set_client("claude-code", "1")
             server.files.claim(["a.py"])
         said = denial(at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")))
         assert 'did not meet: release_files(["a.py"]) ends it' in said
@@ -239,7 +239,7 @@ class TestEdits:
         hook("claude", "SessionEnd", session_id="s1", reason="other")
         store.files.claim(["b.py"], agent="ann")
         said = context(at_work("s1", "PostToolUse", "Edit", **edit(project / "c.py")))
-        assert "files that it had claimed are claimed by others now: b.py by ann" in said
+        assert "others have claimed some of its files since: b.py by ann" in said
         assert {one.path for one in store.files.claims() if one.automatic} == {"a.py", "c.py"}
 
     def test_a_binary_file_is_claimed_and_recorded_unread(self, at_work: AtWork, store: Satchel, project: Path) -> None:

@@ -185,7 +185,7 @@ def test_a_local_session_does_not_go_on_with_one_of_a_request(server: Served, st
     server.call(server.give(store), "claim_files", {"paths": ["a.py"], "minutes": 9_000}, headers=named("mine"))
     work, day = store.workplace, 86_400_000
     local = Caller(SERVER, {})
-    local.meet("mcp", None)
+    local.set_client("mcp", None)
     with work.engine.write() as transaction:
         transaction.run("UPDATE sessions SET seen_at = seen_at - :day", {"day": day})
         (seen,) = transaction.one("SELECT seen_at FROM sessions") or (0,)

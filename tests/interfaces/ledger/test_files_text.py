@@ -36,9 +36,9 @@ from satchel.keep.files.records import (
     FileChangePage,
     FileCheck,
     FilesChecked,
-    Lately,
+    PendingClaim,
+    RecentActivity,
     Released,
-    Wish,
 )
 
 WORKTREE = rf"worktree:{VALUE}"
@@ -236,8 +236,8 @@ def test_the_answer_to_claiming_says_what_was_renewed_and_who_shares_it() -> Non
 def test_the_answer_to_claiming_says_who_changed_a_file_lately_and_to_read_it_again() -> None:
     mine = (claim("src/a.py"), claim("src/b.py"), claim("src/c.py"))
     lately = (
-        Lately("src/a.py", None, (change(1, created_at=ago(120)), change(2, created_at=ago(180)))),
-        Lately("src/b.py", None, (), ago(5)),
+        RecentActivity("src/a.py", None, (change(1, created_at=ago(120)), change(2, created_at=ago(180)))),
+        RecentActivity("src/b.py", None, (), ago(5)),
     )
     claimed = Claimed("planner", mine, (), (), (), (), NEW_YEAR, lately)
     assert claimed_text(claimed).split("\n") == [
@@ -250,7 +250,7 @@ def test_the_answer_to_claiming_says_who_changed_a_file_lately_and_to_read_it_ag
 
 
 def test_the_answer_to_a_claim_that_waited_says_how_long_and_once_to_read_again() -> None:
-    lately = (Lately("src/a.py", None, (change(1, created_at=ago(1)),)),)
+    lately = (RecentActivity("src/a.py", None, (change(1, created_at=ago(1)),)),)
     claimed = Claimed("planner", (claim(),), (), (), (), (), NEW_YEAR, lately, 12_345)
     assert claimed_text(claimed).split("\n") == [
         "waited 12 s for others; read it again before you write",
@@ -260,7 +260,7 @@ def test_the_answer_to_a_claim_that_waited_says_how_long_and_once_to_read_again(
 
 
 def test_the_answer_to_releasing_says_what_was_not_held_recorded_and_wished() -> None:
-    wished = (Wish("ann", "src/a.py", True, NEW_YEAR), Wish("b c", "src/**", False, NEW_YEAR))
+    wished = (PendingClaim("ann", "src/a.py", True, NEW_YEAR), PendingClaim("b c", "src/**", False, NEW_YEAR))
     released = Released("builder", ("src/a.py", "a b"), ("x.py",), wished, (change(7),), ("a secret was redacted",))
     at = f"{moment_text(NEW_YEAR, YEAR)} UTC"
     assert released_text(released).split("\n") == [

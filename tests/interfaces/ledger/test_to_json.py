@@ -18,9 +18,9 @@ from satchel.keep.files.records import (
     FileChangePage,
     FileCheck,
     FilesChecked,
-    Lately,
+    PendingClaim,
+    RecentActivity,
     Released,
-    Wish,
 )
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
 
@@ -313,10 +313,10 @@ def test_answers_to_writes_have_all_their_fields() -> None:
         "lately": [],
         "waited_ms": 0,
     }
-    assert fields_of(Lately("a.py", None)) == {"file": "a.py", "recent": []}
-    lately = Lately("a.py", "/w", (CHANGE,), AT)
+    assert fields_of(RecentActivity("a.py", None)) == {"file": "a.py", "recent": []}
+    lately = RecentActivity("a.py", "/w", (CHANGE,), AT)
     assert fields_of(lately) == {"file": "a.py", "worktree": "/w", "recent": [fields_of(CHANGE)], "unrecorded_at": ISO}
-    wish = Wish("ann", "a", True, AT)
+    wish = PendingClaim("ann", "a", True, AT)
     assert fields_of(Released("planner", ("a",), ("b",), (wish,), (CHANGE,), ("n",))) == {
         "agent": "planner",
         "released": ["a"],
@@ -358,4 +358,9 @@ def test_a_free_file_leaves_out_what_is_not_set() -> None:
 
 
 def test_a_wish_says_since_when() -> None:
-    assert fields_of(Wish("ann", "a.py", True, AT)) == {"agent": "ann", "path": "a.py", "waits": True, "asked_at": ISO}
+    assert fields_of(PendingClaim("ann", "a.py", True, AT)) == {
+        "agent": "ann",
+        "path": "a.py",
+        "waits": True,
+        "asked_at": ISO,
+    }

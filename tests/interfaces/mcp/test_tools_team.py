@@ -19,7 +19,7 @@ def connect(open_in: Callable[..., Satchel], project: Path) -> Callable[[str], A
     def make(client: str) -> Asker:
         satchel = open_in(project, caller=SERVER)
         assert satchel.workplace.caller is not None
-        satchel.workplace.caller.meet(client, None)
+        satchel.workplace.caller.set_client(client, None)
         return Asker(satchel)
 
     return make

@@ -27,7 +27,7 @@ def test_one_that_does_not_hold_any_more_is_not_pointed_out(satchel: Satchel) ->
 def test_the_one_that_it_replaces_is_not_pointed_out(satchel: Satchel) -> None:
     first = satchel.constraints.add(RULE)
     second = satchel.constraints.add(f"{RULE} or trace", supersedes=first.ref)
-    assert second.notes == (f"{first.ref} is replaced: it is found only where status asks for it",)
+    assert second.notes == (f"{first.ref} is replaced: searches show it only if status asks for it",)
 
 
 def test_a_forgotten_one_leaves_no_marks(satchel: Satchel) -> None:

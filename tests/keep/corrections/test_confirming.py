@@ -33,7 +33,7 @@ def test_its_author_does_not_confirm_it(satchel: Satchel, ref: str) -> None:
 
 def test_what_holds_no_more_is_not_confirmed(satchel: Satchel, ref: str) -> None:
     satchel.corrections.retract(ref, "no", agent="ann")
-    with pytest.raises(Conflict, match=f"{ref} holds no more: retracted by ann: no. Read what replaced it"):
+    with pytest.raises(Conflict, match=f"{ref} is no longer valid: retracted by ann: no. Read what replaced it"):
         satchel.corrections.confirm(ref, agent="ben")
 
 

@@ -54,7 +54,7 @@ def test_what_was_replaced_already_names_and_quotes_the_newer_one(satchel: Satch
 def test_what_was_retracted_is_not_replaced(satchel: Satchel, write: Write) -> None:
     old = write(satchel, "the gateway signs every request")
     satchel.corrections.retract(old)
-    with pytest.raises(Conflict, match=f"{old} holds no more: it was retracted. Leave supersedes out"):
+    with pytest.raises(Conflict, match=f"{old} was retracted already. Leave supersedes out"):
         write(satchel, "nobody signs", supersedes=old)
 
 
@@ -88,7 +88,7 @@ def test_only_a_person_replaces_what_a_person_wrote_and_critical_rules(
 ) -> None:
     agents, person = open_in(project, agent="ann"), open_in(project, caller=COMMAND)
     old = make(open_in(project))
-    with pytest.raises(Refused, match=f"{old} .*only a person replaces it"):
+    with pytest.raises(Refused, match=f"{old} .*only a person can replace it"):
         write(agents, "log them all", supersedes=old)
     assert person.finding.search("log").total == 1
     assert [one.ref for one in person.finding.search("log").results] == [old]

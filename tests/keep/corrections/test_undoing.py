@@ -79,7 +79,7 @@ def test_what_was_corrected_again_since_is_not_taken_back(satchel: Satchel) -> N
     old = satchel.entries.write("discovery", "the gateway signs").ref
     new = satchel.entries.write("discovery", "the mailer signs", supersedes=old, agent="ann").ref
     satchel.corrections.retract(new, "neither", agent="ben")
-    with pytest.raises(Conflict, match=f"{new}, which replaced {old}, holds no more: retracted by ben: neither"):
+    with pytest.raises(Conflict, match=f"{new}, which replaced {old}, is no longer valid: retracted by ben: neither"):
         satchel.corrections.undo(agent="ann")
 
 

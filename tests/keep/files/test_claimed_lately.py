@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from keep.files.seen import MINUTE
-from satchel import Lately, Satchel
+from satchel import RecentActivity, Satchel
 from satchel.keep.files import checking, service, waiting
 from satchel.keep.sessions.caller import SERVER
 from satchel.store.transaction import Transaction
@@ -26,7 +26,7 @@ def test_what_others_changed_lately_is_told_as_checking_tells_it(satchel: Satche
     clock.advance(service.WINDOW_SECONDS * 1_000 - 1)
     (checked,) = satchel.files.check(["src/a.py"], agent="bob").files
     claimed = satchel.files.claim(["src/b.py", "src/a.py", "issue:3"], agent="bob")
-    assert claimed.lately == (Lately("src/a.py", None, (change,)),)
+    assert claimed.lately == (RecentActivity("src/a.py", None, (change,)),)
     assert claimed.lately[0].recent == checked.recent
     satchel.files.release(agent="bob")
     clock.advance(1)
@@ -35,7 +35,7 @@ def test_what_others_changed_lately_is_told_as_checking_tells_it(satchel: Satche
 
 def test_of_a_folder_the_files_are_told_that_others_changed(satchel: Satchel) -> None:
     change = satchel.files.record("src/a.py", "modified", agent="ann")
-    assert satchel.files.claim(["src/"], agent="bob").lately == (Lately("src/**", None, (change,)),)
+    assert satchel.files.claim(["src/"], agent="bob").lately == (RecentActivity("src/**", None, (change,)),)
 
 
 def test_a_change_on_disk_that_nobody_recorded_is_told(satchel: Satchel, project: Path, clock: ManualClock) -> None:
@@ -43,7 +43,7 @@ def test_a_change_on_disk_that_nobody_recorded_is_told(satchel: Satchel, project
     clock.advance(MINUTE)
     (project / "a.py").touch()
     os.utime(project / "a.py", ns=(clock.now * 1_000_000,) * 2)
-    assert satchel.files.claim(["a.py"], agent="bob").lately == (Lately("a.py", None, (), clock.now),)
+    assert satchel.files.claim(["a.py"], agent="bob").lately == (RecentActivity("a.py", None, (), clock.now),)
 
 
 def test_of_what_is_renewed_or_claimed_by_a_hook_nothing_is_told(
@@ -86,6 +86,6 @@ def test_what_was_claimed_is_answered_though_what_happened_before_cannot_be_read
         raise Busy("the store is busy")
 
     satchel.files.record("a.py", "modified", agent="ann")
-    monkeypatch.setattr(checking, "with_lately", refuse)
+    monkeypatch.setattr(checking, "add_recent_activity", refuse)
     claimed = satchel.files.claim(["a.py"], agent="bob")
     assert ([claim.path for claim in claimed.claims], claimed.lately) == (["a.py"], ())

@@ -231,12 +231,12 @@ def test_a_claim_of_a_folder_says_how_many_files_it_holds(satchel: Satchel, proj
         (project / name).touch()
     (project / "src/loop").symlink_to(project / "src", target_is_directory=True)
     satchel.files.release(agent="bob")
-    enough = ": claim single files where these are enough"
+    enough = ": claim single files if that is enough"
     assert satchel.files.claim(["src/", "docs/", "gone/", "src/a.py"], agent="ann").notes == (
-        f"src/ holds 3 files{enough}",
-        f"docs/ holds 1 file{enough}",
+        f"src/ has 3 files{enough}",
+        f"docs/ has 1 file{enough}",
     )
-    assert satchel.files.claim(["."], agent="ann").notes == (f"the whole project holds 4 files{enough}",)
+    assert satchel.files.claim(["."], agent="ann").notes == (f"the whole project has 4 files{enough}",)
 
 
 def test_the_files_of_folders_are_counted_up_to_a_bound(
@@ -248,11 +248,11 @@ def test_the_files_of_folders_are_counted_up_to_a_bound(
         for number in range(count):
             (project / folder / str(number)).touch()
     assert [note.partition(":")[0] for note in satchel.files.claim(["many/", "two/"], agent="ann").notes] == [
-        "many/ holds over 3 files"
+        "many/ has over 3 files"
     ]
     assert [note.partition(":")[0] for note in satchel.files.claim(["one/", "two/"], agent="ann").notes] == [
-        "one/ holds 1 file",
-        "two/ holds 2 files",
+        "one/ has 1 file",
+        "two/ has 2 files",
     ]
 
 

@@ -32,8 +32,8 @@ def test_a_refusal_says_who_since_when_until_when_why_and_what_to_do(satchel: Sa
         f"until {moment_text(since + MINUTE, '2026')} UTC (1 min left). Free: free"
     )
     assert refused.value.remedy == (
-        "You can wait for it with wait_seconds (1 to 45), ask ann or cat by a message, or do something else "
-        "meanwhile; one of your next answers says when it is free, and the first to claim it gets it"
+        "You can wait for it with wait_seconds (1 to 45), ask ann or cat by a message, or work on something else; "
+        "a later answer tells you when it is free, and the first to claim it gets it"
     )
 
 

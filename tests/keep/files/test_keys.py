@@ -67,7 +67,7 @@ def test_what_exists_as_a_file_is_one(satchel: Satchel, project: Path, name: str
 @pytest.mark.parametrize(
     ("key", "problem"),
     [
-        ("issue:*", "paths[0] 'issue:*' is a pattern. A key stands for itself alone"),
+        ("issue:*", "paths[0] 'issue:*' is a pattern. A key matches only itself"),
         ("issue:**", "is a pattern"),
         (f"token:{SECRET}", "paths[0] looks like a secret"),
         (OVERLONG, "paths[0] has 206 characters"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from keep.files.seen import MINUTE
-from satchel import Conflict, Satchel, Wish
+from satchel import Conflict, PendingClaim, Satchel
 from satchel.base.clock import DAY_MS
 from satchel.keep.sessions.caller import SERVER
 from satchel.store.transaction import Parameters, Row, Transaction
@@ -150,8 +150,8 @@ def test_releasing_says_who_was_refused(satchel: Satchel, clock: ManualClock) ->
     start = clock.now
     clock.advance(MINUTE)
     assert satchel.files.release(["src/"], agent="ann").wished == (
-        Wish("bob", "src/a", False, start),
-        Wish("Cat", "src/**", False, start),
+        PendingClaim("bob", "src/a", False, start),
+        PendingClaim("Cat", "src/**", False, start),
     )
 
 

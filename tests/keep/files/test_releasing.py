@@ -91,7 +91,7 @@ def test_what_was_not_held_is_not_recorded_and_that_is_said(satchel: Satchel, pr
     satchel.files.claim(["src/"], agent="ann")
     released = satchel.files.release(["theirs.py", "src/"], description="x", agent="ann")
     assert (released.released, released.not_held, released.changes) == (("src/**",), ("theirs.py",), ())
-    assert released.notes == ("no change was recorded: no file is among what was released",)
+    assert released.notes == ("no change was recorded: no file was released",)
     assert satchel.files.changes().total == 0
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from keep.files.seen import MINUTE, held
-from satchel import Conflict, Interrupted, InvalidInput, Satchel, Wish
+from satchel import Conflict, Interrupted, InvalidInput, PendingClaim, Satchel
 from satchel.keep.files import waiters, waiting
 from satchel.keep.files.places import Place
 from satchel.keep.sessions import joining
@@ -99,7 +99,7 @@ def test_a_call_waits_until_the_session_that_holds_it_is_gone_which_nobody_write
     server.files.claim(["a"], agent="ann")
     sleeps.actions = [None, None, lambda: monkeypatch.setattr(joining, "is_gone", lambda *_: True)]
     claimed = satchel.files.claim(["a"], wait_seconds=45, agent="bob")
-    assert claimed.notes == ("a is taken over from ann, whose session is over",)
+    assert claimed.notes == ("a was taken over from ann, whose session has ended",)
     assert 3 < sleeps.count <= 11, "within a second"
 
 
@@ -127,7 +127,7 @@ def test_what_was_not_free_in_time_is_refused_and_nobody_waits_any_more(satchel:
         satchel.files.claim(["a"], wait_seconds=3, agent="bob")
     assert refused.value.problem.startswith("nothing was claimed within 3 s: a is held by ann since ")
     assert refused.value.remedy == (
-        "You can ask ann by a message, or do something else meanwhile; one of your next answers says when it is free, "
+        "You can ask ann by a message, or work on something else; a later answer tells you when it is free, "
         "and the first to claim it gets it"
     )
     assert (rows(satchel), held(satchel)) == (0, [("ann", "a")])
@@ -204,7 +204,7 @@ def test_at_most_four_calls_of_a_connection_wait_at_once(satchel: Satchel, other
     wait(0)
     assert len(refused) == 1
     assert refused[0].startswith(
-        "as many calls of this connection as may wait for claims do so already, so this one does not; "
+        "too many calls of this connection are already waiting for claims, so this one did not wait; "
         "nothing was claimed: f4 is held by ann"
     )
     assert [path for agent, path in held(satchel) if agent == "bob"] == ["free", "f3", "f2", "f1", "f0"]
@@ -225,7 +225,7 @@ def test_who_asked_first_is_next_and_the_others_wait_on(satchel: Satchel, other:
         with pytest.raises(Conflict) as late:
             other.files.claim(["src/a"], wait_seconds=5, agent="cat")
         seen.append(late.value.problem)
-        with pytest.raises(Conflict, match="bob waits for src/b since"):
+        with pytest.raises(Conflict, match="bob has been waiting for src/b since"):
             other.files.claim(["src/b", "x"], agent="dan")
         other.files.claim(["x"], agent="dan")
 
@@ -234,8 +234,8 @@ def test_who_asked_first_is_next_and_the_others_wait_on(satchel: Satchel, other:
     satchel.files.claim(["src/"], wait_seconds=45, agent="bob")
     assert seen == [
         ["bob", "cat"],
-        (Wish("bob", "src/**", True, start), Wish("cat", "src/a", True, start)),
-        "nothing was claimed within 5 s: bob waits for src/a since 11-18 11:06 UTC and is next",
+        (PendingClaim("bob", "src/**", True, start), PendingClaim("cat", "src/a", True, start)),
+        "nothing was claimed within 5 s: bob has been waiting for src/a since 11-18 11:06 UTC and is next",
     ]
     assert held(satchel) == [("dan", "x"), ("bob", "src/**")]
 
@@ -249,7 +249,7 @@ def test_a_waiter_that_cannot_have_all_holds_nobody_up(satchel: Satchel, other: 
         other.files.claim(["b"], agent="ann")
         other.files.release(["a"], agent="cat")
         other.files.release(["b"], agent="ann")
-        with pytest.raises(Conflict, match="bob waits for a since"):
+        with pytest.raises(Conflict, match="bob has been waiting for a since"):
             other.files.claim(["a"], agent="cat")
 
     sleeps.actions = [meanwhile]
@@ -309,7 +309,7 @@ def bob_waits(satchel: Satchel) -> Satchel:
 
 def _enter(engine: Engine, agent: int, now: int) -> None:
     with engine.write() as transaction:
-        waiters.enter(
+        waiters.add(
             transaction,
             1,
             Actor(agent, "bob"),
@@ -322,7 +322,7 @@ def _enter(engine: Engine, agent: int, now: int) -> None:
 
 def test_who_waits_is_known_by_its_process(bob_waits: Satchel) -> None:
     assert waiting_now(bob_waits) == ["bob"]
-    with pytest.raises(Conflict, match="bob waits for a since"):
+    with pytest.raises(Conflict, match="bob has been waiting for a since"):
         bob_waits.files.claim(["a"], agent="cat")
 
 
@@ -346,7 +346,7 @@ def test_a_waiter_on_another_machine_counts_until_its_time_is_over(bob_waits: Sa
     with bob_waits.workplace.engine.write() as transaction:
         _move_away(transaction)
     clock.advance(44_999)
-    with pytest.raises(Conflict, match="bob waits for a since"):
+    with pytest.raises(Conflict, match="bob has been waiting for a since"):
         bob_waits.files.claim(["a"], agent="cat")
     clock.advance(1)
     bob_waits.files.claim(["a"], agent="cat")
@@ -367,7 +367,7 @@ def test_a_waiter_that_is_found_dead_frees_the_way_within_a_second(
     bob_waits: Satchel, sleeps: Sleeps, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def die() -> None:
-        monkeypatch.setattr(waiters.Waiter, "is_there", False)
+        monkeypatch.setattr(waiters.Waiter, "may_run", False)
 
     sleeps.actions = [None, die]
     bob_waits.files.claim(["a"], wait_seconds=45, agent="cat")

@@ -192,6 +192,6 @@ def test_a_claim_in_a_clone_on_another_machine_says_whom_it_stops_where_somebody
     Files(replace(satchel.workplace, worktree="desk:/home/bob/web", caller=caller)).claim(["src/desk.py"], agent="bob")
     assert files.claim(["src/shared.py"], exclusive=False, agent="ann").notes == ()
     assert files.claim(["src/app.py"], agent="ann").notes == (
-        "this holds in your clone: who works in another is told of it, and not stopped",
+        "this claim holds in your clone; agents in other clones are told about it, not stopped",
     )
     assert files.claim(["src/other.py"], agent="ann", automatic=True).notes == ()

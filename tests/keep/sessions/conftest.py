@@ -170,7 +170,7 @@ def serve(open_in: Callable[..., Satchel], folder: Path, table: Table) -> Callab
         table.stand(below)
         satchel = open_in(cwd, caller=SERVER, **options)
         assert satchel.workplace.caller is not None
-        satchel.workplace.caller.meet(name, version)
+        satchel.workplace.caller.set_client(name, version)
         return satchel
 
     return serve_one

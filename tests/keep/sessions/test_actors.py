@@ -69,7 +69,7 @@ def test_twenty_subagents_on_one_connection_are_twenty_agents_of_one_session(ser
         assert "Passwords" in satchel.brief(agent=name).text
     assert not any("Passwords" in satchel.brief(agent=name).text for name in names)
     satchel.files.claim(["src/"], agent=names[0])
-    hint = "src/** is held in your session already, by builder-0"
+    hint = "src/** is already held in your session by builder-0"
     assert hint in satchel.files.claim(["src/a.py"], agent=names[1]).notes
     assert len(kept(satchel).sessions) == 1
 

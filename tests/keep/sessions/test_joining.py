@@ -36,7 +36,7 @@ def change(satchel: Satchel, assigned: str) -> None:
 def hear(satchel: Satchel, meta: dict[str, object]) -> None:
     """Let a server's client send something with its calls."""
     assert satchel.workplace.caller is not None
-    satchel.workplace.caller.hear(meta)
+    satchel.workplace.caller.read_meta(meta)
 
 
 def machines(satchel: Satchel) -> list[str]:
@@ -191,9 +191,9 @@ def test_a_command_between_clients_that_cannot_be_told_apart_belongs_to_none(ser
     assert write(both, "of either") is None
     caller = both.workplace.caller
     assert caller is not None
-    said = caller.take_note()
+    said = caller.pop_warning()
     assert said == "this command runs in several clients (claude, codex): it belongs to none; SATCHEL_SESSION names one"
-    assert caller.take_note() is None, "once"
+    assert caller.pop_warning() is None, "once"
     assert kept(both).notes["of either"].agent is None
     assert len(kept(both).sessions) == 1
 

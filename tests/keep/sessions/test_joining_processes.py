@@ -142,7 +142,7 @@ def test_one_id_under_two_live_clients_is_two_sessions_and_that_is_said(client: 
         host.serve()
     assert "running" not in first.call("write_context", type="discovery", content="first")
     said = second.call("write_context", type="discovery", content="second")
-    assert "another running client has the session 'id-1' too: this is a session of its own" in said
+    assert "another running client uses the session id 'id-1' too, so this is a new session" in said
     assert "another running client" not in second.call("write_context", type="discovery", content="said once")
     second.note("command of the second")
     kept = look()

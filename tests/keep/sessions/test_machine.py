@@ -496,7 +496,7 @@ class Sessions(RuleBasedStateMachine):
         self.saw(desk)
         self.check_author(desk, name, claimed.agent)
         assert sorted(note for note in claimed.notes if "taken over" in note) == sorted(
-            f"{one.path} is taken over from {one.agent}, whose session is over" for one in over
+            f"{one.path} was taken over from {one.agent}, whose session has ended" for one in over
         )
         self.holds = [one for one in self.holds if one not in over]
         if session is not None:

@@ -8,7 +8,7 @@ import pytest
 
 from keep.sessions.table import Table
 from satchel import Conflict, Satchel
-from satchel.keep.sessions.actors import be_seen
+from satchel.keep.sessions.actors import touch_session
 
 Serve = Callable[..., Satchel]
 
@@ -67,7 +67,7 @@ def test_of_a_client_that_is_connected_and_wrote_nothing_it_is_said_so(
 ) -> None:
     connected = [serve("codex-mcp-client", below=below) for below in (200, 300)[:sessions]]
     for one in connected:
-        be_seen(one.workplace)
+        touch_session(one.workplace)
     assert ann.messages.send("may I?", to="codex", agent="ann").notes == (told,)
     assert [one.message for one in connected[0].messages.inbox()] == ["may I?"]
     (note,) = ann.messages.send("and I?", to="cid", agent="ann").notes

@@ -25,7 +25,7 @@ def nobody_looks_at_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 def entered(satchel: Satchel, token: str, session: str | None, client: str | None = "codex") -> str | None:
     """Enter as a server does that was just started; return the session's uid."""
     caller = Caller.of_request(token, session)
-    caller.meet(client, "1")
+    caller.set_client(client, "1")
     found = Sessions(replace(satchel.workplace, caller=caller, root=None, files_root=None)).enter()
     return None if found is None else found.session
 

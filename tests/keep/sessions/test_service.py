@@ -22,7 +22,7 @@ def server(open_in: Callable[..., Satchel], project: Path) -> Satchel:
     """The server of a client, which has written nothing yet."""
     satchel = open_in(project, caller=SERVER, agent="ann")
     assert satchel.workplace.caller is not None
-    satchel.workplace.caller.meet("claude-code", "2.1.0")
+    satchel.workplace.caller.set_client("claude-code", "2.1.0")
     return satchel
 
 

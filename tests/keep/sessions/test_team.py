@@ -42,7 +42,7 @@ def start(open_in: Callable[..., Satchel], project: Path) -> Start:
     def make(agent: str | None = None, client: str = "claude-code", **options: object) -> Satchel:
         satchel = open_in(project, caller=SERVER, agent=agent, **options)
         assert satchel.workplace.caller is not None
-        satchel.workplace.caller.meet(client, "2.1.0")
+        satchel.workplace.caller.set_client(client, "2.1.0")
         satchel.entries.write("discovery", f"a note of {agent}")
         return satchel
 
@@ -287,7 +287,7 @@ def test_a_server_that_has_written_nothing_is_told_why_it_is_not_listed(
     new = open_in(project, caller=SERVER)
     assert (agents(new.sessions.team()), new.sessions.team().notes) == (
         ["ann"],
-        ("your own session is listed from your first write on",),
+        ("your own session is listed after your first write",),
     )
 
 

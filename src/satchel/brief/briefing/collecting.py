@@ -204,7 +204,7 @@ def _collect(
     )
     goes_on_from = left_off.find(transaction, workplace, project.id, actor, request.task_id, now)
     pinned, history = both(
-        pins.holding(transaction, project.id),
+        pins.ask_pinned(transaction, project.id),
         loop_history.loading(transaction, loop, now, (SCRATCHPAD, REVIEW_VERDICT)),
     )
     got = {} if delivered is None else deliveries.by_kind(delivered)

@@ -22,7 +22,7 @@ from satchel.keep import deliveries
 from satchel.keep.names import check_agent, check_identifier
 from satchel.keep.projects import Workplace, ensure
 from satchel.keep.runs import make_main
-from satchel.keep.sessions.actors import acting, be_seen
+from satchel.keep.sessions.actors import acting, touch_session
 from satchel.keep.sessions.caller import REMOTE, SERVER
 from satchel.redaction import redact
 
@@ -130,10 +130,10 @@ class Briefings:
             run_id=run_id,
             agent=agent,
         )
-        if work.caller is not None and work.caller.is_told_anew:
+        if work.caller is not None and work.caller.replays_briefing:
             request, dry_run = replace(request, again=True), True
         if not dry_run:
-            be_seen(work)
+            touch_session(work)
         prepared = self.prepare(request, Deadline(config.brief_deadline_ms), zone)
         return prepared.briefing if dry_run else record(work, prepared, "briefing", _RECORD_WAIT_MS)
 

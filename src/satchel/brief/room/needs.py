@@ -24,8 +24,7 @@ from satchel.keep.messages.visibility import ALIVE, UNREAD
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.names import PERSONS, is_persons
 from satchel.keep.sessions import joining
-from satchel.keep.sessions.presence import LISTED_DAYS
-from satchel.keep.sessions.presence import LOOKED_AT as LOOKED_AT_SESSIONS
+from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
 from satchel.keep.shared.states import BOTH, WHYS
 from satchel.store.transaction import set_of
 
@@ -101,7 +100,7 @@ def _agents(look: Look) -> list[Need]:
         look.transaction,
         "s.project_id = :project AND s.seen_at > :since",
         {"project": look.project_id, "since": look.now - LISTED_DAYS * DAY_MS},
-        LOOKED_AT_SESSIONS,
+        MAX_CHECKED,
     )
     over = {one.state.id for one in sessions if joining.is_gone(one, look.now)}
     found_states = states.find(look.transaction, look.project_id, sessions, None, look.now)

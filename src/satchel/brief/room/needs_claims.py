@@ -7,7 +7,7 @@ from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS, Look
 from satchel.brief.room.records import Need
 from satchel.keep.files import claims, refusals, waiters
-from satchel.keep.files.claims import Held
+from satchel.keep.files.claims import Lease
 from satchel.keep.files.places import Place
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.records import Actor
@@ -34,15 +34,15 @@ def find(look: Look, most: int) -> list[Need]:
     if not wishes:
         return []
     places = list(dict.fromkeys(place for wish in wishes for place in wish.places))
-    held = claims.overlapping(look.transaction, look.project_id, places, look.now)
+    held = claims.load_overlapping(look.transaction, look.project_id, places, look.now)
     sessions = [one.actor.session for one in wishes] + [one.session for one in held]
-    over, uids = _sessions(look, {number for number in sessions if number is not None})
+    orphaned, uids = _sessions(look, {number for number in sessions if number is not None})
     found: dict[tuple[str | None, str], Need] = {}
     for wish in wishes:
-        if wish.actor.session in over:
+        if wish.actor.session in orphaned:
             continue
         for place in wish.places:
-            holder = next((one for one in held if one.session not in over and _stands(one, wish, place)), None)
+            holder = next((one for one in held if one.session not in orphaned and _stands(one, wish, place)), None)
             if holder is None:
                 continue
             text = shortened(f"{place.path} is held by {holder.claim.agent}", LINE_CHARS)
@@ -83,7 +83,7 @@ def _wishes(look: Look, most: int) -> list[_Wish]:
     return wishes
 
 
-def _stands(held: Held, wish: _Wish, place: Place) -> bool:
+def _stands(held: Lease, wish: _Wish, place: Place) -> bool:
     """Whether a claim stands against what somebody would claim."""
     if not place.clashes(held.place) or not (wish.exclusive or held.claim.exclusive):
         return False
@@ -97,5 +97,5 @@ def _sessions(look: Look, numbers: set[int]) -> tuple[set[int], dict[int, str]]:
     if not numbers:
         return set(), {}
     found = joining.load(look.transaction, f"s.id IN {set_of(numbers)}", {})
-    over = {one.state.id for one in found if joining.is_gone(one, look.now)}
-    return over, {one.state.id: one.state.uid.hex() for one in found}
+    orphaned = {one.state.id for one in found if joining.is_gone(one, look.now)}
+    return orphaned, {one.state.id: one.state.uid.hex() for one in found}

@@ -23,7 +23,7 @@ from satchel.brief.room.records import (
 )
 from satchel.find.kind import Kind
 from satchel.keep import following, projects
-from satchel.keep.files import releasing
+from satchel.keep.files import claiming
 from satchel.keep.messages import updates
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
@@ -289,7 +289,7 @@ class Room(Reading):
         self._refuse_others("only a person ends the claim of another", "Ask for the file with send_message")
         with projects.writing(work) as (transaction, project, now):
             number, name = ensure_agent(transaction, project.id, by, now)
-            ended = releasing.release(transaction, project.id, session, path, expires_at, now, name)
+            ended = claiming.release_by_person(transaction, project.id, session, path, expires_at, now, name)
             told = updates.post(
                 transaction,
                 project.id,

@@ -18,8 +18,8 @@ from satchel.keep.entries.records import SCRATCHPAD
 from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.messages.visibility import UNANSWERED
 from satchel.keep.names import PERSONS
-from satchel.keep.sessions.joining import Found
-from satchel.keep.sessions.presence import LOOKED_AT
+from satchel.keep.sessions.joining import SessionRow
+from satchel.keep.sessions.presence import MAX_CHECKED
 from satchel.keep.sessions.team import AgentState
 from satchel.store.transaction import Transaction, set_of
 
@@ -76,7 +76,7 @@ def state_of(facts: Facts, now: int) -> AgentState:
 
 
 def find(
-    transaction: Transaction, project_id: int, sessions: Sequence[Found], own_session: int | None, now: int
+    transaction: Transaction, project_id: int, sessions: Sequence[SessionRow], own_session: int | None, now: int
 ) -> dict[int, AgentState]:
     """Return the states of sessions by their numbers; of the first 100 whether they are stuck or wait.
 
@@ -84,7 +84,7 @@ def find(
         own_session: the number of the caller's own, which is heard right now; None without one.
         now: milliseconds UTC.
     """
-    looked = {one.state.id for one in sessions[:LOOKED_AT]}
+    looked = {one.state.id for one in sessions[:MAX_CHECKED]}
     facts: dict[int, Facts] = {}
     for one in sessions:
         number, seen = one.state.id, one.state.seen_at
@@ -95,7 +95,7 @@ def find(
     return {number: state_of(one, now) for number, one in facts.items()}
 
 
-def _ended_at(session: Found) -> int | None:
+def _ended_at(session: SessionRow) -> int | None:
     from satchel.base import processes
 
     if session.state.ended_at is not None:

@@ -18,7 +18,7 @@ from satchel.find.words import STOP_WORDS, WORD
 from satchel.keep import deliveries, events, names
 from satchel.keep.files import changes, claims
 from satchel.keep.files.claiming import RENEWED_MS
-from satchel.keep.files.claims import Held, Terms
+from satchel.keep.files.claims import Lease, Terms
 from satchel.keep.files.places import Place, as_on_disk, check_worktree_file, clashing, is_there
 from satchel.keep.files.presence import is_anyone_waiting
 from satchel.keep.files.records import CHANGES
@@ -57,8 +57,8 @@ class Touched(NamedTuple):
 class Against(NamedTuple):
     """The claims of others that stand against an edit, by whether somebody asked for them."""
 
-    explicit: list[Held]
-    automatic: list[Held]
+    explicit: list[Lease]
+    automatic: list[Lease]
 
 
 def settle(scene: Scene, cwd: str, edits: Sequence[tuple[str, str]]) -> list[Touched]:
@@ -91,7 +91,7 @@ def _below(root: str | None, path: str) -> str:
 def standing_against(scene: Scene, touched: Sequence[Touched]) -> Against:
     """Return the claims of others that stand against an edit; those of sessions that are over do not."""
     places = [one.place for one in touched]
-    seen = claims.look(scene.transaction, scene.project_id, scene.actor, places, scene.now, exclusive=True)
+    seen = claims.find_overlaps(scene.transaction, scene.project_id, scene.actor, places, scene.now, exclusive=True)
     is_explicit = [not held.claim.automatic and held.claim.exclusive for held in seen.blocking]
     found = list(zip(seen.blocking, is_explicit, strict=True))
     return Against([held for held, wins in found if wins], [held for held, wins in found if not wins])
@@ -109,11 +109,11 @@ def claim(scene: Scene, touched: Sequence[Touched], *, tells: bool) -> list[str]
     places = [one.place for one in touched]
     transaction, now = scene.transaction, scene.now
     claims.remove_expired(transaction, scene.project_id, now)
-    seen = claims.look(transaction, scene.project_id, scene.actor, places, now, exclusive=True)
+    seen = claims.find_overlaps(transaction, scene.project_id, scene.actor, places, now, exclusive=True)
     due = now + AUTOMATIC_MINUTES * 60_000 - RENEWED_MS
     # a share that was asked for stays one
     fresh = {held.place for held in seen.mine if held.claim.expires_at > due or not held.claim.exclusive}
-    is_taken = clashing(held.place for held in (seen.blocking if tells else [*seen.blocking, *seen.over]))
+    is_taken = clashing(held.place for held in (seen.blocking if tells else [*seen.blocking, *seen.orphaned]))
     wanted = {place: is_there(scene.work, place) for place in places if place not in fresh and not is_taken(place)}
     if wanted and is_anyone_waiting(transaction, scene.project_id):
         from satchel.keep.files import waiters
@@ -121,14 +121,14 @@ def claim(scene: Scene, touched: Sequence[Touched], *, tells: bool) -> list[str]
         wanted = {
             place: existed
             for place, existed in wanted.items()
-            if waiters.next_one(transaction, scene.project_id, scene.actor, [place], now, exclusive=True) is None
+            if waiters.next_waiter(transaction, scene.project_id, scene.actor, [place], now, exclusive=True) is None
         }
     if not wanted:
         return []
     is_wanted = clashing(wanted)
-    over = [held for held in seen.over if is_wanted(held.place)]
+    over = [held for held in seen.orphaned if is_wanted(held.place)]
     terms = Terms(True, AUTOMATIC_MINUTES, None, True)
-    claims.grant(transaction, scene.project_id, scene.actor, wanted, seen._replace(over=over), terms, now)
+    claims.grant(transaction, scene.project_id, scene.actor, wanted, seen._replace(orphaned=over), terms, now)
     if not over:
         return []
     first = over[0].claim
@@ -136,7 +136,7 @@ def claim(scene: Scene, touched: Sequence[Touched], *, tells: bool) -> list[str]
     return [f"Satchel: {_named(first.path, len(over))} {verb} taken over from {first.agent}, whose session is over."]
 
 
-def refuse(scene: Scene, touched: Sequence[Touched], held: Sequence[Held]) -> str:
+def refuse(scene: Scene, touched: Sequence[Touched], held: Sequence[Lease]) -> str:
     """Record that an edit is stopped, and return why, until when, and what can be done meanwhile."""
     from satchel.keep.files import refusals
 
@@ -148,13 +148,13 @@ def refuse(scene: Scene, touched: Sequence[Touched], held: Sequence[Held]) -> st
     return denial(scene, places, held)
 
 
-def held_of(touched: Sequence[Touched], held: Sequence[Held]) -> list[Place]:
+def held_of(touched: Sequence[Touched], held: Sequence[Lease]) -> list[Place]:
     """Return the files of an edit that claims are about."""
     is_held = clashing(one.place for one in held)
     return [one.place for one in touched if is_held(one.place)]
 
 
-def denial(scene: Scene, places: Sequence[Place], held: Sequence[Held]) -> str:
+def denial(scene: Scene, places: Sequence[Place], held: Sequence[Lease]) -> str:
     """Say who claims what is to be edited, why, until when, and what to do."""
     said = "; ".join(_claimed(scene, one) for one in held[:_MOST_FILES])
     more = len(held) - _MOST_FILES
@@ -167,7 +167,7 @@ def denial(scene: Scene, places: Sequence[Place], held: Sequence[Held]) -> str:
     )
 
 
-def _way_out(scene: Scene, held: Sequence[Held], files: str) -> str:
+def _way_out(scene: Scene, held: Sequence[Lease], files: str) -> str:
     """Say how to go on where the holder may be the server of the same agent, which its hooks did not meet."""
     rows = scene.transaction.all(
         f"""
@@ -215,7 +215,7 @@ def hints(scene: Scene, against: Against, *, is_made: bool = False) -> tuple[lis
     return lines, shown
 
 
-def warning(scene: Scene, held: Sequence[Held], *, is_made: bool = False) -> str:
+def warning(scene: Scene, held: Sequence[Lease], *, is_made: bool = False) -> str:
     """Say in a line who claims what is to be edited, or was edited."""
     more = f"; and {len(held) - 1} more" if len(held) > 1 else ""
     what_to_do = f" Tell {held[0].claim.agent} what you changed (send_message) before you go on." if is_made else ""
@@ -228,7 +228,7 @@ def _named(path: str, count: int) -> str:
     return shortened(path, _NAME_CHARS) + (f" and {more} more file{'s' * (more > 1)}" if more else "")
 
 
-def _claimed(scene: Scene, held: Held) -> str:
+def _claimed(scene: Scene, held: Lease) -> str:
     claim = held.claim
     why = f", for {quoted_line(claim.reason)}" if claim.reason else ""
     how = "claimed" if claim.exclusive else "shared"
@@ -316,7 +316,9 @@ def record(scene: Scene, touched: Sequence[Touched]) -> None:
         )
     existed = {
         held.place: held.existed
-        for held in claims.overlapping(scene.transaction, scene.project_id, [one.place for one in touched], scene.now)
+        for held in claims.load_overlapping(
+            scene.transaction, scene.project_id, [one.place for one in touched], scene.now
+        )
     }
     retention = scene.work.retention
     expires = retention.expires_at(scene.now, retention.file_changes_hours)

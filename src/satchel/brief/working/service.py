@@ -392,7 +392,7 @@ class Working:
 
 
 def _with_notice(said: Said, work: Workplace) -> Said:
-    notice = None if work.caller is None or said.why == _UNHEARD else work.caller.take_note()
+    notice = None if work.caller is None or said.why == _UNHEARD else work.caller.pop_warning()
     return said if notice is None else replace(said, text="\n".join(filter(None, [notice, said.text])))
 
 

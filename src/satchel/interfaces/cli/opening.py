@@ -33,7 +33,7 @@ def opened(
         try:
             yield satchel
         finally:
-            caller_note = None if satchel.workplace.caller is None else satchel.workplace.caller.take_note()
+            caller_note = None if satchel.workplace.caller is None else satchel.workplace.caller.pop_warning()
             if caller_note is not None:
                 warn((caller_note,))
         done(satchel)

@@ -16,7 +16,7 @@ from satchel.base import machine, wire
 from satchel.base.config import parse_value
 from satchel.base.config_keys import KEYS, Config
 from satchel.base.errors import Conflict, Interrupted, InvalidInput, Refused, SatchelError, Unavailable
-from satchel.base.machine import Asks, caller_elsewhere, reset_elsewhere, set_elsewhere
+from satchel.base.machine import NeedsCaller, caller_elsewhere, reset_elsewhere, set_elsewhere
 from satchel.base.records import replace
 from satchel.base.wire import packed, unpacked
 from satchel.client import Satchel
@@ -28,7 +28,7 @@ from satchel.interfaces.http.elsewhere import CallerElsewhere, KeptBefore
 from satchel.interfaces.http.public import notice_beside, operation_named
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.operations.declaration import Operation
-from satchel.keep.sessions.actors import be_seen
+from satchel.keep.sessions.actors import touch_session
 from satchel.keep.sessions.caller import COMMAND, HOOK, LIBRARY, SERVER, Caller
 from satchel.remote.calls import RECORD, SERVED
 from satchel.store import kept_calls
@@ -104,7 +104,8 @@ class Calls:
         standing = ask.standing()
         stores, access = self._stores, ask.access
         caller = self._caller(ask)
-        is_nobody = access.role == AGENT and (caller is None or (caller.kind == COMMAND and not caller.may_make()))
+        starts_no_session = caller is None or (caller.kind == COMMAND and not caller.can_start_session())
+        is_nobody = access.role == AGENT and starts_no_session
         if caller is None and access.role == AGENT:
             caller = Caller(LIBRARY, {}, ())  # without a caller it could speak as a person
         agent = standing.get("agent") or access.agent or (access.name if is_nobody else None)
@@ -123,12 +124,12 @@ class Calls:
             started(satchel)
             try:
                 with elsewhere.beside_the_call():
-                    be_seen(satchel.workplace)
+                    touch_session(satchel.workplace)
                 said = self._done(satchel, ask, elsewhere)
-            except Asks:
+            except NeedsCaller:
                 said = {}
                 if caller is not None:
-                    caller.was_not_seen()
+                    caller.heartbeat_failed()
             except KeptBefore:
                 return {"kept": True}
             except Interrupted:
@@ -144,7 +145,7 @@ class Calls:
                     logs.fault(error)
             if elsewhere.asks:
                 return {"asks": elsewhere.asks}
-            told = None if satchel.workplace.caller is None else satchel.workplace.caller.take_note()
+            told = None if satchel.workplace.caller is None else satchel.workplace.caller.pop_warning()
             return {**said, "kept": elsewhere.is_kept, **({"notes": told} if told else {})}
         finally:
             reset_elsewhere(before)
@@ -223,8 +224,8 @@ class Calls:
                 caller = Caller(kind, environ, programs)
             caller.is_of_person = ask.access.role == PERSON
         if kind == SERVER:
-            caller.meet(told.get("client"), told.get("version"))
-            caller.hear_id(told.get("host_id"))
+            caller.set_client(told.get("client"), told.get("version"))
+            caller.set_session_id(told.get("host_id"))
         with self._lock:
             self._callers[place] = caller
             self._callers.move_to_end(place)

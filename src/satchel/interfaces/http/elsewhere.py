@@ -9,7 +9,7 @@ from typing import Any
 
 from satchel.base.clock import Clock
 from satchel.base.errors import InvalidInput
-from satchel.base.machine import Asks
+from satchel.base.machine import NeedsCaller
 from satchel.base.wire import error_of, packed, unpacked
 from satchel.keep.files.places import Place
 from satchel.store import kept_calls
@@ -104,11 +104,11 @@ class CallerElsewhere:
         """Keep the key of the call with what it writes.
 
         Raises:
-            Asks: the caller is to be asked first.
+            NeedsCaller: the caller must be asked first.
             KeptBefore: the call was kept before.
         """
         if self.asks:
-            raise Asks
+            raise NeedsCaller
         if self._call is None or self.is_kept or self.is_done or self._is_beside:
             return
         if not kept_calls.keep(transaction, self._project, self._call, self._clock()):

@@ -98,7 +98,7 @@ def _one_page(
             reached = following.now(transaction, project)
             return [{"id": str(reached), "event": "reset", "data": {"problem": _RESET}}], reached
         page = following.read(transaction, project, cursor, PAGE, kinds)
-    return [{"id": str(one.cursor), "event": _event(one), "data": _data(one)} for one in page.told], page.cursor
+    return [{"id": str(one.cursor), "event": _event(one), "data": _data(one)} for one in page.items], page.cursor
 
 
 def _begin(listener: Listener, cursor: Cursor | None) -> Cursor:
@@ -222,8 +222,8 @@ class _Stream(Response):
                 self._position = page
                 await self._say(send, _lines("reset", {"problem": _RESET, "cursor": str(page)}, page))
                 continue
-            if page.told:
-                await self._say(send, b"".join(map(self._text, page.told)))
+            if page.items:
+                await self._say(send, b"".join(map(self._text, page.items)))
             self._position = page.cursor
             if page.is_last and not listener.is_behind:
                 return

@@ -254,8 +254,8 @@ class Watcher:
                 project = projects.find(transaction, one.workplace)
                 page = following.read(transaction, project, one.reached, self._most)
                 one.reached = page.cursor if page.is_last else following.now(transaction, project)
-                if page.told:
-                    news.append((list(one.listeners), page.told if page.is_last else None))
+                if page.items:
+                    news.append((list(one.listeners), page.items if page.is_last else None))
         return news
 
     def _fail(self, error: SatchelError) -> None:

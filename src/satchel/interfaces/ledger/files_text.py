@@ -37,12 +37,12 @@ from satchel.keep.files.records import (
     FileChangePage,
     FileCheck,
     FilesChecked,
-    Lately,
+    RecentActivity,
     Released,
 )
 from satchel.keep.paths import covers, is_folder
 
-Told = TypeVar("Told", FileCheck, Lately)
+Told = TypeVar("Told", FileCheck, RecentActivity)
 
 When = Callable[[int], str]
 """How a time is said."""
@@ -239,7 +239,7 @@ def _checked(file: FileCheck, checked: FilesChecked, when: When) -> list[str]:
     return [*lines, *_hints(file, now)]
 
 
-def _hints(file: FileCheck | Lately, now: int, *, is_named: bool = False) -> list[str]:
+def _hints(file: FileCheck | RecentActivity, now: int, *, is_named: bool = False) -> list[str]:
     """Say what happened to a file lately, or in a folder, each behind a space.
 
     Args:

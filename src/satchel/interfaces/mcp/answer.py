@@ -36,7 +36,7 @@ def answer(
     work = call.service.workplace
     parts = [notice_for(call, agent, files, taken)]
     if work.caller is not None:
-        parts.append(work.caller.take_note())
+        parts.append(work.caller.pop_warning())
     notice = "\n".join(part for part in parts if part is not None) or None
     return json_answer(fields(), notice) if form == "json" else text_answer(text(), notice)
 

@@ -44,9 +44,9 @@ def make_late_server(
             if satchel is None:
                 satchel = open_satchel()
                 if satchel.workplace.caller is not None:
-                    satchel.workplace.caller.meet(*client)
+                    satchel.workplace.caller.set_client(*client)
         if satchel.workplace.caller is not None:
-            satchel.workplace.caller.hear(call.meta)
+            satchel.workplace.caller.read_meta(call.meta)
         return satchel
 
     def late(tool: Tool[Satchel]) -> Tool[Satchel]:
@@ -133,6 +133,6 @@ def make_server_of(
             ),
         ),
         prompts=PROMPTS,
-        meet=None if caller is None else caller.meet,
-        hear=None if caller is None else caller.hear,
+        meet=None if caller is None else caller.set_client,
+        hear=None if caller is None else caller.read_meta,
     )

@@ -15,7 +15,7 @@ from satchel.interfaces.mcp.registry import Tool
 from satchel.interfaces.operations.declaration import Operation, load, schema_of
 from satchel.interfaces.operations.detail import fields_maker, text_maker, with_whole_texts
 from satchel.interfaces.operations.parameters import DETAIL, FORMAT
-from satchel.keep.sessions.actors import be_seen
+from satchel.keep.sessions.actors import touch_session
 
 
 def tools_of(operations: Iterable[Operation]) -> tuple[Tool[Satchel], ...]:
@@ -27,7 +27,7 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
     others = operation.chosen_by_agents()
 
     def handle(call: Call[Satchel], /, *, format: str = "text", **arguments: Any) -> str:  # noqa: A002 -- on the wire
-        if be_seen(call.service.workplace):
+        if touch_session(call.service.workplace):
             tell_of_project(call.service)
         if call.service.remote is not None:
             operation.refuse_remote()

@@ -1,1 +1,1 @@
-"""Corrections: which items were replaced, retracted or confirmed, by whom; what an agent may correct."""
+"""Corrections: items that were replaced, retracted or confirmed, and by whom."""

@@ -1,4 +1,4 @@
-"""What a caller wrote, set or pinned last, for what takes it back."""
+"""A caller's last write, set decision or pin, for undo."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from satchel.store.transaction import Transaction
 WRITTEN, SET, PINNED = "written", "set", "pinned"
 
 _MOST = 50
-"""So many of the newest changes of each kind are looked through for one that was not taken back."""
+"""Maximum number of the newest changes of each kind searched for one that was not undone."""
 
 _AUTHORS = {Kind.ENTRY: "agent_id", Kind.CONSTRAINT: "created_by", Kind.STRATEGY: "agent_id"}
 
 
 class Change(NamedTuple):
-    """One change of a caller.
+    """A change by a caller.
 
     Attributes:
-        revision: of a decision, the one that the change made; 0 of anything else.
-        seq: its place among the changes of the project, for two of one millisecond.
+        revision: the decision's revision after it; 0 for other kinds.
+        seq: the project's change counter, which orders changes of one millisecond.
     """
 
     action: str
@@ -35,16 +35,16 @@ class Change(NamedTuple):
 
 
 def last_of(transaction: Transaction, project_id: int, by: Corrector) -> Change | None:
-    """Return the last change of an agent or person that was not taken back; None where there is none."""
+    """Return the last change by an agent or person that was not undone, or None."""
     values = {"project": project_id, "agent": by.agent, "most": _MOST}
-    found: list[Change] = []
+    changes: list[Change] = []
     for kind, author in _AUTHORS.items():
         rows = transaction.all(
             f"SELECT id, created_at, 0, seq FROM {kind.table} WHERE project_id = :project AND {author} = :agent "
             "ORDER BY id DESC LIMIT :most",
             values,
         )
-        found += [Change(WRITTEN, kind, *row) for row in rows]
+        changes += [Change(WRITTEN, kind, *row) for row in rows]
     decisions = transaction.all(
         """
         SELECT id, at, max(revision), max(seq) FROM (
@@ -57,28 +57,24 @@ def last_of(transaction: Transaction, project_id: int, by: Corrector) -> Change 
         """,
         values,
     )
-    # of each decision the last change alone: what an undo set is no change to take back in its turn
+    # only the last change of each decision, since an undo is not undone in turn
     newest: dict[int, Change] = {}
     for item, at, revision, seq in decisions:
         newest.setdefault(item, Change(SET, Kind.DECISION, item, at, revision, seq))
-    found += newest.values()
+    changes += newest.values()
     pins = transaction.all(
         "SELECT kind, item_id, created_at FROM pins WHERE project_id = :project AND agent_id = :agent "
         "ORDER BY created_at DESC LIMIT :most",
         values,
     )
     kinds = {kind.number: kind for kind in Kind}
-    found += [Change(PINNED, kinds[number], item, at) for number, item, at in pins]
-    found.sort(key=lambda one: (one.made_at, one.seq), reverse=True)
-    return next((one for one in found if not _is_taken_back(transaction, project_id, one)), None)
+    changes += [Change(PINNED, kinds[number], item, at) for number, item, at in pins]
+    changes.sort(key=lambda one: (one.made_at, one.seq), reverse=True)
+    return next((one for one in changes if not _is_taken_back(transaction, project_id, one)), None)
 
 
 def record_taken_back(transaction: Transaction, project_id: int, change: Change, by: Corrector) -> None:
-    """Record that a change was taken back.
-
-    Args:
-        change: of a decision, with the revision that it has now.
-    """
+    """Record that a change was undone; for a decision it has the current revision."""
     events.record(
         transaction,
         project_id,

@@ -1,4 +1,4 @@
-"""What was corrected, as it is recorded: each kind records here what its items go through."""
+"""The log of corrections, for all kinds of items."""
 
 from __future__ import annotations
 
@@ -14,18 +14,11 @@ from satchel.keep.names import is_persons
 from satchel.store.transaction import Transaction, set_of
 
 SUPERSEDED, RETRACTED, CONFIRMED = 1, 2, 3
-"""What a correction did, as the table numbers it."""
+"""The actions of corrections, as stored."""
 
 
 class Corrector(NamedTuple):
-    """Who corrects.
-
-    Attributes:
-        agent: its number; None for nobody.
-        session: None without one.
-        is_person: whether it is a person at a terminal.
-        now: milliseconds UTC.
-    """
+    """The author of a correction: numbers of agent and session, or None, whether it is a person, and the time."""
 
     agent: int | None
     session: int | None
@@ -34,7 +27,7 @@ class Corrector(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """One correction that stands, as it is recorded; ``agent`` is a name, and ``heir`` the number of what replaced."""
+    """A correction that was not undone; ``agent`` is a name, ``heir`` the number of the replacement."""
 
     id: int
     action: int
@@ -60,11 +53,9 @@ def record(
     heir: int | None = None,
     reason: str | None = None,
 ) -> int:
-    """Record that an item was corrected, and return the number of the correction.
+    """Record a correction of an item, and return its number.
 
-    Args:
-        heir: of one that was superseded the number of the item, of the same kind, that replaced it; it is pinned where
-            that was.
+    ``heir`` is the replacement's number; it inherits the item's pin.
     """
     if heir is not None:
         transaction.run(
@@ -95,7 +86,7 @@ def record(
 
 
 def of_item(transaction: Transaction, kind: Kind, number: int) -> list[Correction]:
-    """Return the corrections of an item that stand, in order."""
+    """Return an item's corrections that were not undone, in order."""
     rows = transaction.all(
         f"SELECT {_COLUMNS} FROM {_SOURCE} "
         "WHERE c.item_kind = :kind AND c.item_id = :item AND c.undone_at IS NULL ORDER BY c.id",
@@ -105,7 +96,7 @@ def of_item(transaction: Transaction, kind: Kind, number: int) -> list[Correctio
 
 
 def last_of(transaction: Transaction, project_id: int, by: Corrector) -> Correction | None:
-    """Return the last correction that stands of a session, or without one of an agent that had none then either."""
+    """Return the last correction not undone by the session, or without one by the agent outside any session."""
     row = transaction.one(
         f"""
         SELECT {_COLUMNS} FROM {_SOURCE}
@@ -118,8 +109,8 @@ def last_of(transaction: Transaction, project_id: int, by: Corrector) -> Correct
     return None if row is None else _correction(*row)
 
 
-def take_back(transaction: Transaction, project_id: int, number: int, now: int) -> None:
-    """Record that a correction stands no more since now, in milliseconds UTC."""
+def mark_undone(transaction: Transaction, project_id: int, number: int, now: int) -> None:
+    """Record that a correction was undone."""
     transaction.run(
         "UPDATE corrections SET undone_at = :now, seq = :seq WHERE id = :id",
         {"now": now, "id": number, "seq": transaction.next_seq(project_id)},
@@ -127,37 +118,37 @@ def take_back(transaction: Transaction, project_id: int, number: int, now: int) 
 
 
 def forget(transaction: Transaction, kind: Kind, numbers: Sequence[int]) -> None:
-    """Remove what was recorded of items that are removed."""
+    """Delete the corrections of deleted items."""
     if numbers:
         these = set_of(numbers)
         where = f"item_kind = {kind.number} AND (item_id IN {these} OR heir_id IN {these})"
         transaction.run(f"DELETE FROM corrections WHERE {where}")
 
 
-def told_of(transaction: Transaction, kind: Kind, number: int) -> tuple[str, ...]:
-    """Say in a line each what an item does not say itself: who replaced or retracted it, why, and who confirmed it."""
+def history_notes(transaction: Transaction, kind: Kind, number: int) -> tuple[str, ...]:
+    """Return lines on who replaced or retracted an item and why, and who confirmed it."""
     stand = of_item(transaction, kind, number)
-    # a rule's own line says by whom and why it was retracted
+    # a retracted rule itself shows by whom and why
     says_itself = kind is Kind.CONSTRAINT
-    ended = [told(one) for one in stand if one.action != CONFIRMED and not (says_itself and one.heir is None)][-1:]
+    ends = [one for one in stand if one.action != CONFIRMED and not (says_itself and one.heir is None)]
     names = [one.agent or "somebody unnamed" for one in stand if one.action == CONFIRMED]
-    return (*ended, *([f"confirmed by {', '.join(names)}"] if names else []))
+    return (*map(describe, ends[-1:]), *([f"confirmed by {', '.join(names)}"] if names else []))
 
 
 def confirmers(transaction: Transaction, kind: Kind, number: int) -> tuple[str, ...]:
-    """Return the names of those who confirmed an item, in order."""
+    """Return the names of the agents that confirmed an item, in order."""
     stand = of_item(transaction, kind, number)
     return tuple(one.agent for one in stand if one.action == CONFIRMED and one.agent is not None)
 
 
-def ended(transaction: Transaction, kind: Kind, number: int) -> str:
-    """Say what an item ended by."""
+def end_reason(transaction: Transaction, kind: Kind, number: int) -> str:
+    """Describe how an item was replaced or retracted."""
     stand = [one for one in of_item(transaction, kind, number) if one.action != CONFIRMED]
-    return told(stand[-1]) if stand else "who ended it is not recorded"
+    return describe(stand[-1]) if stand else "who ended it is not recorded"
 
 
-def told(one: Correction) -> str:
-    """Say who replaced or retracted an item, and why."""
+def describe(one: Correction) -> str:
+    """Describe a replacement or retraction: by whom and why."""
     who = "" if one.agent is None else f" by {one.agent}"
     if one.heir is not None:
         return f"replaced{who}, see {one.kind.ref(one.heir)}"
@@ -165,27 +156,21 @@ def told(one: Correction) -> str:
 
 
 def replaced_note(kind: Kind, old: int | None) -> tuple[str, ...]:
-    """Say to who replaced an item that it is replaced; nothing where none was."""
-    return () if old is None else (f"{kind.ref(old)} is replaced: it is found only where status asks for it",)
+    """Return a note for the author of a replacement, if there is one."""
+    return () if old is None else (f"{kind.ref(old)} is replaced: searches show it only if status asks for it",)
 
 
 def check_replaceable(transaction: Transaction, project_id: int, item: tuple[Kind, int], by: Corrector) -> None:
-    """Refuse to let an item be replaced that is not there, is not live, or that only a person replaces.
-
-    Raises:
-        NotFound: the project has no such item.
-        Conflict: it was replaced or retracted already; what replaced it is named.
-        Refused: an agent would replace what a person wrote, or a critical rule.
-    """
-    kept = _KEPT[item[0]]
+    """Refuse to replace an item that does not exist, was replaced or retracted, or that only a person can replace."""
+    source = _REPLACEABLE[item[0]]
     row = transaction.one(
-        f"SELECT a.name, {kept.holds}, {kept.is_critical} FROM {item[0].table} i "
-        f"LEFT JOIN agents a ON a.id = i.{kept.author} WHERE i.project_id = :project AND i.id = :id",
+        f"SELECT a.name, {source.is_live}, {source.is_critical} FROM {item[0].table} i "
+        f"LEFT JOIN agents a ON a.id = i.{source.author} WHERE i.project_id = :project AND i.id = :id",
         {"project": project_id, "id": item[1]},
     )
     ref = item[0].ref(item[1])
     if row is None:
-        raise NotFound(f"there is no {kept.name} {ref} in this project", kept.remedy)
+        raise NotFound(f"there is no {source.name} {ref} in this project", source.remedy)
     author, is_live, is_critical = row
     if not is_live:
         done = next((one for one in reversed(of_item(transaction, *item)) if one.action != CONFIRMED), None)
@@ -193,85 +178,83 @@ def check_replaceable(transaction: Transaction, project_id: int, item: tuple[Kin
             heir = item[0].ref(done.heir)
             raise Conflict(
                 f"{ref} was replaced by {heir} already",
-                f"Read {heir}, and give supersedes={heir} if it is wrong{_saying(transaction, item[0], done.heir)}",
+                f"Read {heir}, and give supersedes={heir} if it is wrong{_quote(transaction, item[0], done.heir)}",
             )
-        raise Conflict(f"{ref} holds no more: it was retracted", "Leave supersedes out")
+        raise Conflict(f"{ref} was retracted already", "Leave supersedes out")
     if not by.is_person and (is_critical or is_persons(author)):
         why = "is critical" if is_critical else "was written by a person"
         raise Refused(
-            f"{ref} {why}: only a person replaces it",
+            f"{ref} {why}: only a person can replace it",
             f"Leave supersedes out; retract asks a person for it, and so does send_message to={HUMAN}",
         )
 
 
-class _Kept(NamedTuple):
-    """How items of a kind are replaced.
+class _Replaceable(NamedTuple):
+    """SQL and names of a kind whose items can be replaced.
 
     Attributes:
-        text: the column with what they say.
-        author: the column with who wrote them.
-        holds: the condition that one, as ``i``, holds.
-        name: what agents call one.
-        remedy: what helps where there is none.
-        is_critical: the condition that one is a rule that is critical.
+        text: the column with the text.
+        author: the column with the author.
+        is_live: the condition that an item ``i`` is live.
+        name: the kind's name for agents.
+        remedy: the advice if there is no such item.
+        is_critical: the condition that an item ``i`` is a critical rule.
     """
 
     text: str
     author: str
-    holds: str
+    is_live: str
     name: str
     remedy: str
     is_critical: str = "1 = 0"
 
 
 _LIVES = "i.superseded_by IS NULL"
-_KEPT = {
-    Kind.ENTRY: _Kept("content", "agent_id", _LIVES, "note", "Leave supersedes out, or look for it with search"),
-    Kind.CONSTRAINT: _Kept(
+_REPLACEABLE = {
+    Kind.ENTRY: _Replaceable("content", "agent_id", _LIVES, "note", "Leave supersedes out, or look for it with search"),
+    Kind.CONSTRAINT: _Replaceable(
         *("text", "created_by", "i.active = 1", "constraint", "Listing constraints shows their ids"),
         f"i.priority = {len(PRIORITIES)}",
     ),
-    Kind.STRATEGY: _Kept("insight", "agent_id", _LIVES, "strategy", "Listing strategies shows their ids"),
+    Kind.STRATEGY: _Replaceable("insight", "agent_id", _LIVES, "strategy", "Listing strategies shows their ids"),
 }
 
-_GONE = " AND ".join(
+_DANGLING = " AND ".join(
     f"""
     NOT (c.item_kind = {kind.number}
         AND EXISTS (SELECT 1 FROM {kind.table} i WHERE i.id = c.item_id AND i.project_id = c.project_id)
         AND (c.heir_id IS NULL
             OR EXISTS (SELECT 1 FROM {kind.table} i WHERE i.id = c.heir_id AND i.project_id = c.project_id)))
     """
-    for kind in _KEPT
+    for kind in _REPLACEABLE
 )
 _ENDED = f"c.action <> {CONFIRMED} AND c.undone_at IS NULL"
 
 
 def examine(transaction: Transaction) -> tuple[int, int, list[str]]:
-    """Return how many corrections the store records, how many of what its project does not have, and what holds though.
-
-    Returns:
-        The last are short ids of items that were replaced or retracted, which was not taken back, and that hold.
+    """Check the log: return the number of corrections, how many refer to missing items, and the short ids of items
+    that are live although they were replaced or retracted.
     """
-    row = transaction.one(f"SELECT count(*), (SELECT count(*) FROM corrections c WHERE {_GONE}) FROM corrections")
+    row = transaction.one(f"SELECT count(*), (SELECT count(*) FROM corrections c WHERE {_DANGLING}) FROM corrections")
     assert row is not None
-    holding = [
+    revived = [
         kind.ref(number)
-        for kind, kept in _KEPT.items()
+        for kind, source in _REPLACEABLE.items()
         for (number,) in transaction.all(
             f"SELECT DISTINCT i.id FROM corrections c JOIN {kind.table} i ON i.id = c.item_id "
-            f"WHERE c.item_kind = {kind.number} AND {_ENDED} AND {kept.holds} ORDER BY i.id"
+            f"WHERE c.item_kind = {kind.number} AND {_ENDED} AND {source.is_live} ORDER BY i.id"
         )
     ]
-    return row[0], row[1], holding
+    return row[0], row[1], revived
 
 
-def _saying(transaction: Transaction, kind: Kind, number: int) -> str:
-    row = transaction.one(f"SELECT {_KEPT[kind].text} FROM {kind.table} WHERE id = :id", {"id": number})
+def _quote(transaction: Transaction, kind: Kind, number: int) -> str:
+    row = transaction.one(f"SELECT {_REPLACEABLE[kind].text} FROM {kind.table} WHERE id = :id", {"id": number})
     return "" if row is None else f"; it says: {shortened(row[0])}"
 
 
 def _correction(number: int, action: int, kind: int, item: int, *rest: object) -> Correction:
-    return Correction(number, action, _KINDS[kind], item, *rest)  # type: ignore[arg-type] # as the columns stand
+    return Correction(number, action, _KINDS[kind], item, *rest)  # type: ignore[arg-type] # columns in this order
 
 
 _KINDS = {kind.number: kind for kind in Kind}

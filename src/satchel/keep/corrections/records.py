@@ -1,4 +1,4 @@
-"""The records of corrections."""
+"""Records of corrections."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from satchel.base.vocabulary import HUMAN
 
 @dataclass(frozen=True, slots=True)
 class Retracted:
-    """What retracting an item did.
+    """Result of retracting an item.
 
     Attributes:
-        ref: its short id, and ``kind`` what it is.
-        record: the item as it stands.
-        text: the beginning of what it says.
-        done: whether it holds no more; False where somebody was asked instead.
-        asked: the short id of the message that asks, and ``asked_of`` whom: a person to retract it, or who set a
-            decision to change it.
-        already: how it had ended before; None where this ended it.
-        notes: what the caller should know.
-        correction: the number of the correction, for what takes it back; None where nothing was corrected.
+        ref: its short id.
+        kind: its kind.
+        record: the item.
+        text: the start of its text.
+        done: whether it is retracted now; False if someone was asked instead.
+        asked: the short id of the message that asks a person to retract it, or its author to change a decision.
+        already: how it had been replaced or retracted before, or None.
+        notes: remarks for the caller.
+        correction: the number of the correction, for undo, or None.
+        asked_of: the receiver of that message.
     """
 
     ref: str
@@ -36,14 +37,15 @@ class Retracted:
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """Who confirmed an item, in order.
+    """Result of confirming an item.
 
     Attributes:
-        ref: its short id, and ``kind`` what it is.
-        by: their names.
-        text: the beginning of what it says.
-        notes: what the caller should know.
-        correction: the number of the correction, for what takes it back; None where nothing was corrected.
+        ref: its short id.
+        kind: its kind.
+        by: the names of all that confirmed it, in order.
+        text: the start of its text.
+        notes: remarks for the caller.
+        correction: the number of the correction, for undo, or None.
     """
 
     ref: str
@@ -56,13 +58,13 @@ class Confirmed:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How an item was replaced or retracted.
+    """The replacement or retraction of an item.
 
     Attributes:
-        number: of the correction, for what takes it back.
+        number: the number of the correction, for undo.
         action: replaced or retracted.
-        heir: the short id of what replaced it.
-        by: who did, or None.
+        heir: the short id of the replacement.
+        by: its author, or None.
     """
 
     number: int
@@ -75,13 +77,14 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What was taken back.
+    """Result of an undo.
 
     Attributes:
-        ref: the short id of the item that was corrected, and ``kind`` what it is.
-        action: what had been done: replaced, retracted, confirmed, written, set or pinned.
-        heir: the short id of what had replaced it, which is retracted now.
-        text: the beginning of what the item says.
+        ref: the item's short id.
+        kind: its kind.
+        action: the undone action: replaced, retracted, confirmed, written, set or pinned.
+        heir: the short id of its replacement, which is retracted now.
+        text: the start of the item's text.
     """
 
     ref: str

@@ -1,4 +1,4 @@
-"""Corrections of what is kept: retract it, confirm it, and take the last correction back."""
+"""Service that retracts and confirms items, and undoes corrections and other changes."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from satchel.keep.texts import Storable, check_content
 from satchel.store.transaction import Transaction
 
 _REQUEST, _HIGH = 3, 3
-"""The type and priority, as the table of messages numbers them, of what a person is asked."""
+"""The stored type and priority of messages that ask for a correction."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Correctable:
-    """What a kind does to its items when they are corrected.
+    """Functions of a kind whose items can be corrected.
 
     Attributes:
-        load: the record of one, or None.
-        text: what it says.
-        is_live: whether it holds.
-        end: lets one hold no more: of a project, by its number, with the reason, by whom and when.
-        revive: lets one hold again.
+        load: returns an item's record, or None.
+        text: returns its text.
+        is_live: returns whether it is live.
+        end: retracts an item of a project, by number, with reason, author and time.
+        revive: makes an item live again.
     """
 
     load: Callable[[Transaction, int, int], Any]
@@ -82,34 +82,34 @@ _CORRECTABLE: Mapping[Kind, _Correctable] = {
 _ELSEWHERE: Mapping[Kind, str] = {
     Kind.DECISION: "Change it with set_decision, or end it with status=deprecated",
     Kind.PACKAGE: "Save a newer one that replaces it (supersedes)",
-    Kind.ERROR_PATTERN: "Say what fixed it, or that a fix did not help, with report_outcome",
+    Kind.ERROR_PATTERN: "Report what fixed it, or that a fix did not help, with report_outcome",
 }
-"""What corrects an item of another kind."""
+"""Advice for kinds that are corrected in other ways."""
 
 
 class Corrections(Service):
-    """What agents and people say of what is kept: that it is wrong, or right, and that they erred."""
+    """Retractions, confirmations and undo."""
 
     def retract(self, ref: str, reason: str | None = None, *, agent: str | None = None) -> Retracted:
-        """Let a note, rule or strategy hold no more; it stays, and is found only when it is asked for.
+        """Retract a note, rule or strategy; it is kept, but hidden from searches by default.
 
-        What a person wrote, and a critical rule, only a person retracts: an agent's call becomes a message to them. A
-        decision is set anew instead: an agent's call becomes a message to who set it, or to a person.
+        Only a person can retract what a person wrote and critical rules: an agent's call sends them a message instead.
+        Decisions are changed, not retracted: an agent's call sends a message to the one who set it, or to a person.
 
         Args:
             ref: its short id.
-            reason: why; at most ``context.max_content_kib``.
-            agent: who says so; None takes the default, which may be nobody.
+            reason: at most ``context.max_content_kib``.
+            agent: the author; None takes the default, which may be nobody.
 
         Returns:
-            The item as it stands. One that held no more before stays as it was, and ``already`` says so.
+            The item; ``already`` tells how it had been retracted or replaced before.
 
         Raises:
             NotFound: the project has no such item.
-            InvalidInput, TooLarge: the id, reason or agent is not acceptable, or what it names is not retracted.
+            InvalidInput, TooLarge: an argument is invalid, or the item's kind cannot be retracted.
         """
         work = self._workplace
-        kind, number = _read(ref, "retracted", Kind.DECISION)
+        kind, number = _parse_ref(ref, "retracted", Kind.DECISION)
         cleaned = None if reason is None else check_content(reason, "reason", work.max_content_bytes)
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
@@ -120,43 +120,44 @@ class Corrections(Service):
             text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
             short = shortened(_CORRECTABLE[kind].text(record))
             if not _CORRECTABLE[kind].is_live(record):
-                before = log.ended(transaction, kind, number)
+                before = log.end_reason(transaction, kind, number)
                 return Retracted(record.ref, kind_name(kind), record, short, already=before)
             if not by.is_person and (_is_critical(record) or is_persons(record.agent)):
-                asked = _ask_person(transaction, work, project_id, by, name, record, short, text)
-                return Retracted(record.ref, kind_name(kind), record, short, done=False, asked=asked, notes=notes)
+                message = _ask_person(transaction, work, project_id, by, name, record, short, text)
+                return Retracted(record.ref, kind_name(kind), record, short, done=False, asked=message, notes=notes)
             _CORRECTABLE[kind].end(transaction, project_id, number, text, by.agent, by.now)
             correction = log.record(transaction, project_id, RETRACTED, (kind, number), by, reason=text)
-            _tell(transaction, project_id, events.RETRACTION, by, (kind, number))
+            _log_event(transaction, project_id, events.RETRACTION, by, (kind, number))
             record = _load(transaction, project_id, kind, number)
         return Retracted(record.ref, kind_name(kind), record, short, notes=notes, correction=correction)
 
     def confirm(self, ref: str, *, agent: str | None = None) -> Confirmed:
-        """Record that a note or rule holds, as an agent has seen for itself; each agent counts once.
+        """Record that an agent has checked that a note or rule is true; each agent counts once.
 
         Args:
             ref: its short id.
-            agent: who says so; None takes the default.
+            agent: the confirming agent; None takes the default.
 
         Returns:
-            Who has confirmed it. Who wrote it, and who has confirmed it before, is told so and counts no more.
+            All confirmations. One by the author or a repeated one is not counted, with a note.
 
         Raises:
             NotFound: the project has no such item.
-            Conflict: it holds no more.
-            InvalidInput: the id is none, it has no agent, or what it names is not confirmed.
+            Conflict: it was replaced or retracted.
+            InvalidInput: the id is invalid, there is no agent, or the item's kind cannot be confirmed.
         """
         work = self._workplace
-        kind, number = _read(ref, "confirmed")
+        kind, number = _parse_ref(ref, "confirmed")
         if kind is Kind.STRATEGY:
-            raise InvalidInput(f"{ref} is a strategy", f"Say that it helped with report_outcome id={ref}")
+            raise InvalidInput(f"{ref} is a strategy", f"Report that it helped with report_outcome id={ref}")
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             project_id, by, name = self._begin(transaction, agent, doing="confirming")
             record = _load(transaction, project_id, kind, number)
             if not _CORRECTABLE[kind].is_live(record):
                 raise Conflict(
-                    f"{record.ref} holds no more: {log.ended(transaction, kind, number)}", "Read what replaced it"
+                    f"{record.ref} is no longer valid: {log.end_reason(transaction, kind, number)}",
+                    "Read what replaced it",
                 )
             names = log.confirmers(transaction, kind, number)
             notes: tuple[str, ...] = ()
@@ -167,43 +168,40 @@ class Corrections(Service):
                 notes = ("you had confirmed it before",)
             else:
                 correction = log.record(transaction, project_id, CONFIRMED, (kind, number), by)
-                _tell(transaction, project_id, events.CONFIRMATION, by, (kind, number))
+                _log_event(transaction, project_id, events.CONFIRMATION, by, (kind, number))
                 names = (*names, str(name))
         short = shortened(_CORRECTABLE[kind].text(record))
         return Confirmed(record.ref, kind_name(kind), names, short, notes, correction)
 
     def ended(self, ref: str) -> Ended | None:
-        """Return how a note, rule or strategy was replaced or retracted; None where it was not.
-
-        Args:
-            ref: its short id.
+        """Return how a note, rule or strategy was replaced or retracted, or None.
 
         Raises:
-            InvalidInput: it is none, or of a kind that is corrected otherwise.
+            InvalidInput: the id is invalid, or of another kind.
         """
-        kind, number = _read(ref, "replaced")
+        kind, number = _parse_ref(ref, "replaced")
         with projects.reading(self._workplace) as (transaction, project):
             if project is None or _CORRECTABLE[kind].load(transaction, project.id, number) is None:
                 return None
-            found = [one for one in log.of_item(transaction, kind, number) if one.action != CONFIRMED]
-        if not found:
+            ends = [one for one in log.of_item(transaction, kind, number) if one.action != CONFIRMED]
+        if not ends:
             return None
-        last = found[-1]
+        last = ends[-1]
         heir = None if last.heir is None else kind.ref(last.heir)
         return Ended(last.id, _ACTIONS[last.action], heir, last.agent, last.reason, last.created_at)
 
     def undo(self, *, correction: int | None = None, agent: str | None = None) -> Undone:
-        """Take back the last correction of the caller's session, or without one of its agent or of the person.
+        """Undo the last correction of the caller's session, or without one of its agent or person.
 
-        What was retracted holds again; what was replaced does, and what replaced it is retracted.
+        A retracted or replaced item is live again; its replacement is retracted.
 
         Args:
-            correction: take that back only if it is the one of this number.
-            agent: whose, where there is no session; None takes the default.
+            correction: the number that the last correction must have.
+            agent: the author, without a session; None takes the default.
 
         Raises:
-            NotFound: there is none that stands.
-            Conflict: it was followed by another correction of the same item, or the last is another one.
+            NotFound: there is nothing to undo.
+            Conflict: the item was corrected again, or the last correction has another number.
         """
         work = self._workplace
         agent = check_agent(work, agent)
@@ -215,28 +213,28 @@ class Corrections(Service):
             record = _load(transaction, project_id, last.kind, last.item)
             if correction not in {None, last.id}:
                 raise Conflict(
-                    f"the last correction of yours is not that one any more: it {_ACTIONS[last.action]} {record.ref}",
-                    "Nothing was changed; correct the item as it stands now",
+                    f"your last correction is another one now: it {_ACTIONS[last.action]} {record.ref}",
+                    "Nothing was changed; correct the current item",
                 )
             if last.action != CONFIRMED:
                 self._revive(transaction, project_id, last, by, name)
-            log.take_back(transaction, project_id, last.id, by.now)
-            _tell(transaction, project_id, events.TAKEN_BACK, by, (last.kind, last.item))
+            log.mark_undone(transaction, project_id, last.id, by.now)
+            _log_event(transaction, project_id, events.TAKEN_BACK, by, (last.kind, last.item))
             short = shortened(_CORRECTABLE[last.kind].text(record))
             heir = None if last.heir is None else last.kind.ref(last.heir)
             return Undone(record.ref, kind_name(last.kind), _ACTIONS[last.action], heir, short)
 
     def undo_change(self, *, agent: str | None = None) -> Undone:
-        """Take back the caller's last change: a correction, or what it wrote, set or pinned.
+        """Undo the caller's last change: a correction, a write, a set decision or a pin.
 
-        What was written is retracted. A decision gets its last revision back; one that was new is deprecated.
+        A written item is retracted. A decision returns to its previous revision; a new one is deprecated.
 
         Args:
-            agent: whose, where there is no session; None takes the default.
+            agent: the author, without a session; None takes the default.
 
         Raises:
-            NotFound: there is none.
-            Conflict: somebody else has changed the same since.
+            NotFound: there is nothing to undo.
+            Conflict: someone else has changed the same item since.
         """
         agent = check_agent(self._workplace, agent)
         with self._workplace.engine.write() as transaction:
@@ -246,7 +244,7 @@ class Corrections(Service):
                 raise NotFound("there is nothing to undo here", "What you write, set, pin or correct can be undone")
             if change is not None and (last is None or change.made_at > last.created_at):
                 if change.action != changes.SET:
-                    return self._take_back(transaction, project_id, change, by, name)
+                    return self._undo_write(transaction, project_id, change, by, name)
                 current = decisions.load_number(transaction, project_id, change.item)
                 assert current is not None
                 key = current.key
@@ -254,26 +252,25 @@ class Corrections(Service):
                 change = None
         return self.undo(agent=agent) if change is None else self._restore(change, key, agent, by)
 
-    def _take_back(
+    def _undo_write(
         self, transaction: Transaction, project_id: int, change: Change, by: Corrector, name: str | None
     ) -> Undone:
         ref = change.kind.ref(change.item)
         if change.action == changes.PINNED:
             pins.forget(transaction, project_id, change.kind, change.item)
-            _tell(transaction, project_id, events.UNPINNED, by, (change.kind, change.item))
+            _log_event(transaction, project_id, events.UNPINNED, by, (change.kind, change.item))
             text = KINDS[change.kind].texts(transaction, [change.item]).get(change.item, "")
             return Undone(ref, kind_name(change.kind), change.action, None, shortened(text))
         kind = _CORRECTABLE[change.kind]
         record = _load(transaction, project_id, change.kind, change.item)
         if not kind.is_live(record):
-            ended = log.ended(transaction, change.kind, change.item)
-            raise Conflict(f"{ref}, which you wrote last, holds no more: {ended}", "Nothing was changed")
+            ended = log.end_reason(transaction, change.kind, change.item)
+            raise Conflict(f"{ref}, which you wrote last, is no longer valid: {ended}", "Nothing was changed")
         _end_written(transaction, project_id, change, by, name)
         return Undone(ref, kind_name(change.kind), change.action, None, shortened(kind.text(record)))
 
     def _restore(self, change: Change, key: str, agent: str | None, by: Corrector) -> Undone:
-        """Set a decision to what it was before a change; one that somebody else changed since refuses its revision."""
-        # recorded in the write that sets it: an undo that saw the one without the other would undo this undo
+        # recorded in the same transaction, so that a concurrent undo cannot undo this one
         service = Decisions(
             self._workplace,
             on_set=lambda transaction, project_id, now: changes.record_taken_back(
@@ -293,11 +290,7 @@ class Corrections(Service):
     def _begin(
         self, transaction: Transaction, agent: str | None, doing: str | None = None
     ) -> tuple[int, Corrector, str | None]:
-        """Return the project, who corrects, and the name of that.
-
-        Args:
-            doing: what needs an agent; None where nobody may do it.
-        """
+        # the project's number, the author and its name; ``doing`` None needs no agent
         work = self._workplace
         now = work.clock()
         project = projects.ensure(transaction, work, now)
@@ -315,16 +308,16 @@ class Corrections(Service):
         if now_last.id != last.id:
             raise Conflict(
                 f"{last.kind.ref(last.item)} was corrected again since",
-                f"Open it with get_items ids={last.kind.ref(last.item)}, and correct it as it stands now "
-                f"({log.told(now_last)})",
+                f"Open it with get_items ids={last.kind.ref(last.item)}, and correct its current version "
+                f"({log.describe(now_last)})",
             )
         heir = None if last.heir is None else kind.load(transaction, project_id, last.heir)
         if heir is not None:
             if not kind.is_live(heir):
                 raise Conflict(
-                    f"{heir.ref}, which replaced {last.kind.ref(last.item)}, holds no more: "
-                    f"{log.ended(transaction, last.kind, heir.id)}",
-                    "Correct what holds now",
+                    f"{heir.ref}, which replaced {last.kind.ref(last.item)}, is no longer valid: "
+                    f"{log.end_reason(transaction, last.kind, heir.id)}",
+                    "Correct the current item",
                 )
             _end_written(transaction, project_id, Change(changes.WRITTEN, last.kind, heir.id, by.now), by, name)
         kind.revive(transaction, project_id, last.item)
@@ -333,13 +326,13 @@ class Corrections(Service):
 def _end_written(transaction: Transaction, project_id: int, change: Change, by: Corrector, name: str | None) -> None:
     reason = "taken back" if name is None else f"taken back by {name}"
     _CORRECTABLE[change.kind].end(transaction, project_id, change.item, reason, by.agent, by.now)
-    # nobody's, so that the next undo does not take it for a correction of its own
+    # recorded without an author, so that the next undo does not undo this one
     nobody = by._replace(agent=None, session=None)
     log.record(transaction, project_id, RETRACTED, (change.kind, change.item), nobody, reason=reason)
     changes.record_taken_back(transaction, project_id, change, by)
 
 
-def _tell(transaction: Transaction, project_id: int, kind: int, by: Corrector, item: tuple[Kind, int]) -> None:
+def _log_event(transaction: Transaction, project_id: int, kind: int, by: Corrector, item: tuple[Kind, int]) -> None:
     events.record(transaction, project_id, kind, by.now, session=by.session, agent=by.agent, item=item)
 
 
@@ -347,19 +340,12 @@ _ACTIONS = {SUPERSEDED: "replaced", RETRACTED: "retracted", CONFIRMED: "confirme
 
 
 def kind_name(kind: Kind) -> str:
-    """Return what people call a kind."""
+    """Return a kind's name for people."""
     return KINDS[kind].name
 
 
-def _read(ref: str, done: str, *also: Kind) -> tuple[Kind, int]:
-    """Return what a short id names.
-
-    Args:
-        also: kinds that are taken beside those that are corrected.
-
-    Raises:
-        InvalidInput: it is none, or of a kind that is corrected otherwise.
-    """
+def _parse_ref(ref: str, done: str, *also: Kind) -> tuple[Kind, int]:
+    # the kind and number of a short id, or an error for kinds that are neither correctable nor in ``also``
     if not isinstance(ref, str):
         raise InvalidInput(f"the id must be text, not {type(ref).__name__}", "Give an id such as e14 or c7")
     if ref.strip().startswith(SOLUTION_LETTER):
@@ -397,7 +383,7 @@ def _ask_person(
     short: str,
     reason: str | None,
 ) -> str:
-    """Ask a person to retract an item, and return the short id of the message."""
+    # returns the short id of the message
     person, _ = ensure_agent(transaction, project_id, HUMAN, by.now)
     text = f'{name or "an agent"} asks you to retract {record.ref} "{short}"{_because(reason)}. '
     return _ask(transaction, work, project_id, by, person, f"{text}`satchel retract {record.ref}` does it")
@@ -412,11 +398,7 @@ def _dispute(
     number: int,
     reason: Storable | None,
 ) -> Retracted:
-    """Ask who set a decision to change it, or a person where that was one or is not known.
-
-    Raises:
-        InvalidInput: it is the caller's own, or a person calls.
-    """
+    # asks the one who set a decision to change it, or a person if that is unknown; its author changes it directly
     current = decisions.load_number(transaction, project_id, number)
     if current is None:
         raise _missing(Kind.DECISION, number)
@@ -433,12 +415,12 @@ def _dispute(
         setter, _ = ensure_agent(transaction, project_id, setter_name, by.now)
     short = shortened(f"{current.key}: {current.state.value}")
     text = f'{name or "an agent"} disputes {ref} "{short}"{_because(None if reason is None else reason.text)}. '
-    text += "It holds until it is set anew; please answer"
-    asked = _ask(transaction, work, project_id, by, setter, text)
+    text += "It stays in force until it is changed; please answer"
+    message = _ask(transaction, work, project_id, by, setter, text)
     notes = () if reason is None else reason.notes
     record = decision(current)
     name = kind_name(Kind.DECISION)
-    return Retracted(ref, name, record, short, done=False, asked=asked, notes=notes, asked_of=str(setter_name))
+    return Retracted(ref, name, record, short, done=False, asked=message, notes=notes, asked_of=str(setter_name))
 
 
 def _because(reason: str | None) -> str:

@@ -94,7 +94,7 @@ def find_matches(transaction: Transaction, project_id: int, entry: Prepared) -> 
             runs[number], texts[number] = run, content
     if entry.supersedes is not None:
         texts.pop(entry.supersedes, None)
-    alike = near.judged(entry.content, texts.items(), near.share_of_both)
+    alike = near.most_similar(entry.content, texts.items(), near.share_of_both)
     return Matches(tuple((runs[one.item], one.note(Kind.ENTRY)) for one in alike), late)
 
 

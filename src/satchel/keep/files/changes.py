@@ -1,4 +1,4 @@
-"""Recorded edits: kept, read with every filter in one snapshot, and found."""
+"""Recorded edits: rows, search documents and queries."""
 
 from __future__ import annotations
 
@@ -24,11 +24,7 @@ SOURCE = """
 
 
 def change_number(change: object) -> int:
-    """Return the number of a change.
-
-    Raises:
-        InvalidInput: there is no such change; the valid ones are listed.
-    """
+    """Return the stored number of a kind of change, or refuse an unknown one."""
     if change not in CHANGES:
         raise unknown_name("change", change, CHANGES)
     return CHANGES.index(change) + 1
@@ -36,15 +32,7 @@ def change_number(change: object) -> int:
 
 @dataclass(frozen=True, slots=True)
 class NewChange:
-    """An edit that passed every check and is ready to be stored as it is.
-
-    Attributes:
-        file: canonical.
-        worktree: the linked worktree it was made in; None is the main one.
-        created_at, expires_at: milliseconds UTC.
-        uid: 16 bytes; None takes random ones.
-        session_id: the session that made it, or None.
-    """
+    """A checked edit, ready to be stored; ``uid`` None takes a random one, ``worktree`` None is the main one."""
 
     project_id: int
     file: str
@@ -60,7 +48,7 @@ class NewChange:
 
 
 def insert(transaction: Transaction, new: NewChange) -> tuple[int, bytes, int]:
-    """Store an edit with its document, and return its number, uid and seq."""
+    """Insert an edit and its search document; return its number, uid and seq."""
     uid = new.uid or os.urandom(16)
     file = names.ensure_file(transaction, new.project_id, new.file, new.created_at)
     seq = transaction.next_seq(new.project_id, documents=1)
@@ -101,10 +89,8 @@ def insert(transaction: Transaction, new: NewChange) -> tuple[int, bytes, int]:
 
 
 def renew(transaction: Transaction, new: NewChange, since: int) -> bool:
-    """Let an edit count as one that its agent made of the file lately, if there is such one without a description.
-
-    Args:
-        since: how long ago that may be, in milliseconds UTC.
+    """Update the agent's last edit of the file instead, if it is newer than ``since`` and has no description; return
+    whether there is one.
     """
     condition, values = is_about(new.file)
     row = transaction.one(
@@ -141,7 +127,7 @@ def renew(transaction: Transaction, new: NewChange, since: int) -> bool:
 
 
 def is_about(file: str | None) -> tuple[str, dict[str, object]]:
-    """Return the condition that a change of a project is about a file, or one in a folder, and its values."""
+    """Return the SQL condition, with parameters, that a change concerns a file or a folder; None is any file."""
     if file is None:
         return "c.project_id = :project", {}
     of_project = "SELECT id FROM files WHERE project_id = :project"
@@ -159,11 +145,7 @@ def change_of(row: Row, score: float | None = None) -> FileChange:
 
 
 def load(transaction: Transaction, project_id: int, number: int, now: int) -> FileChange | None:
-    """Return one change, or None where the project has no such one or it has expired.
-
-    Args:
-        now: milliseconds UTC.
-    """
+    """Return a change, or None if it does not exist or has expired."""
     row = transaction.one(
         f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.project_id = :project AND c.id = :id AND c.expires_at > :now",
         {"project": project_id, "id": number, "now": now},
@@ -174,12 +156,9 @@ def load(transaction: Transaction, project_id: int, number: int, now: int) -> Fi
 def by_others(
     transaction: Transaction, project_id: int, agent_id: int | None, file: str, after: int, now: int, most: int
 ) -> tuple[FileChange, ...]:
-    """Return the newest changes of a file, or in a folder, that others made since an agent did, in any worktree.
+    """Return up to ``most`` changes by others to a file or folder after a time, newest first, in any worktree.
 
-    Args:
-        agent_id: the agent, who knows what was there when it changed a file itself; None exempts nobody.
-        after: only what was made later than this, in milliseconds UTC.
-        most: how many at most.
+    Changes that the agent followed with one of its own are left out: it has seen them.
     """
     condition, values = is_about(file)
     rows = transaction.all(
@@ -200,7 +179,7 @@ def by_others(
 
 
 def last_recorded(transaction: Transaction, project_id: int, file: str, worktree: str | None) -> int | None:
-    """Return when the last change of a file in a worktree was made, by whomever, in milliseconds UTC."""
+    """Return the time of a file's last recorded change in a worktree, or None."""
     condition, values = is_about(file)
     row = transaction.one(
         f"SELECT max(c.created_at) FROM file_changes c WHERE {condition} AND c.worktree IS NOT DISTINCT FROM :worktree",
@@ -210,7 +189,7 @@ def last_recorded(transaction: Transaction, project_id: int, file: str, worktree
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Remove changes with their documents."""
+    """Delete changes and their search documents."""
     transaction.run(
         f"DELETE FROM file_changes WHERE project_id = :project AND id IN {set_of(numbers)}",
         {"project": project_id},

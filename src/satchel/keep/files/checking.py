@@ -1,15 +1,19 @@
-"""Whose files are, and what happened to them lately."""
+"""Checks of files before an edit or a commit: who holds them, and who changed them recently."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 
+from satchel.base.project_paths import ignores_letter_case
 from satchel.base.records import replace
 from satchel.keep import paths, projects
 from satchel.keep.files import changes, claims
 from satchel.keep.files.places import OnDisk, Place, as_on_disk, is_remote, look_at, tree_of
-from satchel.keep.files.records import Claimed, FileCheck, FilesChecked, Lately
+from satchel.keep.files.presence import is_anything_claimed
+from satchel.keep.files.records import Claim, Claimed, CommitCheck, FileCheck, FilesChecked, RecentActivity
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import reading
 from satchel.keep.sessions.presence import GONE_MS
@@ -17,31 +21,27 @@ from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
 
 MAX_RECENT = 5
-"""How many recent changes of a file are named at most."""
+"""Maximum number of recent changes listed per file."""
 
-NO_DISK = "the server does not see your disk: an edit that nobody recorded is not told"
-"""What is said beside the answer to a request over HTTP."""
+NO_DISK = "the server cannot see your disk, so unrecorded edits are not reported"
+"""Note for callers over HTTP."""
 
 _AHEAD_MS = 60_000
-"""The disk's clock may be that of another machine; a file from further ahead says nothing about the window."""
+"""Tolerance for a disk whose clock runs ahead, as on another machine."""
 
 
 def check(work: Workplace, wanted: Sequence[Place] | None, window: int, agent: str | None) -> FilesChecked:
-    """Say whose some places are; None is all that the agent has claimed.
-
-    Args:
-        window: how recent a change counts, in milliseconds.
-    """
+    """Return the state of files and keys; ``wanted`` None checks the agent's own claims."""
     with work.engine.read() as transaction:
         now = work.clock()
         project = projects.find(transaction, work)
-        # where nothing was written yet, no project has this number
+        # 0 is the number of no project
         number = 0 if project is None else project.id
         actor = Actor(name=agent) if project is None else reading(transaction, work, number, agent)
         notes: tuple[str, ...] = ()
         if wanted is None:
-            held = claims.held_by(transaction, number, actor, now)
-            wanted = list(dict.fromkeys(one.place for one in held))
+            lease = claims.leases_of(transaction, number, actor, now)
+            wanted = list(dict.fromkeys(one.place for one in lease))
             notes = () if wanted else ("you have claimed nothing",)
         else:
             wanted = as_on_disk(transaction, number, work.files_root, wanted)
@@ -51,24 +51,19 @@ def check(work: Workplace, wanted: Sequence[Place] | None, window: int, agent: s
     return FilesChecked(actor.name or agent, now, some, notes, work.worktree)
 
 
-_OF_ONE_CLONE = "this holds in your clone: who works in another is told of it, and not stopped"
+_OF_ONE_CLONE = "this claim holds in your clone; agents in other clones are told about it, not stopped"
 _ELSEWHERE = """
     SELECT 1 FROM sessions
     WHERE project_id = :project AND seen_at > :since AND ended_at IS NULL AND worktree <> :worktree LIMIT 1
 """
 
 
-def with_lately(
+def add_recent_activity(
     work: Workplace, claimed: Claimed, wanted: Mapping[Place, OnDisk], window: int, agent: str | None
 ) -> Claimed:
-    """Return what was claimed just now with what happened lately to it, but for what was renewed.
+    """Return a new claim with recent activity on its files, except renewed ones.
 
-    Where somebody works in another clone a note says that a claim of files holds in one alone.
-
-    Args:
-        wanted: each with how it stood on disk.
-        window: how recent a change counts, in milliseconds.
-        agent: who claimed, as it was named.
+    If others work in another clone, a note says that file claims hold in one clone only.
     """
     with work.engine.read() as transaction:
         now = claimed.claimed_at
@@ -80,61 +75,111 @@ def with_lately(
         )
         actor = reading(transaction, work, project.id, agent)
         spelled = as_on_disk(transaction, project.id, work.files_root, list(wanted))
-        found = [
-            _lately(transaction, project.id, actor, place, seen, window, now)
-            for place, seen in zip(spelled, wanted.values(), strict=True)
+        activity = [
+            _recent_activity(transaction, project.id, actor, place, on_disk, window, now)
+            for place, on_disk in zip(spelled, wanted.values(), strict=True)
             if place.path not in claimed.renewed
         ]
         is_of_one = _is_clone(work.worktree) and any(claim.exclusive for claim in claimed.claims)
         notes = (_OF_ONE_CLONE,) if is_of_one and elsewhere.one() is not None else ()
-    lately = tuple(one for one in found if one.recent or one.unrecorded_at is not None)
+    lately = tuple(one for one in activity if one.recent or one.unrecorded_at is not None)
     return replace(claimed, lately=lately, notes=(*claimed.notes, *notes))
 
 
 def _is_clone(worktree: str | None) -> bool:
-    """Whether a worktree lies on another machine than the store: that machine's name stands before its path."""
+    # a worktree on another machine than the store is stored as HOST:PATH
     return worktree is not None and not os.path.isabs(worktree)  # noqa: PTH117 -- a text
 
 
-def _lately(
+def _recent_activity(
     transaction: Transaction, project_id: int, actor: Actor, place: Place, on_disk: OnDisk, window: int, now: int
-) -> Lately:
-    """Return what others did to a file, or in a folder, and when it was changed on disk without being recorded."""
+) -> RecentActivity:
     if place.is_key or not window:
-        return Lately(place.path, place.worktree)
+        return RecentActivity(place.path, place.worktree)
     after = now - window
     recent = changes.by_others(transaction, project_id, actor.number, place.path, after, now, MAX_RECENT)
     modified = on_disk.modified_at
     if modified is not None and after < modified <= now + _AHEAD_MS:
         row = transaction.one("SELECT created_at FROM projects WHERE id = :id", {"id": project_id})
         recorded = changes.last_recorded(transaction, project_id, place.path, place.worktree)
-        # what was there before the project was kept here, as a fresh clone is, was nobody's to record
+        # older files, as in a fresh clone, could not be recorded
         if row is None or modified <= row[0] or (recorded is not None and recorded >= modified):
             modified = None
     else:
         modified = None
-    return Lately(place.path, place.worktree, recent, modified)
+    return RecentActivity(place.path, place.worktree, recent, modified)
 
 
 def _check_one(
     transaction: Transaction, work: Workplace, project_id: int, actor: Actor, place: Place, window: int, now: int
 ) -> FileCheck:
-    seen = claims.look(transaction, project_id, actor, [place], now, exclusive=False)
-    own = [held.claim for held in seen.mine if held.place.clashes(place)]
-    others = [held.claim for held in seen.here]
+    overlaps = claims.find_overlaps(transaction, project_id, actor, [place], now, exclusive=False)
+    own = [lease.claim for lease in overlaps.mine if lease.place.clashes(place)]
+    others = [lease.claim for lease in overlaps.here]
     ends = [claim.expires_at for claim in others if claim.exclusive]
     has_all = any(paths.covers(claim.path, place.path) or place.is_key for claim in own)
     state = "held" if ends else "yours" if has_all else "free"
-    lately = _lately(transaction, project_id, actor, place, look_at(tree_of(work), place), window, now)
+    lately = _recent_activity(transaction, project_id, actor, place, look_at(tree_of(work), place), window, now)
     return FileCheck(
         file=place.path,
         worktree=work.worktree if place.is_key else place.worktree,
         state=state,
         until=max(ends or [claim.expires_at for claim in own], default=None) if state != "free" else None,
         claims=tuple(others),
-        elsewhere=tuple(held.claim for held in seen.elsewhere),
+        elsewhere=tuple(lease.claim for lease in overlaps.elsewhere),
         own=tuple(own),
         recent=lately.recent,
-        # what its claimant changes is recorded when it is released
+        # the holder's own edits are recorded on release
         unrecorded_at=None if state == "yours" else lately.unrecorded_at,
     )
+
+
+def check_commit(work: Workplace, names: Sequence[str], *, denies: bool) -> CommitCheck:
+    """Return the claims of others on a commit's files, as :meth:`satchel.keep.files.service.Files.check_commit` does.
+
+    A commit may have many files but claims are few, so the claims are looped over.
+    """
+    with work.engine.read() as transaction:
+        now = work.clock()
+        project = projects.find(transaction, work)
+        if project is None or not is_anything_claimed(transaction, project.id, now):
+            return CommitCheck((), (), False, now)
+        actor = reading(transaction, work, project.id, work.agent)
+        others = claims.others_in_worktree(transaction, project.id, actor, work.worktree, now)
+    folds = work.files_root is not None and ignores_letter_case(work.files_root)
+    spelled = {_compared(name, folds=folds): name for name in names}
+    ordered = sorted(spelled)
+    explicit: dict[str, Claim] = {}
+    hinted: dict[str, Claim] = {}
+    for lease in others:
+        claim = lease.claim
+        group = explicit if claim.exclusive and not claim.automatic else hinted
+        for name in _covered(_compared(claim.path, folds=folds), ordered, spelled):
+            group.setdefault(spelled[name], claim)
+    return CommitCheck(
+        tuple(sorted(explicit.items())),
+        tuple(sorted((name, claim) for name, claim in hinted.items() if name not in explicit)),
+        denies and bool(explicit) and actor.session is not None,
+        now,
+    )
+
+
+def _covered(path: str, ordered: Sequence[str], names: Mapping[str, str]) -> Iterator[str]:
+    # yields the sorted names that a claim covers
+    if not paths.is_folder(path):
+        if path in names:
+            yield path
+        return
+    folder = path.removesuffix(paths.EVERYTHING)
+    if folder[:-1] in names:
+        yield folder[:-1]
+    for name in ordered[bisect_left(ordered, folder) :]:
+        if not name.startswith(folder):
+            return
+        yield name
+
+
+def _compared(name: str, *, folds: bool) -> str:
+    # stored paths are in NFC
+    name = name if name.isascii() else unicodedata.normalize("NFC", name)
+    return name.casefold() if folds else name

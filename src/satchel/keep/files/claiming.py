@@ -1,13 +1,15 @@
-"""One call that claims: what it asks for, trying to get it in a transaction, and what is kept of its refusal."""
+"""Claim requests: one attempt in a transaction, the record of a refusal, and the release by a person."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
 
-from satchel.base.errors import SatchelError
-from satchel.base.records import dataclass, replace
+from satchel.base.clock import span_in_words
+from satchel.base.errors import Conflict, SatchelError
+from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.keep import events, expiry, projects
+from satchel.keep.expiry import end_claims
 from satchel.keep.files import claims
 from satchel.keep.files.claims import ClaimRefused, Terms
 from satchel.keep.files.places import Place, as_on_disk
@@ -20,16 +22,16 @@ from satchel.store.transaction import Transaction
 DOING = "claiming files"
 
 RENEWED_MS = 60_000
-"""An automatic claim is renewed at most once in so long."""
+"""Minimum time between renewals of an automatic claim."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """What is to be claimed.
+class ClaimRequest:
+    """A request to claim places.
 
     Attributes:
-        agent: the name that was chosen, if one was.
-        wanted: each place with whether its file is there.
+        agent: the chosen name, if any.
+        wanted: the places, and whether their files exist.
     """
 
     agent: str | None
@@ -37,70 +39,107 @@ class Ask:
     terms: Terms
 
 
-def attempt(transaction: Transaction, work: Workplace, ask: Ask, waiter: int | None = None) -> Claimed:
-    """Claim all that is asked for.
+def try_claim(transaction: Transaction, work: Workplace, request: ClaimRequest, waiter: int | None = None) -> Claimed:
+    """Claim all requested places, or raise ClaimRefused if others hold or are next to get any of them.
 
-    Args:
-        waiter: the number of the waiter that asks; None for a call that has not waited.
-
-    Raises:
-        ClaimRefused: others hold something of it, or are next to get it. Nothing was written but what has expired.
-        InvalidInput: there is no agent.
+    ``waiter`` is the number of a call that has waited.
     """
     now = work.clock()
     project = projects.ensure(transaction, work, now)
-    actor, _, _ = acting_named(transaction, work, project.id, ask.agent, now, DOING)
-    spelled = as_on_disk(transaction, project.id, work.files_root, list(ask.wanted))
-    wanted = dict(zip(spelled, ask.wanted.values(), strict=True))
-    exclusive = ask.terms.exclusive
+    actor, _, _ = acting_named(transaction, work, project.id, request.agent, now, DOING)
+    spelled = as_on_disk(transaction, project.id, work.files_root, list(request.wanted))
+    wanted = dict(zip(spelled, request.wanted.values(), strict=True))
+    exclusive = request.terms.exclusive
     claims.remove_expired(transaction, project.id, now)
-    seen = claims.look(transaction, project.id, actor, spelled, now, exclusive=exclusive)
-    claims.refuse(spelled, seen, now, exclusive=exclusive)
+    overlaps = claims.find_overlaps(transaction, project.id, actor, spelled, now, exclusive=exclusive)
+    claims.refuse_if_blocked(spelled, overlaps, now, exclusive=exclusive)
     if is_anyone_waiting(transaction, project.id):
         from satchel.keep.files import waiters
 
         waiters.refuse_out_of_turn(transaction, project.id, actor, spelled, now, waiter, exclusive=exclusive)
-    claimed = claims.grant(transaction, project.id, actor, wanted, seen, ask.terms, now)
+    claimed = claims.grant(transaction, project.id, actor, wanted, overlaps, request.terms, now)
     if is_anyone_refused(transaction, project.id):
         from satchel.keep.files import refusals
 
-        refusals.end(transaction, project.id, actor, spelled, now)
+        refusals.remove_claimed(transaction, project.id, actor, spelled, now)
     expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
     return replace(claimed, claimed_at=now)
 
 
-def renewed_just_now(work: Workplace, ask: Ask) -> Claimed | None:
-    """Return the caller's own claims on all that is asked for, if none of them is due to be renewed."""
+def recently_renewed(work: Workplace, request: ClaimRequest) -> Claimed | None:
+    """Return the caller's claims on all requested places, if none needs to be renewed yet."""
     with work.engine.read() as transaction:
         project = projects.find(transaction, work)
         if project is None:
             return None
         now = work.clock()
-        actor = reading(transaction, work, project.id, ask.agent)
-        spelled = as_on_disk(transaction, project.id, work.files_root, list(ask.wanted))
-        seen = claims.look(transaction, project.id, actor, spelled, now, exclusive=ask.terms.exclusive)
-    own = {held.place: held.claim for held in seen.mine}
-    due = now + ask.terms.minutes * 60_000 - RENEWED_MS
-    kept = [own[place] for place in spelled if place in own]
-    if len(kept) < len(spelled) or any(
-        one.expires_at <= due or (ask.terms.exclusive and not one.exclusive) for one in kept
+        actor = reading(transaction, work, project.id, request.agent)
+        spelled = as_on_disk(transaction, project.id, work.files_root, list(request.wanted))
+        overlaps = claims.find_overlaps(transaction, project.id, actor, spelled, now, exclusive=request.terms.exclusive)
+    own = {lease.place: lease.claim for lease in overlaps.mine}
+    due = now + request.terms.minutes * 60_000 - RENEWED_MS
+    own_claims = [own[place] for place in spelled if place in own]
+    if len(own_claims) < len(spelled) or any(
+        one.expires_at <= due or (request.terms.exclusive and not one.exclusive) for one in own_claims
     ):
         return None
-    return Claimed(actor.name or "", tuple(kept), tuple(one.path for one in kept), (), (), claimed_at=now)
+    return Claimed(actor.name or "", tuple(own_claims), tuple(one.path for one in own_claims), (), (), claimed_at=now)
 
 
-def record_refusal(work: Workplace, ask: Ask, refused: ClaimRefused) -> None:
-    """Record who was refused what; where that fails, the refusal stands without it."""
+def record_refusal(work: Workplace, request: ClaimRequest, refused: ClaimRefused) -> None:
+    """Record a refusal, if possible."""
     from satchel.keep.files import refusals
 
     with suppress(SatchelError), work.engine.write() as transaction:
         now = work.clock()
         project = projects.ensure(transaction, work, now)
-        # the session is told later; an agent is not registered for being refused
+        # the session is notified later; a refusal does not register an agent
         if work.caller is not None:
             work.caller.ensure(transaction, work, project.id, now)
-        actor = reading(transaction, work, project.id, ask.agent)
-        known = None if actor.number == UNKNOWN else actor.number
-        details = {"paths": [place.path for place in ask.wanted], "worktree": work.worktree}
-        events.record(transaction, project.id, events.REFUSAL, now, session=actor.session, agent=known, details=details)
-        refusals.add(transaction, project.id, actor, refused.places, now, exclusive=ask.terms.exclusive)
+        actor = reading(transaction, work, project.id, request.agent)
+        agent_id = None if actor.number == UNKNOWN else actor.number
+        details = {"paths": [place.path for place in request.wanted], "worktree": work.worktree}
+        events.record(
+            transaction, project.id, events.REFUSAL, now, session=actor.session, agent=agent_id, details=details
+        )
+        refusals.add(transaction, project.id, actor, refused.places, now, exclusive=request.terms.exclusive)
+
+
+class ReleasedByPerson(NamedTuple):
+    """A claim that a person released, with the name and number of its former holder."""
+
+    path: str
+    agent: str
+    number: int
+
+
+def release_by_person(
+    transaction: Transaction, project_id: int, session: str, path: str, expires_at: int, now: int, by: str
+) -> ReleasedByPerson:
+    """Release a session's claim on a path, or raise Conflict if it has ended or been renewed.
+
+    ``session`` is the session's uid in hexadecimal, ``expires_at`` the expiry that the person saw.
+    """
+    try:
+        uid = bytes.fromhex(session)
+    except ValueError:
+        uid = b""
+    rows = transaction.all(
+        """
+        SELECT c.id, a.name, a.id, c.expires_at, c.automatic FROM file_claims c
+        JOIN agents a ON a.id = c.agent_id JOIN sessions s ON s.id = c.session_id
+        WHERE c.project_id = :project AND s.uid = :session AND c.path = :path AND c.expires_at > :now
+        """,
+        {"project": project_id, "session": uid, "path": path, "now": now},
+    )
+    if not rows:
+        raise Conflict(f"the claim on {path} has already ended", "Nothing was changed; there is nothing left to do")
+    for _, agent, _, until, is_automatic in rows:
+        # hooks renew automatic claims every minute, so a new expiry means nothing
+        if until != expires_at and not is_automatic:
+            raise Conflict(
+                f"{agent} has renewed the claim on {path} for {span_in_words(until - now)}",
+                "Nothing was changed; release it again to end it anyway",
+            )
+    end_claims(transaction, [row[0] for row in rows], events.RELEASE, now, by=by)
+    return ReleasedByPerson(path, rows[0][1], rows[0][2])

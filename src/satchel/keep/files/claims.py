@@ -25,11 +25,11 @@ _COLUMNS = """
 """
 _JOINED = "file_claims c JOIN agents a ON a.id = c.agent_id"
 _PATHS_PER_STATEMENT = 200
-_SHOWN = 20
+_MAX_SHOWN = 20
 
 
-class Held(NamedTuple):
-    """A claim, and the numbers of the agent and the session that hold it, and whether its file was there by then."""
+class Lease(NamedTuple):
+    """A claim with its holder (agent and session ids) and whether the file existed when claimed."""
 
     claim: Claim
     agent_id: int
@@ -38,20 +38,18 @@ class Held(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """What it is about."""
         return Place(self.claim.path, self.claim.worktree, self.claim.is_key)
 
-    def is_of(self, actor: Actor) -> bool:
-        """Whether an agent holds it: in its session, or by its name where either has no session."""
-        return is_same(actor, self.agent_id, self.session)
+    def is_held_by(self, actor: Actor) -> bool:
+        return is_actor(actor, self.agent_id, self.session)
 
 
 class Terms(NamedTuple):
-    """How something is claimed.
+    """Terms of a claim.
 
     Attributes:
-        reason: None keeps that of a claim that is renewed.
-        automatic: it is a hook's, which neither shortens an explicit claim nor makes an automatic one of it.
+        reason: None keeps the reason of a renewed claim.
+        automatic: whether a hook makes it: it neither shortens an explicit claim nor turns it into an automatic one.
     """
 
     exclusive: bool
@@ -60,38 +58,34 @@ class Terms(NamedTuple):
     automatic: bool
 
 
-class Look(NamedTuple):
-    """What is claimed of some places.
+class Overlaps(NamedTuple):
+    """Live claims that overlap some places.
 
     Attributes:
-        mine: the caller's own claims.
-        here: those of others, in the same worktrees.
-        elsewhere: those of others in other worktrees.
-        blocking: those of ``here`` that stand against a claim.
-        over: those of ``here`` that would, but are held in sessions that are over.
+        mine: the caller's claims.
+        here: claims of others in the same worktrees.
+        elsewhere: claims of others in other worktrees.
+        blocking: those of ``here`` that block a claim.
+        orphaned: those of ``here`` that would block it, but whose sessions have ended.
     """
 
-    mine: list[Held]
-    here: list[Held]
-    elsewhere: list[Held]
-    blocking: list[Held]
-    over: list[Held]
+    mine: list[Lease]
+    here: list[Lease]
+    elsewhere: list[Lease]
+    blocking: list[Lease]
+    orphaned: list[Lease]
 
 
 class ClaimRefused(Conflict):
-    """Others hold, or are next to get, what was to be claimed.
-
-    Attributes:
-        places: what of it.
-    """
+    """Raised if others hold or are next to get some of the requested places: ``places``."""
 
     def __init__(self, problem: str, remedy: str | None, places: Sequence[Place]) -> None:
         super().__init__(problem, remedy)
         self.places = places
 
 
-def is_same(actor: Actor, agent_id: int, session: int | None) -> bool:
-    """Whether an agent is one that was recorded: of one session, or of one name where either has no session."""
+def is_actor(actor: Actor, agent_id: int, session: int | None) -> bool:
+    """Return whether the actor is the recorded agent: by session, or by agent if either has no session."""
     if session is not None and actor.session is not None:
         return session == actor.session
     return actor.number is not None and agent_id == actor.number
@@ -100,55 +94,51 @@ def is_same(actor: Actor, agent_id: int, session: int | None) -> bool:
 def claims_of_others(
     transaction: Transaction, project_id: int, actor: Actor, files: Sequence[str], now: int
 ) -> list[Claim]:
-    """Return the live claims of others that cover or overlap some paths, in any worktree, the oldest first.
-
-    Args:
-        actor: whose claims are left out.
-        files: canonical paths of files or folders.
-        now: milliseconds UTC.
-    """
+    """Return live claims of others that overlap some paths, in any worktree, oldest first."""
     if not files or not is_anything_claimed(transaction, project_id, now):
         return []
-    found = overlapping(transaction, project_id, [Place(file, None) for file in files], now)
-    return [held.claim for held in found if not held.is_of(actor)]
+    matches = load_overlapping(transaction, project_id, [Place(file, None) for file in files], now)
+    return [lease.claim for lease in matches if not lease.is_held_by(actor)]
 
 
-def overlapping(transaction: Transaction, project_id: int, wanted: Sequence[Place], now: int) -> list[Held]:
-    """Return the live claims that overlap some places, in any worktree, the oldest first."""
-    found: dict[int, Held] = {}
+def load_overlapping(transaction: Transaction, project_id: int, wanted: Sequence[Place], now: int) -> list[Lease]:
+    """Return the live claims that overlap some places, in any worktree, oldest first."""
+    matches: dict[int, Lease] = {}
     for start in range(0, len(wanted), _PATHS_PER_STATEMENT):
         condition, values = _overlap(wanted[start : start + _PATHS_PER_STATEMENT])
         rows = transaction.all(
             f"SELECT {_COLUMNS} FROM {_JOINED} WHERE {condition}", {**values, "project": project_id, "now": now}
         )
-        found |= {row[0]: _held(row) for row in rows}
-    return sorted(found.values(), key=lambda held: (held.claim.created_at, held.claim.id))
+        matches |= {row[0]: _lease(row) for row in rows}
+    return sorted(matches.values(), key=lambda lease: (lease.claim.created_at, lease.claim.id))
 
 
-def of_others_in(transaction: Transaction, project_id: int, actor: Actor, worktree: str | None, now: int) -> list[Held]:
-    """Return the live claims of others on files of a worktree, the oldest first, but for those of ended sessions."""
+def others_in_worktree(
+    transaction: Transaction, project_id: int, actor: Actor, worktree: str | None, now: int
+) -> list[Lease]:
+    """Return the live claims of others on a worktree's files, oldest first, except those of ended sessions."""
     rows = transaction.all(
         f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.project_id = :project AND c.expires_at > :now AND c.is_key = 0 "
         "AND c.worktree = :worktree ORDER BY c.created_at, c.id",
         {"project": project_id, "now": now, "worktree": worktree or ""},
     )
-    others = [held for held in map(_held, rows) if not held.is_of(actor)]
-    over = _of_ended_sessions(transaction, others, now)
-    return [held for held in others if held not in over]
+    others = [lease for lease in map(_lease, rows) if not lease.is_held_by(actor)]
+    orphaned = _find_orphaned(transaction, others, now)
+    return [lease for lease in others if lease not in orphaned]
 
 
-def held_by(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[Held]:
-    """Return the live claims of an agent, or of its session, by their paths."""
+def leases_of(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[Lease]:
+    """Return the live claims of an agent or its session, by path."""
     rows = transaction.all(
         f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.project_id = :project AND c.expires_at > :now "
         "AND (c.agent_id = :agent OR c.session_id = :session) ORDER BY c.path, c.id",
         {"agent": actor.number, "session": actor.session, "project": project_id, "now": now},
     )
-    return [one for one in map(_held, rows) if one.is_of(actor)]
+    return [one for one in map(_lease, rows) if one.is_held_by(actor)]
 
 
 def _overlap(wanted: Iterable[Place]) -> tuple[str, dict[str, object]]:
-    """Return the condition that a live claim of a project overlaps one of some places, and its values."""
+    # returns the SQL condition, with parameters, that a live claim overlaps one of the places
     keys = [place.path for place in wanted if place.is_key]
     files = [place.path for place in wanted if not place.is_key]
     conditions, values = paths.overlapping(files, "path") if files else ([], {})
@@ -156,73 +146,64 @@ def _overlap(wanted: Iterable[Place]) -> tuple[str, dict[str, object]]:
     if keys:
         values |= {f"key{number}": key for number, key in enumerate(keys)}
         conditions.append(f"path IN ({', '.join(f':key{number}' for number in range(len(keys)))}) AND is_key = 1")
-    # joined by OR they would read every claim of the project
+    # OR would read every claim of the project
     ways = " UNION ALL ".join(
         f"SELECT id FROM file_claims WHERE project_id = :project AND {condition}" for condition in conditions
     )
     return f"+c.expires_at > :now AND c.id IN ({ways})", values
 
 
-def look(
+def find_overlaps(
     transaction: Transaction, project_id: int, actor: Actor, wanted: Sequence[Place], now: int, *, exclusive: bool
-) -> Look:
-    """Return what is claimed of some places, and what of it stands against a claim on them.
-
-    Args:
-        actor: who would claim them.
-        exclusive: whether nobody else may claim them then.
-    """
-    found = overlapping(transaction, project_id, wanted, now)
-    others = [held for held in found if not held.is_of(actor)]
+) -> Overlaps:
+    """Return the claims that overlap some places, and which of them block a claim by the actor."""
+    matches = load_overlapping(transaction, project_id, wanted, now)
+    others = [lease for lease in matches if not lease.is_held_by(actor)]
     clashes = clashing(wanted)
-    here = [held for held in others if clashes(held.place)]
-    against = [held for held in here if exclusive or held.claim.exclusive]
-    over = _of_ended_sessions(transaction, against, now)
-    near, ended = {held.claim.id for held in here}, {held.claim.id for held in over}
-    return Look(
-        mine=[held for held in found if held.is_of(actor)],
+    here = [lease for lease in others if clashes(lease.place)]
+    against = [lease for lease in here if exclusive or lease.claim.exclusive]
+    orphaned = _find_orphaned(transaction, against, now)
+    near, ended = {lease.claim.id for lease in here}, {lease.claim.id for lease in orphaned}
+    return Overlaps(
+        mine=[lease for lease in matches if lease.is_held_by(actor)],
         here=here,
-        elsewhere=[held for held in others if held.claim.id not in near],
-        blocking=[held for held in against if held.claim.id not in ended],
-        over=over,
+        elsewhere=[lease for lease in others if lease.claim.id not in near],
+        blocking=[lease for lease in against if lease.claim.id not in ended],
+        orphaned=orphaned,
     )
 
 
-def refuse(wanted: Sequence[Place], seen: Look, now: int, *, exclusive: bool) -> None:
-    """Raise where claims of others stand against one.
-
-    Raises:
-        ClaimRefused: it says of every place who holds it, until when and why.
-    """
-    against = [held.claim for held in seen.blocking]
+def refuse_if_blocked(wanted: Sequence[Place], overlaps: Overlaps, now: int, *, exclusive: bool) -> None:
+    """Raise ClaimRefused if claims block the places, naming the holders, their reasons and how long they last."""
+    against = [lease.claim for lease in overlaps.blocking]
     if not against:
         return
-    refused = {place: [held.claim for held in seen.blocking if place.clashes(held.place)] for place in wanted}
+    refused = {place: [lease.claim for lease in overlaps.blocking if place.clashes(lease.place)] for place in wanted}
     by_holders: dict[str, list[str]] = {}
     for place, claims in refused.items():
         if claims:
-            holders = " and ".join(_described(claim, now, place.path) for claim in claims)
+            holders = " and ".join(_describe(claim, now, place.path) for claim in claims)
             by_holders.setdefault(holders, []).append(place.path)
-    said = [
-        f"{_named(places)} {'are' if len(places) > 1 else 'is'} held by {holders}"
+    parts = [
+        f"{_listed(places)} {'are' if len(places) > 1 else 'is'} held by {holders}"
         for holders, places in by_holders.items()
     ]
-    more = f"; and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
+    more = f"; and {len(parts) - _MAX_SHOWN} more" if len(parts) > _MAX_SHOWN else ""
     free = [place.path for place, claims in refused.items() if not claims]
     if free:
-        more += f". Free: {_named(free)}"
+        more += f". Free: {_listed(free)}"
     names = " or ".join(dict.fromkeys(claim.agent for claim in against))
     share = "claim it shared (exclusive=false), " if exclusive and not any(claim.exclusive for claim in against) else ""
     raise ClaimRefused(
-        f"nothing was claimed: {'; '.join(said[:_SHOWN])}{more}",
-        f"{share}ask {names} by a message, or do something else meanwhile",
+        f"nothing was claimed: {'; '.join(parts[:_MAX_SHOWN])}{more}",
+        f"{share}ask {names} by a message, or work on something else",
         [place for place, claims in refused.items() if claims],
     )
 
 
-def _named(some: Sequence[str]) -> str:
-    more = len(some) - _SHOWN
-    return ", ".join(some[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+def _listed(some: Sequence[str]) -> str:
+    more = len(some) - _MAX_SHOWN
+    return ", ".join(some[:_MAX_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def grant(
@@ -230,26 +211,21 @@ def grant(
     project_id: int,
     holder: Actor,
     wanted: Mapping[Place, bool | None],
-    seen: Look,
+    overlaps: Overlaps,
     terms: Terms,
     now: int,
 ) -> Claimed:
-    """Claim places for an agent, or renew the claims of its session on them.
+    """Claim places for an agent, or renew its session's claims on them; nothing may block them.
 
-    What is held in a session that is over is taken over, and the notes say so.
-
-    Args:
-        holder: an agent that has a number.
-        wanted: each with whether its file is there.
-        seen: what is claimed of them; nothing of it stands against this.
+    Orphaned claims are taken over, with a note. ``wanted`` tells whether each place's file exists.
     """
-    if seen.over:
-        end_claims(transaction, [held.claim.id for held in seen.over], events.EXPIRY, now)
+    if overlaps.orphaned:
+        end_claims(transaction, [lease.claim.id for lease in overlaps.orphaned], events.EXPIRY, now)
     clashes = clashing(wanted)
-    mine = [held for held in seen.mine if clashes(held.place)]
-    own = {held.place: held for held in sorted(mine, key=lambda held: held.session == holder.session)}
-    _take_into_session(transaction, holder, mine, own)
-    ended = {held.claim.id for held in seen.over}
+    mine = [lease for lease in overlaps.mine if clashes(lease.place)]
+    own = {lease.place: lease for lease in sorted(mine, key=lambda lease: lease.session == holder.session)}
+    _move_to_session(transaction, holder, mine, own)
+    ended = {lease.claim.id for lease in overlaps.orphaned}
     first = transaction.next_seq(project_id, len(wanted))
     values: dict[str, object] = {
         "session_id": holder.session,
@@ -288,67 +264,64 @@ def grant(
                 {**values, "seq": seq, "id": renewed.claim.id},
             )
     rows = transaction.all(f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.id IN {set_of(numbers)}")
-    kept = {row[0]: _claim(row) for row in rows}
-    elsewhere = tuple(held.claim for held in seen.elsewhere)
+    granted = {row[0]: _claim(row) for row in rows}
+    elsewhere = tuple(lease.claim for lease in overlaps.elsewhere)
     return Claimed(
         agent=holder.name or "",
-        claims=tuple(kept[claim] for claim in numbers),
+        claims=tuple(granted[claim] for claim in numbers),
         renewed=tuple(place.path for place in wanted if place in own),
         elsewhere=elsewhere,
-        shared=tuple(held.claim for held in seen.here if held.claim.id not in ended),
+        shared=tuple(lease.claim for lease in overlaps.here if lease.claim.id not in ended),
         notes=(
-            *(f"{held.claim.path} is taken over from {held.claim.agent}, whose session is over" for held in seen.over),
             *(
-                f"{held.claim.path} is held in your session already, by {held.claim.agent}"
-                for held in mine
-                if held.agent_id != holder.number
+                f"{lease.claim.path} was taken over from {lease.claim.agent}, whose session has ended"
+                for lease in overlaps.orphaned
+            ),
+            *(
+                f"{lease.claim.path} is already held in your session by {lease.claim.agent}"
+                for lease in mine
+                if lease.agent_id != holder.number
             ),
             *_warnings(elsewhere, now),
         ),
     )
 
 
-def _take_into_session(
-    transaction: Transaction, holder: Actor, mine: Sequence[Held], own: Mapping[Place, Held]
+def _move_to_session(
+    transaction: Transaction, holder: Actor, mine: Sequence[Lease], own: Mapping[Place, Lease]
 ) -> None:
-    """Make what an agent holds by its name its session's, so that nobody holds a place in two ways.
-
-    Args:
-        mine: what the agent holds, by its name or in its session.
-        own: by its place the one of them that stays.
-    """
-    by_name = [held for held in mine if held.session is None] if holder.session is not None else []
-    for held in by_name:
-        stays = own[held.place]
-        if stays is held:
+    # claims held by the agent's name become its session's, so that a place has one claim: the one in ``own``
+    by_name = [lease for lease in mine if lease.session is None] if holder.session is not None else []
+    for lease in by_name:
+        stays = own[lease.place]
+        if stays is lease:
             statement = "UPDATE file_claims SET session_id = :session WHERE id = :id"
-            transaction.run(statement, {"session": holder.session, "id": held.claim.id})
+            transaction.run(statement, {"session": holder.session, "id": lease.claim.id})
             continue
-        transaction.run("DELETE FROM file_claims WHERE id = :id", {"id": held.claim.id})
+        transaction.run("DELETE FROM file_claims WHERE id = :id", {"id": lease.claim.id})
         transaction.run(
             """
             UPDATE file_claims SET exclusive = CASE WHEN :exclusive = 1 THEN 1 ELSE exclusive END,
                 expires_at = CASE WHEN expires_at > :expires_at THEN expires_at ELSE :expires_at END
             WHERE id = :id
             """,
-            {"exclusive": int(held.claim.exclusive), "expires_at": held.claim.expires_at, "id": stays.claim.id},
+            {"exclusive": int(lease.claim.exclusive), "expires_at": lease.claim.expires_at, "id": stays.claim.id},
         )
 
 
-def _of_ended_sessions(transaction: Transaction, claims: Sequence[Held], now: int) -> list[Held]:
-    """Return those of some claims that are held in sessions that are over."""
-    sessions = {held.session for held in claims if held.session is not None}
+def _find_orphaned(transaction: Transaction, claims: Sequence[Lease], now: int) -> list[Lease]:
+    sessions = {lease.session for lease in claims if lease.session is not None}
     if not sessions:
         return []
     from satchel.keep.sessions import joining
 
-    found = joining.load(transaction, f"s.id IN {set_of(sessions)}", {})
-    over = sessions - {one.state.id for one in found if not joining.is_gone(one, now)}
-    return [held for held in claims if held.session in over]
+    matches = joining.load(transaction, f"s.id IN {set_of(sessions)}", {})
+    orphaned = sessions - {one.state.id for one in matches if not joining.is_gone(one, now)}
+    return [lease for lease in claims if lease.session in orphaned]
 
 
 def remove_expired(transaction: Transaction, project_id: int, now: int) -> None:
-    """Remove every claim of a project that has ended, so that what is claimed again starts as a new claim."""
+    """Delete a project's expired claims, so that claiming again makes a new claim."""
     rows = transaction.all(
         "SELECT id FROM file_claims WHERE expires_at <= :now AND project_id = :project",
         {"now": now, "project": project_id},
@@ -364,25 +337,23 @@ def release(
     wanted: Sequence[Place] | None,
     worktree: str | None,
     now: int,
-) -> list[Held]:
-    """End claims of an agent, or of its session, and return them, in the order asked for.
+) -> list[Lease]:
+    """End claims of an agent or its session, and return them in the order of ``wanted``.
 
-    Args:
-        wanted: as they were claimed, each once; None ends all of a worktree, and those of keys.
-        worktree: that worktree.
+    ``wanted`` None ends all claims in the worktree, and on keys.
     """
     remove_expired(transaction, project_id, now)
-    held = held_by(transaction, project_id, holder, now)
+    lease = leases_of(transaction, project_id, holder, now)
     if wanted is None:
-        ended = [one for one in held if one.claim.is_key or one.claim.worktree == worktree]
+        ended = [one for one in lease if one.claim.is_key or one.claim.worktree == worktree]
     else:
-        ended = sorted((one for one in held if one.place in wanted), key=lambda one: wanted.index(one.place))
+        ended = sorted((one for one in lease if one.place in wanted), key=lambda one: wanted.index(one.place))
     if ended:
         end_claims(transaction, [one.claim.id for one in ended], events.RELEASE, now)
     return ended
 
 
-def listed(
+def page_of(
     transaction: Transaction,
     project: Project,
     holders: Sequence[int] | None,
@@ -391,12 +362,7 @@ def listed(
     offset: int,
     now: int,
 ) -> KeptPage[Claim]:
-    """Return live claims, the newest first.
-
-    Args:
-        holders: only those of these agents.
-        place: only those that overlap a file or folder, in any worktree, or are of this key.
-    """
+    """Return live claims, newest first: of some agents, and overlapping a place in any worktree, unless None."""
     where, values = ("c.project_id = :project AND c.expires_at > :now", {}) if place is None else _overlap([place])
     values |= {"project": project.id, "now": now, "limit": limit, "offset": offset}
     if holders is not None:
@@ -411,9 +377,9 @@ def listed(
     return KeptPage(tuple(map(_claim, rows)), int(total[0]), offset, limit, project.seq)
 
 
-def _held(row: Row) -> Held:
+def _lease(row: Row) -> Lease:
     agent, session, existed = row[-3:]
-    return Held(_claim(row), agent, session, None if existed is None else bool(existed))
+    return Lease(_claim(row), agent, session, None if existed is None else bool(existed))
 
 
 def _claim(row: Row) -> Claim:
@@ -434,7 +400,7 @@ def _claim(row: Row) -> Claim:
     )
 
 
-def _described(claim: Claim, now: int, path: str) -> str:
+def _describe(claim: Claim, now: int, path: str) -> str:
     wider = "" if claim.path == path else f" as {claim.path}"
     how = "" if claim.exclusive else ", shared,"
     left, year = span_in_words(claim.expires_at - now), year_of(now)
@@ -446,13 +412,13 @@ def _described(claim: Claim, now: int, path: str) -> str:
 
 
 def _warnings(elsewhere: Sequence[Claim], now: int) -> tuple[str, ...]:
-    """Say what others claim in other worktrees: no conflict now, but one when the branches meet."""
-    said = [
+    # claims in other worktrees conflict only when the branches are merged
+    warnings = [
         f"in {'the main worktree' if claim.worktree is None else f'the worktree {claim.worktree}'} "
-        f"{claim.path} is held by {_described(claim, now, claim.path)}"
-        for claim in elsewhere[:_SHOWN]
+        f"{claim.path} is held by {_describe(claim, now, claim.path)}"
+        for claim in elsewhere[:_MAX_SHOWN]
     ]
-    if len(elsewhere) > _SHOWN:
-        more = len(elsewhere) - _SHOWN
-        said.append(f"{more} more {'claims are' if more > 1 else 'claim is'} held in other worktrees")
-    return tuple(said)
+    if len(elsewhere) > _MAX_SHOWN:
+        more = len(elsewhere) - _MAX_SHOWN
+        warnings.append(f"{more} more {'claims are' if more > 1 else 'claim is'} held in other worktrees")
+    return tuple(warnings)

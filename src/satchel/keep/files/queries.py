@@ -1,4 +1,4 @@
-"""How recorded edits are listed."""
+"""List of recorded edits."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from satchel.store.transaction import Row, Transaction
 
 
 class ChangeFilters(ListFilters, total=False):
-    """What recorded edits are listed by.
+    """Filters of recorded edits.
 
     Keys:
-        file: only this file, or what is in a folder (``src/auth/`` or ``src/auth/**``).
+        file: only this file, or files in this folder (``src/auth/`` or ``src/auth/**``).
         change: created, modified or deleted.
-        author, layer: only edits of this agent, in this layer.
+        author, layer: only edits by this agent, in this layer.
     """
 
     file: str | None
@@ -46,7 +46,7 @@ def _by_change(view: View, change: int) -> None:
 
 
 def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    from satchel.keep.files import changes  # a search for a name reads texts; a list leaves it alone
+    from satchel.keep.files import changes  # imported here: only a search for a name reads texts
 
     return changes.DOCUMENTS.texts(transaction, numbers)
 

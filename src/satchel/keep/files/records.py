@@ -1,4 +1,4 @@
-"""The records of file changes and claims."""
+"""Records of file changes and claims."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 
 CHANGES = ("created", "modified", "deleted")
-"""What can happen to a file; the number of a change in the table is its place here, from 1."""
+"""The kinds of changes, stored by their position, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One recorded edit.
+    """A recorded edit.
 
     Attributes:
         id: the store's number; ``ref`` is its short id.
@@ -20,11 +20,11 @@ class FileChange:
         seq: the number of its last change.
         file: canonical, relative to the worktree's root.
         change: created, modified or deleted.
-        agent: who made it, or None.
-        worktree: the linked worktree it was made in, an absolute path; None is the main one.
+        agent: its author, or None.
+        worktree: the linked worktree, an absolute path; None is the main one.
         created_at: milliseconds UTC.
-        expires_at: when the record is gone.
-        notes: what the writer should know; empty when read.
+        expires_at: when the record is deleted.
+        notes: remarks for the writer; empty when read.
     """
 
     id: int
@@ -43,32 +43,31 @@ class FileChange:
 
     @property
     def ref(self) -> str:
-        """The short id, as in ``f31``."""
+        """Return the short id, such as ``f31``."""
         return Kind.FILE_CHANGE.ref(self.id)
 
 
 @dataclass(frozen=True, slots=True)
 class FileChangePage(KeptPage[FileChange]):
-    """Part of the file changes, counted and read in one snapshot."""
+    """A page of file changes, counted and read in one snapshot."""
 
     @property
     def changes(self) -> tuple[FileChange, ...]:
-        """The part."""
+        """Return the page's changes."""
         return self.items
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One lease on a path, on everything in a folder, or on a key.
+    """A lease on a file, a folder with its content, or a key.
 
     Attributes:
-        path: canonical; ``dir/**`` for a folder, ``**`` for everything; or the key, as ``issue:311``.
+        path: canonical; ``dir/**`` for a folder, ``**`` for everything; or a key such as ``issue:311``.
         exclusive: whether nobody else may claim what it covers.
-        agent: who holds it.
-        worktree: the linked worktree it is about, an absolute path; None is the main one, and of a key.
-        created_at: since when, in milliseconds UTC.
-        expires_at: until when.
-        automatic: whether a hook claimed it, and nobody has since.
+        agent: its holder.
+        worktree: the linked worktree, an absolute path; None for the main one and for keys.
+        created_at, expires_at: milliseconds UTC.
+        automatic: whether only a hook has claimed it.
         is_key: whether the path is a key.
     """
 
@@ -87,14 +86,14 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Lately:
-    """What happened to a file, or in a folder, within a window.
+class RecentActivity:
+    """Recent changes to a file or folder.
 
     Attributes:
         file: canonical.
-        worktree: the linked worktree it is in, an absolute path; None is the main one.
-        recent: the newest 5 of others' changes of it, the newest first, wherever they were made.
-        unrecorded_at: when it was changed on disk, where no change has been recorded since, in milliseconds UTC.
+        worktree: the linked worktree, an absolute path; None is the main one.
+        recent: the newest 5 changes by others, newest first, in any worktree.
+        unrecorded_at: when it was changed on disk without a record, in milliseconds UTC, or None.
     """
 
     file: str
@@ -105,12 +104,12 @@ class Lately:
 
 @dataclass(frozen=True, slots=True)
 class CommitCheck:
-    """What others have claimed of the files of a commit, a claim for each file, in the order of the files.
+    """Files of a commit that others have claimed, in order, each with a claim.
 
     Attributes:
-        claimed: the files with an explicit, exclusive claim.
-        hinted: those with another one alone: a hook's, or a shared one.
-        is_stopped: whether the commit is to be stopped.
+        claimed: files with an explicit, exclusive claim.
+        hinted: files with only an automatic or shared claim.
+        is_stopped: whether to stop the commit.
         checked_at: milliseconds UTC.
     """
 
@@ -122,16 +121,16 @@ class CommitCheck:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What claiming did: all of it, or it raises.
+    """Result of claiming: all requested places were claimed.
 
     Attributes:
-        claims: as they stand now, in the order asked for.
+        claims: the claims, in the order requested.
         renewed: the paths that the agent had claimed before.
         elsewhere: claims of others on the same paths in other worktrees.
         shared: claims of others that share a path.
-        claimed_at: when, in milliseconds UTC.
-        lately: what happened within the usual window to what was not claimed before; nothing of what stayed as it was.
-        waited_ms: how long the call waited for what others held.
+        claimed_at: milliseconds UTC.
+        lately: recent changes to newly claimed files, if any.
+        waited_ms: how long the call waited for others.
     """
 
     agent: str
@@ -141,17 +140,17 @@ class Claimed:
     shared: tuple[Claim, ...]
     notes: tuple[str, ...] = ()
     claimed_at: int = 0
-    lately: tuple[Lately, ...] = ()
+    lately: tuple[RecentActivity, ...] = ()
     waited_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """That another waits for what was released, or was refused it.
+class PendingClaim:
+    """An agent that waits for a released place or was refused it.
 
     Attributes:
-        waits: whether it waits now; else it was refused, and is told that it is free.
-        asked_at: from when on it waits, or when it was refused, in milliseconds UTC.
+        waits: whether it is waiting now; otherwise it was refused, and will be notified.
+        asked_at: when it began to wait or was refused, in milliseconds UTC.
     """
 
     agent: str
@@ -162,41 +161,41 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """What releasing did.
+    """Result of releasing claims.
 
     Attributes:
-        released: the paths that were the agent's and are free now.
-        not_held: the paths that it had no claim on.
-        wished: who waits for what is free now, or was refused it.
-        changes: the edits that were recorded with it.
+        released: the released paths.
+        not_held: the paths that the agent had not claimed.
+        wished: agents that wait for the released paths or were refused them.
+        changes: the edits recorded with it.
     """
 
     agent: str
     released: tuple[str, ...]
     not_held: tuple[str, ...]
-    wished: tuple[Wish, ...] = ()
+    wished: tuple[PendingClaim, ...] = ()
     changes: tuple[FileChange, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 STATES = ("free", "yours", "held")
-"""What a file can be for who asks: nobody's, its own, or another's alone."""
+"""The states of a file for the caller: unclaimed, claimed by it, or claimed by someone else."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileCheck:
-    """Whose a file is now, and what happened to it lately.
+    """The claims on a file, and its recent changes.
 
     Attributes:
         file: canonical, or a key.
-        worktree: the linked worktree it is in, an absolute path, for a key the caller's; None is the main one.
+        worktree: the linked worktree, an absolute path, or the caller's for a key; None is the main one.
         state: free, yours or held.
-        until: until when it is the caller's, or another's, in milliseconds UTC; None when it is free.
+        until: when the claim expires, in milliseconds UTC; None if it is free.
         claims: others' claims on it in the same worktree.
         elsewhere: others' claims on it in other worktrees.
         own: the caller's claims on it.
-        recent: the newest 5 of others' changes of it within the window, the newest first, wherever they were made.
-        unrecorded_at: when it was changed on disk within the window, where no change has been recorded since.
+        recent: the newest 5 changes by others within the window, newest first, in any worktree.
+        unrecorded_at: when it was changed on disk within the window without a record, or None.
     """
 
     file: str
@@ -212,13 +211,13 @@ class FileCheck:
 
 @dataclass(frozen=True, slots=True)
 class FilesChecked:
-    """Several files as they were at one moment.
+    """A check of several files in one snapshot.
 
     Attributes:
-        agent: who asked, or None.
-        checked_at: when, in milliseconds UTC.
-        notes: what the caller should know.
-        worktree: the linked worktree that the caller works in; None is the main one.
+        agent: the caller, or None.
+        checked_at: milliseconds UTC.
+        notes: remarks for the caller.
+        worktree: the caller's linked worktree; None is the main one.
     """
 
     agent: str | None
@@ -229,5 +228,5 @@ class FilesChecked:
 
     @property
     def is_held(self) -> bool:
-        """Whether any of them is another's."""
+        """Return whether someone else holds any of them."""
         return any(file.state == "held" for file in self.files)

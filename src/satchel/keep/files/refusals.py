@@ -1,4 +1,4 @@
-"""Who was refused what, until they were told that it is free or have claimed it themselves."""
+"""Refused claims, kept until the agent is notified that the place is free, or claims it."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ from satchel.base.text import fold
 from satchel.keep.expiry import REFUSAL_MS
 from satchel.keep.files import claims, waiters
 from satchel.keep.files.places import Place
-from satchel.keep.files.records import Wish
+from satchel.keep.files.records import PendingClaim
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction, set_of
 
 
 class Refusal(NamedTuple):
-    """That an agent was refused a place.
-
-    Attributes:
-        refused_at: milliseconds UTC.
-    """
+    """A place that an agent was refused."""
 
     id: int
     agent: str
@@ -31,7 +27,7 @@ class Refusal(NamedTuple):
 def add(
     transaction: Transaction, project_id: int, actor: Actor, places: Iterable[Place], now: int, *, exclusive: bool
 ) -> None:
-    """Remember that an agent was refused some places; of several refusals of one place the last counts."""
+    """Record refused places; a repeated refusal of a place replaces the last one."""
     transaction.many(
         """
         INSERT INTO claim_refusals
@@ -58,11 +54,7 @@ def add(
 
 
 def newest(transaction: Transaction, project_id: int, now: int, most: int) -> list[tuple[Refusal, int | None]]:
-    """Return what anybody was refused and was not told is free, the newest first, with the number of the session.
-
-    Args:
-        most: how many at most.
-    """
+    """Return up to ``most`` refusals, newest first, with the number of the refused session."""
     rows = transaction.all(
         f"SELECT {_COLUMNS}, session_id FROM claim_refusals WHERE project_id = :project AND created_at > :after "
         "ORDER BY created_at DESC, id DESC LIMIT :most",
@@ -71,25 +63,28 @@ def newest(transaction: Transaction, project_id: int, now: int, most: int) -> li
     return [(_refusal(*row), session) for *row, session in rows]
 
 
-def now_free(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[Refusal]:
-    """Return what an agent, or its session, was refused and could claim now, the oldest first."""
+def available(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[Refusal]:
+    """Return the refusals of an agent or its session that could be claimed now, oldest first."""
     return [
         refusal
         for refusal in _load(transaction, project_id, _OF_ACTOR, _bounds(actor), now)
-        if not claims.look(transaction, project_id, actor, [refusal.place], now, exclusive=refusal.exclusive).blocking
-        and waiters.next_one(transaction, project_id, actor, [refusal.place], now, exclusive=refusal.exclusive) is None
+        if not claims.find_overlaps(
+            transaction, project_id, actor, [refusal.place], now, exclusive=refusal.exclusive
+        ).blocking
+        and waiters.next_waiter(transaction, project_id, actor, [refusal.place], now, exclusive=refusal.exclusive)
+        is None
     ]
 
 
-def of_held(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[Refusal]:
-    """Return what others were refused that an agent, or its session, holds, and was not told of; the oldest first."""
+def blocked_by(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[Refusal]:
+    """Return refusals of others because of the agent's claims, if it was not notified of them yet, oldest first."""
     refused = _load(transaction, project_id, f"NOT ({_OF_ACTOR}) AND told_at IS NULL", _bounds(actor), now)
-    held = claims.held_by(transaction, project_id, actor, now) if refused else []
-    return [one for one in refused if any(one.place.clashes(own.place) for own in held)]
+    lease = claims.leases_of(transaction, project_id, actor, now) if refused else []
+    return [one for one in refused if any(one.place.clashes(own.place) for own in lease)]
 
 
-def tell(transaction: Transaction, numbers: Sequence[int], now: int) -> set[int]:
-    """Record that their holder was told of refusals, and return the numbers of those of which it was not before."""
+def mark_holders_notified(transaction: Transaction, numbers: Sequence[int], now: int) -> set[int]:
+    """Record that holders were notified of refusals, and return the numbers of those that are new to them."""
     return {
         row[0]
         for row in transaction.all(
@@ -99,37 +94,37 @@ def tell(transaction: Transaction, numbers: Sequence[int], now: int) -> set[int]
     }
 
 
-def forget(transaction: Transaction, numbers: Sequence[int]) -> set[int]:
-    """Remove refusals, and return the numbers of those that were still there."""
+def remove(transaction: Transaction, numbers: Sequence[int]) -> set[int]:
+    """Delete refusals, and return the numbers of those that still existed."""
     rows = transaction.all(f"DELETE FROM claim_refusals WHERE id IN {set_of(numbers)} RETURNING id")
     return {row[0] for row in rows}
 
 
-def end(transaction: Transaction, project_id: int, actor: Actor, places: Iterable[Place], now: int) -> None:
-    """Remove what an agent was refused of places that it has claimed now."""
+def remove_claimed(transaction: Transaction, project_id: int, actor: Actor, places: Iterable[Place], now: int) -> None:
+    """Delete an agent's refusals of places it has claimed now."""
     claimed = list(places)
     own = _load(transaction, project_id, _OF_ACTOR, _bounds(actor), now)
     ended = [one.id for one in own if any(one.place.clashes(place) for place in claimed)]
     if ended:
-        forget(transaction, ended)
+        remove(transaction, ended)
 
 
-def wishes(
+def pending_claims(
     transaction: Transaction, project_id: int, holder: Actor, places: Sequence[Place], now: int
-) -> tuple[Wish, ...]:
-    """Return who else waits for some places, in order, then who was refused them."""
+) -> tuple[PendingClaim, ...]:
+    """Return the other agents that wait for some places, in order, then those that were refused them."""
     waiting = [
-        Wish(one.actor.name or "", place.path, True, one.created_at)
+        PendingClaim(one.actor.name or "", place.path, True, one.created_at)
         for one in waiters.load(transaction, project_id, now)
-        if not claims.is_same(holder, one.actor.number or 0, one.actor.session)
+        if not claims.is_actor(holder, one.actor.number or 0, one.actor.session)
         for place in one.places
         if any(place.clashes(free) for free in places)
     ]
-    known = {(wish.agent, wish.path) for wish in waiting}
+    queued = {(one.agent, one.path) for one in waiting}
     refused = [
-        Wish(one.agent, one.place.path, False, one.refused_at)
+        PendingClaim(one.agent, one.place.path, False, one.refused_at)
         for one in _load(transaction, project_id, f"NOT ({_OF_ACTOR})", _bounds(holder), now)
-        if (one.agent, one.place.path) not in known
+        if (one.agent, one.place.path) not in queued
         and any(one.place.clashes(free) for free in places)
         and not _is_held(transaction, project_id, one, now)
     ]
@@ -137,12 +132,12 @@ def wishes(
 
 
 def _is_held(transaction: Transaction, project_id: int, refused: Refusal, now: int) -> bool:
-    """Whether somebody else still holds what an agent was refused, so that it would be refused again."""
+    # whether the agent would be refused again
     return any(
-        held.claim.agent != refused.agent
-        and refused.place.clashes(held.place)
-        and (refused.exclusive or held.claim.exclusive)
-        for held in claims.overlapping(transaction, project_id, [refused.place], now)
+        lease.claim.agent != refused.agent
+        and refused.place.clashes(lease.place)
+        and (refused.exclusive or lease.claim.exclusive)
+        for lease in claims.load_overlapping(transaction, project_id, [refused.place], now)
     )
 
 

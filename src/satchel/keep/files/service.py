@@ -1,4 +1,4 @@
-"""The files of a project: what was edited, and who is about to edit what."""
+"""Service for file changes and claims."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from satchel.keep.files.records import (
     FileChange,
     FileChangePage,
     FilesChecked,
+    PendingClaim,
     Released,
-    Wish,
 )
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import acting, acting_named, find_authors
@@ -42,23 +42,23 @@ from satchel.keep.texts import check_content
 from satchel.store.transaction import Transaction
 
 MAX_PATHS = 100
-"""How many paths one call claims, releases or checks at most."""
+"""Maximum number of paths claimed, released or checked by one call."""
 
 MAX_MINUTES = 7 * 24 * 60
 AUTOMATIC_MINUTES = 5
 MAX_WINDOW_SECONDS = 86_400
 WINDOW_SECONDS = 3_600
-"""How recent a change is told unless the caller says otherwise: in a trial the other's was 14 minutes old."""
+"""Default age of changes that are reported."""
 
 MAX_REASON_CHARS = 300
 
 if TYPE_CHECKING:
-    from satchel.keep.files.claims import Held
+    from satchel.keep.files.claims import Lease
     from satchel.keep.files.queries import ChangeFilters
 
 
 class Files(Service):
-    """Recorded edits, and claims that announce them."""
+    """File changes and claims of a project."""
 
     def __init__(self, workplace: Workplace) -> None:
         super().__init__(workplace)
@@ -73,20 +73,20 @@ class Files(Service):
         layer: str | None = None,
         agent: str | None = None,
     ) -> FileChange:
-        """Record an edit; it is durable when this returns, and gone after ``retention.file_changes_hours``.
+        """Record an edit durably; it expires after ``retention.file_changes_hours``.
 
         Args:
             file: inside the project, relative to its root or absolute.
             change: created, modified or deleted.
             description: what was done and why; at most ``context.max_content_kib``.
-            layer: the layer of the architecture that it belongs to.
-            agent: who made it; None takes the default, which may be nobody.
+            layer: its layer of the architecture.
+            agent: its author; None takes the default, which may be nobody.
 
         Returns:
-            The edit as it was kept; ``notes`` says what was cleaned or redacted.
+            The stored edit; ``notes`` tells what was cleaned or redacted.
 
         Raises:
-            InvalidInput, TooLarge: something is not acceptable; nothing was written.
+            InvalidInput, TooLarge: an argument is invalid; nothing was written.
         """
         work = self._workplace
         place = check_worktree_file(work, file)
@@ -98,25 +98,22 @@ class Files(Service):
             now = work.clock()
             project = projects.ensure(transaction, work, now)
             actor = acting(transaction, work, project.id, agent, now)
-            known = None if layer is None else names.ensure_layer(transaction, work, project.id, layer, now)
-            described = None if text is None else text.text
-            made = self._insert(transaction, project.id, actor, place, change, described, known)
+            layer_row = None if layer is None else names.ensure_layer(transaction, work, project.id, layer, now)
+            content = None if text is None else text.text
+            made = self._insert(transaction, project.id, actor, place, change, content, layer_row)
             expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
         return made if text is None else replace(made, notes=text.notes)
 
     def check_commit(self, names: Sequence[str], *, denies: bool) -> CommitCheck:
-        """Say which files of a commit others have claimed in its worktree.
+        """Return which files of a commit others have claimed in its worktree; claims of ended sessions do not count.
 
         Args:
-            names: the files, relative to the worktree's root; however many.
-            denies: whether an explicit claim stops a commit of a session that is known.
-
-        Returns:
-            What stands against it; claims of sessions that are over do not.
+            names: any number of files, relative to the worktree's root.
+            denies: whether an explicit claim stops a commit from a known session.
         """
-        from satchel.keep.files import committing
+        from satchel.keep.files import checking
 
-        return committing.check(self._workplace, names, denies=denies)
+        return checking.check_commit(self._workplace, names, denies=denies)
 
     def _insert(
         self,
@@ -158,12 +155,12 @@ class Files(Service):
         )
 
     def changes(self, **filters: Unpack[ChangeFilters]) -> FileChangePage:
-        """List recorded edits that have not expired, of every worktree, the newest first.
+        """List unexpired edits of all worktrees, newest first.
 
         Raises:
             InvalidInput: a filter is empty, unknown or out of range.
         """
-        # a caller that only writes leaves the lists alone
+        # imported here: writers do not need lists
         from satchel.keep import lists
         from satchel.keep.files.queries import LISTING
 
@@ -180,28 +177,28 @@ class Files(Service):
         automatic: bool = False,
         agent: str | None = None,
     ) -> Claimed:
-        """Claim files, folders and keys, or renew the agent's own claims on them: all of them or none.
+        """Claim files, folders and keys, or renew the agent's claims on them: all of them or none.
 
         Args:
-            paths: 1 to 100 files; folders as ``src/auth/`` or ``src/auth/**`` with everything in them, ``.`` or ``**``
-                for the whole project; or keys of anything else, as ``issue:311``: a word, a colon, and more.
+            paths: 1 to 100 files; folders with their content, such as ``src/auth/`` or ``src/auth/**``; ``.`` or
+                ``**`` for the whole project; or keys for anything else, such as ``issue:311``.
             exclusive: whether nobody else may claim what they cover; shared claims allow other shared ones.
-            minutes: how long from now, 1 to 10,080; None takes ``claims.minutes``, for automatic claims 5.
-            reason: what for, in one line of at most 300 characters; None keeps that of a claim that is renewed.
-            wait_seconds: how long to wait for what others hold, 0 to 45, in the order in which waiters asked. At most
-                4 calls of one opened store wait at once.
-            automatic: it is claimed by a program that watches the agent at work. It is renewed at most once a minute,
-                and leaves an explicit claim of the agent as it is.
-            agent: who claims; None takes the default.
+            minutes: duration, 1 to 10,080; None takes ``claims.minutes``, or 5 for automatic claims.
+            reason: one line of at most 300 characters; None keeps the reason of a renewed claim.
+            wait_seconds: how long to wait for claims of others, 0 to 45; waiting calls are served in order. At most 4
+                calls of an opened store wait at once.
+            automatic: whether a program that watches the agent claims. Such a claim is renewed at most once a minute,
+                and does not change an explicit claim of the agent.
+            agent: the claimant; None takes the default.
 
         Returns:
-            The claims, what others claim of the same in other worktrees, which is no conflict, and unless it is
-            automatic what happened in the last hour to what was not the agent's before.
+            The claims; claims of others on the same paths in other worktrees, which do not conflict; and, unless
+            automatic, changes of the last hour to newly claimed files.
 
         Raises:
-            Conflict: another agent holds something of it in this worktree; the error says who, since and until when,
-                and why. Nothing was claimed. One of the agent's next answers says when it is free.
-            InvalidInput: there is no agent, or something is not acceptable.
+            Conflict: another agent holds some of it in this worktree; the error says who, since when, until when and
+                why. Nothing was claimed. A later answer notifies the agent when it is free.
+            InvalidInput: there is no agent, or an argument is invalid.
             Interrupted: the call was cancelled while it waited.
         """
         work = self._workplace
@@ -210,62 +207,62 @@ class Files(Service):
         for field, value in (("exclusive", exclusive), ("automatic", automatic)):
             if not isinstance(value, bool):
                 raise InvalidInput(f"{field} {value!r} is neither true nor false", "Give true or false")
-        usual = AUTOMATIC_MINUTES if automatic else work.claim_minutes
-        minutes = usual if minutes is None else _check_minutes(minutes)
+        default = AUTOMATIC_MINUTES if automatic else work.claim_minutes
+        minutes = default if minutes is None else _check_minutes(minutes)
         reason, notes = (None, ()) if reason is None else _check_reason(reason, work.max_content_bytes)
         name = names.needed_agent(work, agent, claiming.DOING)
-        # loaded before anything is written: what is claimed is not reported as failed because this could not be
+        # imported before the write, so that a failing import cannot make a successful claim look failed
         from satchel.keep.files import checking
 
         on_disk = {place: look_at(tree_of(work), place) for place in wanted}
         in_folders = () if automatic else folder_notes(work, wanted)
-        ask = claiming.Ask(
+        request = claiming.ClaimRequest(
             name,
             {place: one.exists for place, one in on_disk.items()},
             claims.Terms(exclusive, minutes, reason, automatic),
         )
-        claimed = claiming.renewed_just_now(work, ask) if automatic else None
+        claimed = claiming.recently_renewed(work, request) if automatic else None
         if claimed is not None:
             return claimed
         try:
             if wait_seconds:
-                # claims that do not wait are spared what waiting loads
+                # imported here: most claims do not wait
                 from satchel.keep.files import waiting
 
-                claimed = waiting.claim(work, self._seats, ask, wait_seconds)
+                claimed = waiting.claim(work, self._seats, request, wait_seconds)
             else:
                 with work.engine.write() as transaction:
-                    claimed = claiming.attempt(transaction, work, ask)
+                    claimed = claiming.try_claim(transaction, work, request)
         except claims.ClaimRefused as refused:
-            claiming.record_refusal(work, ask, refused)
+            claiming.record_refusal(work, request, refused)
             wait = "" if wait_seconds else f"wait for it with wait_seconds (1 to {waits.MAX_SECONDS}), "
             remedy = (
-                f"You can {wait}{refused.remedy}; one of your next answers says when it is free, and the first to "
-                "claim it gets it"
+                f"You can {wait}{refused.remedy}; a later answer tells you when it is free, and the first to claim it "
+                "gets it"
             )
             raise claims.ClaimRefused(refused.problem, remedy, refused.places) from None
-        notes = (*notes, *_folders_named_as_files(on_disk))
+        notes = (*notes, *_folder_warnings(on_disk))
         if automatic:
             return replace(claimed, notes=(*notes, *claimed.notes))
-        with suppress(SatchelError, OSError):  # what was claimed is claimed
-            claimed = checking.with_lately(work, claimed, on_disk, WINDOW_SECONDS * 1_000, name)
+        with suppress(SatchelError, OSError):  # the claim is already stored
+            claimed = checking.add_recent_activity(work, claimed, on_disk, WINDOW_SECONDS * 1_000, name)
         return replace(claimed, notes=(*notes, *in_folders, *claimed.notes))
 
     def release(
         self, paths: Sequence[str] | None = None, *, description: str | None = None, agent: str | None = None
     ) -> Released:
-        """End claims of one's own; those of others are left alone.
+        """Release the agent's own claims.
 
         Args:
-            paths: 1 to 100, as they were claimed; None ends all of the agent's in this worktree, and those of keys.
-            description: what was done to the files among them: each is recorded as changed, as by :meth:`record`.
-            agent: whose claims; None takes the default.
+            paths: 1 to 100, as they were claimed; None releases all in this worktree, and all keys.
+            description: what was done to these files: each is recorded as an edit, as by :meth:`record`.
+            agent: the holder; None takes the default.
 
         Returns:
-            What is free now, who waits for it or was refused it, and the changes that were recorded.
+            The released paths, the agents that wait for them or were refused them, and the recorded edits.
 
         Raises:
-            InvalidInput: there is no agent, or a path is not acceptable.
+            InvalidInput: there is no agent, or a path is invalid.
         """
         work = self._workplace
         wanted = None if paths is None else self._check_places(paths, "paths")
@@ -273,55 +270,54 @@ class Files(Service):
         name = names.needed_agent(work, agent, "releasing files")
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
-            named = tuple(self._shown(place) for place in wanted or ())
+            requested = tuple(self._display_path(place) for place in wanted or ())
             if project is None:
-                return Released(name or "", (), named)
+                return Released(name or "", (), requested)
             now = work.clock()
-            # a new name may be that of a subagent, for which its session holds
+            # a new name may be a subagent's, whose session holds its claims
             if name is not None and work.caller is None and names.find_agent(transaction, project.id, name) == -1:
-                return Released(name, (), named)
+                return Released(name, (), requested)
             holder, _, _ = acting_named(transaction, work, project.id, name, now, "releasing files")
             if wanted is not None:
                 wanted = as_on_disk(transaction, project.id, work.files_root, wanted)
             ended = claims.release(transaction, project.id, holder, wanted, work.worktree, now)
             freed = {one.place: one for one in ended}
             recorded = () if text is None else self._record_ended(transaction, project.id, holder, freed, text.text)
-            wished: tuple[Wish, ...] = ()
+            pending: tuple[PendingClaim, ...] = ()
             if is_anyone_waiting(transaction, project.id) or is_anyone_refused(transaction, project.id):
                 from satchel.keep.files import refusals
 
-                wished = refusals.wishes(transaction, project.id, holder, list(freed), now)
+                pending = refusals.pending_claims(transaction, project.id, holder, list(freed), now)
         notes = () if text is None else text.notes
         if text is not None and not recorded:
-            files = ", ".join(self._shown(place) for place in freed if not (place.is_key or place.is_folder))
-            why = f"not there, now or when claimed: {files}" if files else "no file is among what was released"
+            files = ", ".join(self._display_path(place) for place in freed if not (place.is_key or place.is_folder))
+            why = f"not there, now or when claimed: {files}" if files else "no file was released"
             notes = (*notes, f"no change was recorded: {why}")
         return Released(
             holder.name or "",
-            tuple(map(self._shown, freed)),
-            tuple(self._shown(place) for place in wanted or () if place not in freed),
-            wished,
+            tuple(map(self._display_path, freed)),
+            tuple(self._display_path(place) for place in wanted or () if place not in freed),
+            pending,
             recorded,
             notes,
         )
 
     def _record_ended(
-        self, transaction: Transaction, project_id: int, holder: Actor, freed: Mapping[Place, Held], description: str
+        self, transaction: Transaction, project_id: int, holder: Actor, freed: Mapping[Place, Lease], description: str
     ) -> tuple[FileChange, ...]:
-        """Record a change of each file that was claimed: it tells by what was there then and is now."""
+        # whether a file existed when claimed and exists now tells the kind of change
         made = []
-        for place, held in freed.items():
+        for place, lease in freed.items():
             is_now = is_there(self._workplace, place)
             if is_now is None and is_remote(self._workplace) and not (place.is_key or place.is_folder):
-                is_now = True  # that it was edited is all that its caller said
-            if is_now is None or (not is_now and held.existed is False):
+                is_now = True  # the caller reported an edit, and nobody else can see the file
+            if is_now is None or (not is_now and lease.existed is False):
                 continue
-            change = "deleted" if not is_now else "created" if held.existed is False else "modified"
+            change = "deleted" if not is_now else "created" if lease.existed is False else "modified"
             made.append(self._insert(transaction, project_id, holder, place, change, description))
         return tuple(made)
 
-    def _shown(self, place: Place) -> str:
-        """Return how a place is named to the caller: one in another worktree by its whole path."""
+    def _display_path(self, place: Place) -> str:
         work = self._workplace
         if place.is_key or place.worktree == work.worktree:
             return place.path
@@ -330,16 +326,16 @@ class Files(Service):
     def claims(
         self, *, author: str | None = None, path: str | None = None, limit: int = DEFAULT_LIMIT, offset: int = 0
     ) -> KeptPage[Claim]:
-        """Return the claims that hold now, in every worktree, the newest first.
+        """Return the live claims of all worktrees, newest first.
 
         Args:
-            author: only this agent's, or those of all agents of this client; ``me`` is who asks.
-            path: only those that cover this file, or anything in this folder, or are of this key.
+            author: only claims of this agent or of this client's agents; ``me`` is the caller.
+            path: only claims on this key, or that overlap this file or folder.
             limit: 0 to 500; 0 gives the total alone.
             offset: how many to skip.
 
         Raises:
-            InvalidInput: a filter is not acceptable, or out of range.
+            InvalidInput: a filter is invalid or out of range.
         """
         work = self._workplace
         author = None if author is None else names.check_identifier(author, "author")
@@ -353,21 +349,21 @@ class Files(Service):
             if author is not None and not holders:
                 note = names.unknown_agent(transaction, project.id, author)
                 return KeptPage((), 0, offset, limit, project.seq, notes=(note,))
-            return claims.listed(transaction, project, holders, place, limit, offset, work.clock())
+            return claims.page_of(transaction, project, holders, place, limit, offset, work.clock())
 
     def check(
         self, files: Sequence[str] | None = None, *, window_seconds: int = WINDOW_SECONDS, agent: str | None = None
     ) -> FilesChecked:
-        """Say whose files are: free, the caller's, or another's. Nothing is written, and nobody is registered.
+        """Return whether files are free, the caller's or held by others, and their recent changes; writes nothing.
 
         Args:
-            files: 1 to 100 files, keys, or folders as ``src/auth/`` for anything in them; None is all that the agent,
-                or its session, has claimed.
-            window_seconds: how recent a change by others, or on disk, is told, 0 to 86,400; with 0 only claims are.
-            agent: who asks, whose own claims and changes are no others'; None takes the default.
+            files: 1 to 100 files, keys, or folders such as ``src/auth/``; None checks all that the agent or its session
+                has claimed.
+            window_seconds: maximum age of reported changes, 0 to 86,400; 0 reports only claims.
+            agent: the caller; None takes the default.
 
         Raises:
-            InvalidInput: a path or the window is not acceptable, or nobody is named and no file either.
+            InvalidInput: a path or the window is invalid, or neither files nor an agent are given.
         """
         from satchel.keep.files import checking
 
@@ -380,7 +376,6 @@ class Files(Service):
         return checking.check(work, wanted, window_seconds * 1_000, agent)
 
     def _check_places(self, paths: object, field: str) -> list[Place]:
-        """Return what is named, each once, in the order given."""
         if isinstance(paths, str) or not isinstance(paths, Sequence):
             raise InvalidInput(f"{field} is no list of paths", f'Give {field} as ["src/app.py", "src/auth/"]')
         if not 1 <= len(paths) <= MAX_PATHS:
@@ -392,8 +387,8 @@ class Files(Service):
         return list(dict.fromkeys(check_place(work, path, f"{field}[{n}]") for n, path in enumerate(paths)))
 
 
-def _folders_named_as_files(wanted: Mapping[Place, OnDisk]) -> tuple[str, ...]:
-    """Point out folders that were claimed without their slash: such a claim keeps nobody off the files in them."""
+def _folder_warnings(wanted: Mapping[Place, OnDisk]) -> tuple[str, ...]:
+    # a folder claimed without its slash does not protect the files in it
     return tuple(
         f"{place.path} is a folder: only its name is claimed; claim {place.path}/ for the files in it"
         for place, one in wanted.items()
@@ -409,8 +404,8 @@ def _check_minutes(minutes: int) -> int:
 
 
 def _check_reason(reason: object, limit: int) -> tuple[str, tuple[str, ...]]:
-    kept = check_content(reason, "reason", limit)
-    line = " ".join(kept.text.split())
+    content = check_content(reason, "reason", limit)
+    line = " ".join(content.text.split())
     if len(line) > MAX_REASON_CHARS:
         raise InvalidInput(f"reason has {len(line)} characters", f"At most {MAX_REASON_CHARS} are allowed")
-    return line, kept.notes
+    return line, content.notes

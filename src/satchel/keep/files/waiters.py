@@ -1,8 +1,8 @@
-"""Who waits for a claim, in the order in which they asked.
+"""Queue of calls that wait for claims.
 
-A waiter is next where nothing that others hold stands against what it asked for, and no waiter before it is next for a
-part of that. So what is free goes to one waiter at a time; nobody is held up by a waiter that cannot have all it asked
-for yet, and two that each hold what the other waits for do not keep everybody waiting.
+A waiter is next if no claim blocks its places and no earlier waiter is next for some of them. So a free place goes to
+one waiter at a time, and a waiter that is still blocked holds up nobody: two that wait for each other's claims do not
+block the queue.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from satchel.store.transaction import Row, Transaction
 
 
 class Waiter(NamedTuple):
-    """A call that waits.
+    """A waiting call.
 
     Attributes:
-        places: all that it asked for.
-        process: where it runs, if that is on this machine.
-        expires_at: until when it waits, in milliseconds UTC.
-        created_at: since when.
+        places: the places it waits for.
+        process: its process, if on this machine.
+        created_at, expires_at: milliseconds UTC.
     """
 
     id: int
@@ -39,12 +38,12 @@ class Waiter(NamedTuple):
     created_at: int
 
     @property
-    def is_there(self) -> bool:
-        """Whether its process runs, as far as that can be seen from here."""
+    def may_run(self) -> bool:
+        """Return False if its process is known to have ended."""
         return self.process is None or processes.is_alive(self.process)
 
 
-def enter(
+def add(
     transaction: Transaction,
     project_id: int,
     actor: Actor,
@@ -54,15 +53,11 @@ def enter(
     *,
     exclusive: bool,
 ) -> int:
-    """Take the last place, forget those who wait no more, and return the waiter's number.
-
-    Args:
-        actor: an agent that has a number.
-    """
+    """Add a waiter at the end of the queue, delete those that ended, and return its number."""
     for row in transaction.all(f"{_ROWS} WHERE w.project_id = :project", {"project": project_id}):
         one = _waiter(row)
-        if one.expires_at <= now or not one.is_there:
-            leave(transaction, one.id)
+        if one.expires_at <= now or not one.may_run:
+            remove(transaction, one.id)
     process = processes.own()
     values = {
         "project_id": project_id,
@@ -79,26 +74,21 @@ def enter(
     return transaction.add("claim_waiters", values)
 
 
-def leave(transaction: Transaction, number: int) -> None:
-    """Wait no more."""
+def remove(transaction: Transaction, number: int) -> None:
     transaction.run("DELETE FROM claim_waiters WHERE id = :id", {"id": number})
 
 
 def load(transaction: Transaction, project_id: int, now: int, before: int | None = None) -> list[Waiter]:
-    """Return those who wait, in their order.
-
-    Args:
-        before: the number of a waiter: only those who asked before it.
-    """
+    """Return the waiters in order; ``before`` is a waiter's number, for those ahead of it."""
     rows = transaction.all(
         f"{_ROWS} WHERE w.project_id = :project AND w.expires_at > :now "
         "AND (CAST(:before AS INTEGER) IS NULL OR w.id < :before) ORDER BY w.id",
         {"project": project_id, "now": now, "before": before},
     )
-    return [one for one in map(_waiter, rows) if one.is_there]
+    return [one for one in map(_waiter, rows) if one.may_run]
 
 
-def next_one(
+def next_waiter(
     transaction: Transaction,
     project_id: int,
     actor: Actor,
@@ -108,17 +98,18 @@ def next_one(
     *,
     exclusive: bool,
 ) -> Waiter | None:
-    """Return the waiter that gets a part of some places before an agent does, or None.
+    """Return the waiter that is next for some of the places, ahead of the agent, or None.
 
-    Args:
-        before: the number of the agent as a waiter; None where it is none.
+    ``before`` is the agent's own number as a waiter, if it has one.
     """
     for one in load(transaction, project_id, now, before):
         if (
             (exclusive or one.exclusive)
-            and not claims.is_same(actor, one.actor.number or 0, one.actor.session)
+            and not claims.is_actor(actor, one.actor.number or 0, one.actor.session)
             and any(place.clashes(other) for place in wanted for other in one.places)
-            and not claims.look(transaction, project_id, one.actor, one.places, now, exclusive=one.exclusive).blocking
+            and not claims.find_overlaps(
+                transaction, project_id, one.actor, one.places, now, exclusive=one.exclusive
+            ).blocking
         ):
             return one
     return None
@@ -134,20 +125,16 @@ def refuse_out_of_turn(
     *,
     exclusive: bool,
 ) -> None:
-    """Raise where a waiter gets a part of some places before an agent does.
-
-    Raises:
-        ClaimRefused: it says who waits, and since when.
-    """
-    first = next_one(transaction, project_id, actor, wanted, now, before, exclusive=exclusive)
+    """Raise ClaimRefused if a waiter is next for some of the places, as :func:`next_waiter` finds."""
+    first = next_waiter(transaction, project_id, actor, wanted, now, before, exclusive=exclusive)
     if first is None:
         return
     places = [place for place in wanted if any(place.clashes(other) for other in first.places)]
-    named = ", ".join(place.path for place in places)
+    listed = ", ".join(place.path for place in places)
     raise claims.ClaimRefused(
-        f"nothing was claimed: {first.actor.name} waits for {named} since "
+        f"nothing was claimed: {first.actor.name} has been waiting for {listed} since "
         f"{moment_text(first.created_at, year_of(now))} UTC and is next",
-        f"ask {first.actor.name} by a message, or do something else meanwhile",
+        f"ask {first.actor.name} by a message, or work on something else",
         places,
     )
 

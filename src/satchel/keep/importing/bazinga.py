@@ -31,7 +31,7 @@ from satchel.keep.packages.records import DEFAULT_PRIORITY, DEFAULT_TYPE, TYPES
 from satchel.keep.patterns.preparing import MAX_TTL_DAYS, prepare
 from satchel.keep.patterns.records import ACTIVE, CONFIRMED, DEFAULT_TTL_DAYS, DEMOTED, FIRST, STATES
 from satchel.keep.texts import parse_json
-from satchel.store.foreign import Value, opened_foreign
+from satchel.store.foreign import Value, open_foreign
 
 _STATUSES = ("active", "completed", "failed")
 _COMPLETED = "completed"
@@ -53,7 +53,7 @@ _PHASES = {
 def read_bazinga(path: Path, source_project: str | None = None) -> Arriving:
     """Read one project of a bazinga database, given as a file or folder; None takes the only project."""
     file = find_database(path)
-    with opened_foreign(file) as database:
+    with open_foreign(file) as database:
         tables = BazingaTables(database, str(file))
         tables.choose_project(source_project)
         packages = sorted(tables.read(_PACKAGE, "context_packages", "id|package_id"), key=_by_time)

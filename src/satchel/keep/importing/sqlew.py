@@ -17,7 +17,7 @@ from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.moving.fields import Line
 from satchel.keep.moving.records import Arriving
 from satchel.keep.texts import parse_json, to_json
-from satchel.store.foreign import Value, opened_foreign
+from satchel.store.foreign import Value, open_foreign
 
 _MEDIUM = 2
 _PRIORITY = partial(whole, least=1, most=4, default=_MEDIUM)
@@ -31,7 +31,7 @@ _Describe = Callable[[Fields], tuple[tuple[object, ...], Line]]
 
 def read_sqlew(file: Path, source_project: str | None = None) -> Arriving:
     """Read all readable items of one project of a sqlew database; None as ``source_project`` takes the only project."""
-    with opened_foreign(file) as database:
+    with open_foreign(file) as database:
         tables = SqlewTables(database, str(file))
         tables.choose_project(source_project)
         reader = DecisionReader(tables)

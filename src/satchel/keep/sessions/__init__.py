@@ -1,1 +1,1 @@
-"""Sessions: who is at work in a project, through which client, and in whose name each call acts."""
+"""Sessions: the clients at work in a project, and the agent that each call acts as."""

@@ -1,4 +1,4 @@
-"""Who acts in a call: the agent it names, else the one of its session, else a person, else nobody."""
+"""The actor of a call: the named agent, else its session's agent, else a person, else nobody."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from satchel.store.transaction import Transaction, set_of
 _WAIT_MS = 250
 
 _AT_WORK_MS = 8 * 3_600_000
-"""A session that was seen in this time, and has not said that it ended, is one that can be written to."""
+"""How recently a session must have been seen to receive messages to its client."""
 
 _MAX_SUFFIX_CHARS = 6
 
 UNKNOWN = -1
-"""The number of a name that no agent has."""
+"""The number used for an agent that does not exist."""
 
 ME = "me"
-"""What a filter calls the agent that asks."""
+"""The calling agent's name in filters."""
 
 
 def acting(
@@ -37,26 +37,23 @@ def acting(
     task_id: str | None = None,
     about_to: str | None = None,
 ) -> Actor:
-    """Return who writes, recorded on first use, with its session.
+    """Return the actor of a write, registered on first use, with its session.
 
-    Args:
-        agent: the name that was chosen, by the call or for all calls; None for none.
-        now: milliseconds UTC.
-        task_id: the task that the call names: what the session is at.
-        about_to: what it says it is about to do.
+    ``agent`` is the name chosen by the call or for all calls. The session's current task becomes ``task_id``, its
+    current work ``about_to``, unless None.
     """
     caller = workplace.caller
     state = None if caller is None else caller.ensure(transaction, workplace, project_id, now)
     if agent is not None:
         number, name = ensure_agent(transaction, project_id, agent, now)
     elif state is not None:
-        known = state.find_speaker(transaction)
-        if known is None:
+        default = state.find_speaker(transaction)
+        if default is None:
             from satchel.keep.sessions import updates
 
             state, number, name = updates.name_unnamed(transaction, project_id, state, now)
         else:
-            number, name = known
+            number, name = default
     elif caller is not None and caller.is_person:
         number, name = ensure_agent(transaction, project_id, workplace.person(), now)
         return Actor(number, name)
@@ -84,13 +81,9 @@ def acting(
 def acting_named(
     transaction: Transaction, workplace: Workplace, project_id: int, agent: str | None, now: int, doing: str
 ) -> tuple[Actor, int, str]:
-    """Return who writes as :func:`acting` does, with the number and name that there must be.
+    """Return the actor as :func:`acting` does, with its number and name; refuse a caller without a name.
 
-    Args:
-        doing: what needs an agent, as in "claiming files".
-
-    Raises:
-        InvalidInput: the caller has no name.
+    ``doing`` is for the error, as in "claiming files".
     """
     actor = acting(transaction, workplace, project_id, agent, now)
     if actor.number is None or actor.name is None:
@@ -99,11 +92,7 @@ def acting_named(
 
 
 def reader_name(workplace: Workplace, agent: str | None) -> str | None:
-    """Return the name of the agent that reads: the one named, else the default, else the one of its session, or None.
-
-    Raises:
-        InvalidInput: it is no name.
-    """
+    """Return the name of the reading agent: the named one, else the default, else its session's, or None."""
     chosen, caller = check_agent(workplace, agent), workplace.caller
     if chosen is not None or caller is None:
         return chosen
@@ -113,7 +102,7 @@ def reader_name(workplace: Workplace, agent: str | None) -> str | None:
 
 
 def is_unnamed(workplace: Workplace, agent: str | None) -> bool:
-    """Whether who calls without a name is to get one: in a session that is known, where nothing was written yet."""
+    """Return whether the caller gets its name only with the first write of its session."""
     caller = workplace.caller
     if caller is None or workplace.engine.read_only or check_agent(workplace, agent) is not None:
         return False
@@ -123,11 +112,7 @@ def is_unnamed(workplace: Workplace, agent: str | None) -> bool:
 
 
 def reading(transaction: Transaction, workplace: Workplace, project_id: int, agent: str | None) -> Actor:
-    """Return who reads, with its session; nothing is recorded.
-
-    Args:
-        agent: as for :func:`acting`.
-    """
+    """Return the actor of a read, with its session; write nothing."""
     caller = workplace.caller
     state = None if caller is None else caller.find(transaction, project_id)
     if agent is not None:
@@ -137,27 +122,22 @@ def reading(transaction: Transaction, workplace: Workplace, project_id: int, age
     elif state is None and caller is not None and caller.is_person:
         return Actor(find_agent(transaction, project_id, workplace.person()), workplace.person())
     elif state is not None:
-        number, name = UNKNOWN, state.name()  # it is settled by its first write
+        number, name = UNKNOWN, state.name()  # the first write may choose another
     else:
         return Actor()
     return _actor(number, name, state, is_named=agent is not None)
 
 
 def agents_of_client(transaction: Transaction, project_id: int, client: str, now: int) -> list[tuple[int, str]]:
-    """Return the numbers and names of the agents whose sessions of a client are at work.
-
-    Args:
-        client: its name, in any case.
-        now: milliseconds UTC.
-    """
-    from satchel.keep.sessions import joining  # only a message to a name that may be a client's needs it
+    """Return the numbers and names of a client's agents at work; letter case is ignored."""
+    from satchel.keep.sessions import joining  # imported here: only messages to a client need it
 
     sessions = joining.load(
         transaction,
         "s.project_id = :project AND lower(s.client) = :client AND s.ended_at IS NULL AND s.seen_at > :since",
         {"project": project_id, "client": client.lower(), "since": now - _AT_WORK_MS},
     )
-    # a terminal that was closed says nothing of its end
+    # a closed terminal does not report its end
     live = [one.state for one in sessions if not joining.is_gone(one, now)]
     numbers = {one.unnamed if one.agent is None else one.agent for one in live}
     rows: list[tuple[int, str]] = transaction.all(
@@ -167,12 +147,7 @@ def agents_of_client(transaction: Transaction, project_id: int, client: str, now
 
 
 def silent_sessions(transaction: Transaction, project_id: int, client: str, now: int) -> int:
-    """Return how many sessions of a client are at work in which no agent has a name yet, since none has written.
-
-    Args:
-        client: its name, in any case.
-        now: milliseconds UTC.
-    """
+    """Count a client's sessions at work in which nobody has written yet; letter case is ignored."""
     row = transaction.one(
         """
         SELECT count(*) FROM sessions
@@ -187,14 +162,9 @@ def silent_sessions(transaction: Transaction, project_id: int, client: str, now:
 def find_authors(
     transaction: Transaction, workplace: Workplace, project_id: int, name: str, *, me: int | None = None
 ) -> tuple[int, ...]:
-    """Return the numbers of the agents that a filter names; none where nobody who has acted is called so.
+    """Return the numbers of the agents that a filter names: an agent, a client for all its agents, or ``me``.
 
-    Args:
-        name: an agent's; else that of a client, for all agents of its sessions; or ``me``.
-        me: who asks; None is who acts for the caller.
-
-    Raises:
-        InvalidInput: it is ``me``, and the caller has no name.
+    ``me`` None looks up the calling agent.
     """
     if fold(name) == ME:
         if me is None:
@@ -221,21 +191,13 @@ def find_authors(
 
 
 def subagent_name(agent: str, agent_id: str) -> str:
-    """Return the name of a subagent: its session's agent's, with the end of its id, since many begin alike.
-
-    Args:
-        agent_id: what the client calls it.
-    """
+    """Return a subagent's name: its agent's, with the end of the client's id for it, since many ids start alike."""
     letters = "".join(letter for letter in agent_id.lower() if letter.isascii() and letter.isalnum())
     return f"{agent}-{letters[-_MAX_SUFFIX_CHARS:] or 'sub'}"
 
 
 def is_by_person(workplace: Workplace, agent: str | None) -> bool:
-    """Whether a call comes from a person: at a terminal or by its token, and in the name of no agent.
-
-    Args:
-        agent: the name that was chosen, by the call or for all calls; None for none.
-    """
+    """Return whether a person calls, at a terminal or by token, and not as an agent."""
     caller = workplace.caller
     return caller is not None and caller.is_person and (agent is None or is_persons(agent))
 
@@ -246,16 +208,13 @@ def _actor(number: int | None, name: str | None, state: State | None, *, is_name
     return Actor(number, name, state.id, is_named, state.window)
 
 
-def be_seen(workplace: Workplace) -> bool:
-    """Record that the caller's session is at work, at most once a minute; a store that is not there is not made.
+def touch_session(workplace: Workplace) -> bool:
+    """Record, at most once a minute, that the caller's session is at work; return whether it was recorded.
 
-    What keeps it from being recorded keeps nothing else.
-
-    Returns:
-        Whether it was recorded.
+    Errors are ignored, and a missing store is not created.
     """
     caller, engine = workplace.caller, workplace.engine
-    if caller is None or engine.read_only or not engine.exists() or not caller.is_due(workplace.clock()):
+    if caller is None or engine.read_only or not engine.exists() or not caller.heartbeat_due(workplace.clock()):
         return False
     with suppress(SatchelError), engine.write(_WAIT_MS) as transaction:
         now = workplace.clock()

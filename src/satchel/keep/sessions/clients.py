@@ -1,4 +1,4 @@
-"""The clients that are known: how they name themselves, which variables their sessions leave, and the sessions."""
+"""Known clients, the environment variables of their sessions, and the columns of a session that calls need."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
     from satchel.store.transaction import Transaction
 
 VARIABLE = "SATCHEL_SESSION"
-"""The variable with the uid of a session, in hexadecimal."""
+"""The environment variable with a session's uid in hexadecimal."""
 
 OF_TOKENS = "@token"
-"""Stands for the client with the ids that requests give their sessions; no client can be named so."""
+"""Stored as the client of session ids from HTTP requests; an impossible client name."""
 
 
 class Client(NamedTuple):
-    """A program in which agents work.
+    """A program that runs agents.
 
     Attributes:
-        name: ours for it, which the names of its agents begin with.
-        prefixes: what ``clientInfo.name`` of MCP begins with, and the name of its program.
-        id_variable: the variable with the id of its session, in its servers or in the commands it runs.
-        markers: variables that the commands it runs see.
-        id_in_calls: the key in ``_meta`` of its calls with the id of its session, where its servers lack the variable.
-        has_many: whether one process of it holds several conversations at a time.
-        is_editor: whether people work in its terminals, so that its program alone shows no agent.
+        name: our name for it, the start of its agents' names.
+        prefixes: starts of its MCP ``clientInfo.name``, and its program's names.
+        id_variable: the variable with its session id, in its servers or commands.
+        markers: other variables that its commands see.
+        id_in_calls: the key of its session id in the ``_meta`` of calls, if its servers lack the variable.
+        has_many: whether one process runs several conversations at a time.
+        is_editor: whether people work in its terminals, so that its program alone does not indicate an agent.
     """
 
     name: str
@@ -51,40 +51,36 @@ CLIENTS = (
     Client("vscode", ("visual studio code", "visual-studio-code", "vscode"), has_many=True, is_editor=True),
 )
 
-_ONLY_LOOK = ("explor", "statusline", "guide")
-"""What the names of subagents have in them that only look around."""
+_READ_ONLY = ("explor", "statusline", "guide")
+"""Parts of the names of subagents that only look around."""
 
 _MAX_ID_CHARS = 200
 _MAX_NAME_CHARS = 20
 
 
 def client_named(name: str | None) -> Client | None:
-    """Return the client that calls itself by a name; an unknown one is named after what it says; None for no name."""
+    """Return the client that reports a name, known or new; None without a usable name."""
     if name is None:
         return None
     folded = name.strip().lower()
-    known = next((one for one in CLIENTS if folded.startswith(one.prefixes)), None)
+    client = next((one for one in CLIENTS if folded.startswith(one.prefixes)), None)
     short = re.sub(r"[^a-z0-9]+", "-", re.sub(r"[- ]?(?:mcp[- ]?)?client\b.*", "", folded)).strip("-")
-    return known or (Client(short[:_MAX_NAME_CHARS].rstrip("-"), ()) if short else None)
+    return client or (Client(short[:_MAX_NAME_CHARS].rstrip("-"), ()) if short else None)
 
 
 def only_looks(kind: str | None) -> bool:
-    """Whether subagents of a kind only look around, so that what a project has learned is of no use to them.
-
-    Args:
-        kind: what their client calls the kind; None is unknown.
-    """
-    return kind is not None and any(word in kind.lower() for word in _ONLY_LOOK)
+    """Return whether subagents of a kind only look around, so that they need no briefing; ``kind`` may be unknown."""
+    return kind is not None and any(word in kind.lower() for word in _READ_ONLY)
 
 
 def host_id(client: Client | None, environ: Mapping[str, str]) -> str | None:
-    """Return the id that a client gave its session, from the variable that is its own; None where there is none."""
+    """Return a client's session id from its environment variable, or None."""
     variable = None if client is None else client.id_variable
     return None if variable is None else check_host_id(environ.get(variable))
 
 
 def check_host_id(value: str | None) -> str | None:
-    """Return an id of a session as it is kept; a very long one by its hash, and None for none."""
+    """Return a session id as stored: hashed if it is long or unprintable; None if empty."""
     if not value or not value.strip():
         return None
     if len(value) <= _MAX_ID_CHARS and value.isprintable():
@@ -95,18 +91,15 @@ def check_host_id(value: str | None) -> str | None:
 
 
 class Host(NamedTuple):
-    """A client that a command runs in, and the evidence for it."""
+    """A client that a command runs in, with the evidence."""
 
     client: Client
     evidence: str
 
 
 def hosts_of(environ: Mapping[str, str], programs: Iterable[str]) -> tuple[Host, ...]:
-    """Return the clients that a command runs in: only these make it an agent's, and without one it is a person's.
-
-    Args:
-        environ: the environment of the command.
-        programs: the names of the programs above the command.
+    """Return the clients that a command runs in, by its environment and ancestor programs; without one, it is a
+    person's.
     """
     above = frozenset(programs)
     hosts = []
@@ -121,14 +114,9 @@ def hosts_of(environ: Mapping[str, str], programs: Iterable[str]) -> tuple[Host,
 
 
 def client_of_command(hosts: Sequence[Host], environ: Mapping[str, str], programs: Iterable[str]) -> Client | None:
-    """Return the client that runs a command, where one client may run in another and hand its variables on.
+    """Return the client that runs a command; clients may run in each other and inherit variables.
 
-    Args:
-        hosts: the clients that it runs in.
-        programs: the names of the programs above the command, the nearest first.
-
-    Returns:
-        The nearest whose program is known; else one with an id before one without; None outside any.
+    It is the nearest one by program, else one with a session id, else any; None outside any client.
     """
     around = [host.client for host in hosts]
     above = (one for name in programs for one in around if name in one.prefixes)
@@ -136,12 +124,13 @@ def client_of_command(hosts: Sequence[Host], environ: Mapping[str, str], program
 
 
 class State(NamedTuple):
-    """A session, as a call needs it: the numbers of what it refers to.
+    """The columns of a session that calls need.
 
     Attributes:
-        agent: whose it is, and ``unnamed`` who calls in it that name nobody, or None until that is known.
-        is_chosen: whether its agent was chosen for all its calls.
-        run: the run that it is bound to.
+        agent: the number of its agent, or None until known.
+        is_chosen: whether that agent was chosen for all its calls.
+        unnamed: the number of the agent for calls without a name, or None until known.
+        run: the number of its run.
     """
 
     id: int
@@ -158,7 +147,7 @@ class State(NamedTuple):
 
     @property
     def speaker(self) -> int | None:
-        """Who calls in it and names nobody: the agent that was chosen, else the one named after the session."""
+        """Return the agent of calls without a name: the chosen one, else the one named after the session."""
         return self.agent if self.is_chosen else self.unnamed
 
     def find_speaker(self, transaction: Transaction) -> tuple[int, str] | None:
@@ -174,7 +163,7 @@ class State(NamedTuple):
         return self.speaker, name
 
     def name(self, digits: int = 4) -> str:
-        """Return the name of those who name nobody in it: made of its client and the beginning of its uid."""
+        """Return the default name of its agent: its client and the start of its uid."""
         return f"{self.client or 'agent'}-{self.uid.hex()[:digits]}"
 
 

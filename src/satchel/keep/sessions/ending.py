@@ -1,4 +1,4 @@
-"""The end of a session, and what it gets back when it goes on."""
+"""The end of a session, and the restoration of its claims if it resumes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_NAMED = 5
 
 
 def end(transaction: Transaction, project_id: int, state: State, reason: str | None, now: int) -> None:
-    """End a session, once, and release what was claimed in it automatically."""
+    """End a session, once, and release its automatic claims."""
     if state.ended_at is not None:
         return
     transaction.run("UPDATE sessions SET ended_at = :now, seen_at = :now WHERE id = :id", {"now": now, "id": state.id})
@@ -29,11 +29,11 @@ def end(transaction: Transaction, project_id: int, state: State, reason: str | N
 
 
 def take_back_claims(transaction: Transaction, project_id: int, state: State, now: int) -> str | None:
-    """Give a session back what it claimed and would still hold; return a notice of what others have.
+    """Restore the unexpired claims of a resumed session; return a notice of those that others hold now.
 
-    That is what its successors inherited, and what ended with it.
+    They are the claims that its successors inherited, and those released when it ended.
     """
-    taken = _take_from_successors(transaction, project_id, state, now)
+    lost = _take_from_successors(transaction, project_id, state, now)
     rows = transaction.all(
         "SELECT agent_id, details FROM events "
         "WHERE session_id = :session AND created_at = :at AND kind = :release AND details IS NOT NULL ORDER BY seq",
@@ -63,18 +63,18 @@ def take_back_claims(transaction: Transaction, project_id: int, state: State, no
             }
             transaction.add("file_claims", row)
         elif holder:
-            taken.append(f"{path} by {holder}")
-    if not taken:
+            lost.append(f"{path} by {holder}")
+    if not lost:
         return None
-    more = f" and {len(taken) - _MOST_NAMED} more" if len(taken) > _MOST_NAMED else ""
+    more = f" and {len(lost) - _MOST_NAMED} more" if len(lost) > _MOST_NAMED else ""
     return (
-        "Satchel: your session had ended and goes on; files that it had claimed are claimed by others now: "
-        f"{', '.join(taken[:_MOST_NAMED])}{more}."
+        "Satchel: your session had ended and was resumed; others have claimed some of its files since: "
+        f"{', '.join(lost[:_MOST_NAMED])}{more}."
     )
 
 
 def _take_from_successors(transaction: Transaction, project_id: int, state: State, now: int) -> list[str]:
-    """Move back what its own agent had claimed before a successor began; return what a successor claims itself."""
+    # moves back inherited claims; returns those that conflict with a successor's own
     inherited = transaction.all(
         """
         WITH RECURSIVE later (id, began_at) AS (
@@ -93,7 +93,7 @@ def _take_from_successors(transaction: Transaction, project_id: int, state: Stat
         {"session": state.id, "now": now, "agent": state.agent, "unnamed": state.unnamed},
     )
     numbers = [number for number, *_ in inherited]
-    taken = []
+    lost = []
     for number, agent, path, worktree, is_key, exclusive in inherited:
         holder = None
         if not is_key:
@@ -101,12 +101,12 @@ def _take_from_successors(transaction: Transaction, project_id: int, state: Stat
                 transaction, project_id, state, agent, path, worktree, now, exclusive=exclusive, but=numbers
             )
         if holder:
-            taken.append(f"{path} by {holder}")
+            lost.append(f"{path} by {holder}")
             end_claims(transaction, [number], events.RELEASE, now)
         else:
             values = {"session": state.id, "id": number}
             transaction.run("UPDATE file_claims SET session_id = :session WHERE id = :id", values)
-    return taken
+    return lost
 
 
 def _holder(
@@ -121,12 +121,8 @@ def _holder(
     exclusive: int = 1,
     but: Sequence[int] = (),
 ) -> str | None:
-    """Return whose claim stands against one; empty where the session claims it already, None where nobody.
-
-    Args:
-        exclusive: whether nobody else may claim the file then.
-        but: the numbers of claims that do not count.
-    """
+    # the holder of a claim that blocks this one; "" if the session itself holds it, None if nobody does;
+    # the claims ``but`` do not count
     conditions, values = paths.overlapping([path], "c.path")
     rows = transaction.all(
         f"""

@@ -1,4 +1,4 @@
-"""Who acts in a call, and in which session a client works."""
+"""Records of actors and of the caller's session."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from satchel.base.records import NamedTuple
 
 
 class Actor(NamedTuple):
-    """Who acts in a call.
+    """The actor of a call.
 
     Attributes:
-        number, name: of the agent; None for nobody, and the number is -1 for a name that no agent has yet, and for
-            who calls in a session without a name before its first write.
-        session: the number of its session; None without one.
-        is_named: whether it was chosen, by the call or for all calls; those who give no name are told apart by nothing.
-        window: the number of the session's window.
+        number: the agent's number; None for nobody, -1 for a name that is not registered yet.
+        name: the agent's name, or None.
+        session: the number of its session, or None.
+        is_named: whether the name was chosen by the call or for all calls; anonymous callers are not distinguished.
+        window: the session's window number.
     """
 
     number: int | None = None
@@ -23,14 +23,14 @@ class Actor(NamedTuple):
     window: int = 0
 
 
-class Entered(NamedTuple):
-    """A session in which a client works.
+class CurrentSession(NamedTuple):
+    """The caller's session.
 
     Attributes:
-        session: its uid, in hexadecimal.
-        agent: the name of those who name nobody in it.
+        session: its uid in hexadecimal.
+        agent: the name of its default agent.
         window: the number of its context window.
-        seen_at: when it was seen before, in milliseconds UTC; None where it was just made.
+        seen_at: when it was seen before, in milliseconds UTC; None if it is new.
     """
 
     session: str

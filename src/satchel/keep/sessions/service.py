@@ -1,4 +1,4 @@
-"""The sessions of a project: who is at work, and what a client tells of its own session."""
+"""Service for the sessions of a project."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from satchel.keep.names import check_identifier
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions import updates
 from satchel.keep.sessions.caller import HOOK
-from satchel.keep.sessions.records import Entered
+from satchel.keep.sessions.records import CurrentSession
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,22 +22,17 @@ _MOST_FAULTS = 50
 
 
 class Sessions(Service):
-    """The sessions of clients that work in a project, and the caller's own.
-
-    Args:
-        find_states: returns how agents stand; None where nobody lists them.
-    """
+    """The sessions of a project and the caller's own; ``find_states`` is needed for :meth:`team` alone."""
 
     def __init__(self, workplace: Workplace, find_states: FindStates | None = None) -> None:
         super().__init__(workplace)
         self._find_states = find_states
 
     def team(self, *, all: bool = False) -> Team:  # noqa: A002 -- what an agent asks for
-        """Return who is at work: each session with its agents, place, task, claims and last scratchpad.
+        """Return the sessions with their agents, places, tasks, claims and last scratchpads.
 
         Args:
-            all: list all sessions seen in the last 14 days; otherwise of those that are gone only the ones of the last
-                8 hours.
+            all: include all sessions of the last 14 days, not only live ones and those of the last 8 hours.
         """
         from satchel.keep.sessions.team import Team, find_team
 
@@ -50,20 +45,17 @@ class Sessions(Service):
             own = None if caller is None else caller.find(transaction, project.id)
             number = None if own is None else own.id
             notes = () if caller is None else tuple(caller.notes)
-            if caller is not None and own is None and caller.may_make():
-                notes += ("your own session is listed from your first write on",)
+            if caller is not None and own is None and caller.can_start_session():
+                notes += ("your own session is listed after your first write",)
             return find_team(transaction, project.id, number, now, self._find_states, is_all=all, notes=notes)
 
     def end(self, reason: str | None = None) -> bool:
-        """Record that the caller's session is over, once, and release what was claimed in it automatically.
+        """End the caller's session, once, and release its automatic claims; return whether it has a session.
 
         A hook ends only the session that its event names.
 
         Args:
-            reason: the client's word for why, kept with the event.
-
-        Returns:
-            Whether the caller has a session.
+            reason: the client's reason, stored with the event.
         """
         from satchel.keep.sessions.ending import end
 
@@ -72,20 +64,20 @@ class Sessions(Service):
             return False
         with self._workplace.engine.write() as transaction:
             now = self._workplace.clock()
-            found = self._find_own(transaction)
-            if found is None:
+            session = self._find_own(transaction)
+            if session is None:
                 return False
-            project_id, own = found
+            project_id, own = session
             end(transaction, project_id, own, reason, now)
             return True
 
     def record_hooks(self, faults: Sequence[tuple[str, str, int, int]], works: str | None = None) -> None:
-        """Record which hooks of clients failed, and that one works again, as events.
+        """Record failed hooks as events, and that a hook works again.
 
         Args:
-            faults: of each kind of fault the hook, the problem, how often it was met within an hour, and when last, in
-                milliseconds UTC.
-            works: the hook that failed before.
+            faults: for each fault the hook, the problem, its number within an hour, and its last time in milliseconds
+                UTC.
+            works: the hook that works again.
         """
         from satchel.redaction import redact
 
@@ -98,15 +90,11 @@ class Sessions(Service):
                 details = {"hook": works[:100], "works": True}
                 events.record(transaction, project.id, events.HOOK_FAILED, now, details=details)
 
-    def enter(self, *, opens_window: bool = False) -> Entered | None:
-        """Record that the caller's client works in its session, which is made where there is none, or goes on.
+    def enter(self, *, opens_window: bool = False) -> CurrentSession | None:
+        """Create or resume the caller's session, name its agent and return it; None if it gets no session.
 
         Args:
-            opens_window: give it its next context window, where what was delivered before counts no more; a session
-                that is made has its first one.
-
-        Returns:
-            The session, and its agent, which has a name from now on; None where the caller has no session.
+            opens_window: start a new context window, in which nothing was delivered yet.
         """
         work, caller = self._workplace, self._workplace.caller
         if caller is None:
@@ -120,25 +108,24 @@ class Sessions(Service):
             own, _, agent = updates.name_unnamed(transaction, project.id, own._replace(window=window), now)
             updates.change(transaction, own.id, {"window": window, "seen_at": now})
             caller.remember(transaction, project.id, own._replace(seen_at=now))
-            return Entered(own.uid.hex(), agent, window, None if before is None else before.seen_at)
+            return CurrentSession(own.uid.hex(), agent, window, None if before is None else before.seen_at)
 
     def unmet(self) -> tuple[tuple[str, str], ...]:
-        """Return the pairs of live sessions of one client in one worktree of which one has the server, one the hooks.
+        """Return pairs of live sessions that should be one: of a client's server and of its hooks, in one worktree.
 
-        Returns:
-            Of each pair the names of its server's and its hooks' session; none of a client with several conversations.
+        Each pair has the names of the server's and the hooks' session; clients with several conversations are skipped.
         """
         from satchel.keep.sessions import joining
         from satchel.keep.sessions.clients import client_named
-        from satchel.keep.sessions.presence import LOOKED_AT
+        from satchel.keep.sessions.presence import MAX_CHECKED
 
         with projects.reading(self._workplace) as (transaction, project):
             if project is None:
                 return ()
             where = "s.project_id = :project AND s.ended_at IS NULL AND s.client IS NOT NULL"
-            sessions = joining.load(transaction, where, {"project": project.id}, LOOKED_AT)
+            sessions = joining.load(transaction, where, {"project": project.id}, MAX_CHECKED)
             now = self._workplace.clock()
-            groups: dict[tuple[object, ...], list[joining.Found]] = {}
+            groups: dict[tuple[object, ...], list[joining.SessionRow]] = {}
             for one in sessions:
                 client = client_named(one.state.client)
                 if client is not None and not client.has_many and not joining.is_gone(one, now):
@@ -151,14 +138,14 @@ class Sessions(Service):
         )
 
     def _find_own(self, transaction: Transaction) -> tuple[int, State] | None:
-        """Return the project and the caller's session, or None where there is either not."""
+        # the project's number and the caller's session
         project, caller = projects.find(transaction, self._workplace), self._workplace.caller
         if project is None or caller is None:
             return None
         if caller.kind == HOOK:
-            from satchel.keep.sessions.joining import named
+            from satchel.keep.sessions.joining import find_named
 
-            own = named(transaction, project.id, caller)
+            own = find_named(transaction, project.id, caller)
         else:
             own = caller.find(transaction, project.id)
         return None if own is None else (project.id, own)

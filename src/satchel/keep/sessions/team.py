@@ -1,4 +1,4 @@
-"""Who is at work in a project: its sessions, with what each holds and where it left off."""
+"""The team of a project: its sessions with their claims and last scratchpads."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from satchel.keep.entries.records import SCRATCHPAD
 from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.names import PERSONS
 from satchel.keep.sessions import joining
-from satchel.keep.sessions.joining import Found
-from satchel.keep.sessions.presence import LISTED_DAYS, LOOKED_AT
+from satchel.keep.sessions.joining import SessionRow
+from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
 from satchel.store.asking import Asking, both
 from satchel.store.transaction import Transaction, set_of
 
 RECENT_MS = 8 * 3_600_000
-"""A session that is gone is listed for so long without being asked for."""
+"""How long a session that has ended is listed by default."""
 
 MOST = 50
-"""So many sessions are listed at once."""
+"""Maximum number of sessions listed."""
 
 MAIN_WORKTREE = "the main worktree"
 
@@ -52,7 +52,7 @@ class TeamClaim:
 
 @dataclass(frozen=True, slots=True)
 class LastScratchpad:
-    """Where a session left off; ``ref`` is the short id of the entry."""
+    """A session's last scratchpad; ``ref`` is the entry's short id."""
 
     ref: str
     agent: str | None
@@ -67,7 +67,7 @@ STATES = ("stuck", "waiting", "ended", "silent", "working")
 
 @dataclass(frozen=True, slots=True)
 class AgentState:
-    """How an agent stands in a session.
+    """State of an agent in a session.
 
     Attributes:
         name: one of :data:`STATES`.
@@ -80,29 +80,30 @@ class AgentState:
     reason: str | None = None
 
 
-FindStates = Callable[[Transaction, int, "Sequence[Found]", int | None, int], Mapping[int, AgentState]]
-"""Returns the states of sessions of a project by their numbers, given that of the caller's own, and the time."""
+FindStates = Callable[[Transaction, int, "Sequence[SessionRow]", int | None, int], Mapping[int, AgentState]]
+"""Returns the states of sessions by number, given the project, the sessions, the caller's session, and the time."""
 
 
 @dataclass(frozen=True, slots=True)
 class TeamSession:
-    """One session, as others see it.
+    """A session, as others see it.
 
     Attributes:
-        uid: what names it in every store, in hexadecimal.
-        agents: who spoke in it, whose it is first; empty where nobody has a name yet.
-        worktree: the linked worktree it works in; None is the main one.
-        commit: its first 8 digits.
-        run_id: the active run that it is bound to, if any.
+        uid: its uid in hexadecimal.
+        agents: the agents that worked in it, its own first; empty if none has a name yet.
+        worktree: its linked worktree; None is the main one.
+        commit: its commit's first 8 digits.
+        run_id: its active run, if any.
         task_id: the task that it named last.
-        doing: what it was about to do when it was briefed last.
+        doing: what it was about to do when it was last briefed.
         claims: the newest 5 of its ``claims_total`` live claims.
-        seen_at: when it last did something, in milliseconds UTC, up to a minute late.
-        ended_at: when its client said that it is over.
-        gone: whether it is over, for that reason or since its process is.
+        seen_at: when it was last active, in milliseconds UTC, accurate to a minute.
+        ended_at: when its client ended it.
+        gone: whether it is over: ended, or without a process.
         own: whether it is the caller's.
-        state: how its agent stands.
-        predecessor: the uid of the session that it goes on from, and whose that was.
+        state: its agent's state.
+        predecessor: the uid of the session it continues.
+        predecessor_agent: that session's agent.
     """
 
     uid: str
@@ -129,13 +130,13 @@ class TeamSession:
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """The sessions of a project: the caller's own, then live ones, then those that are gone, those seen last first.
+    """The sessions of a project: the caller's, then live ones, then others, each last seen first.
 
     Attributes:
         sessions: at most 50 of ``total``.
-        earlier: how many more were gone too long ago to be listed without being asked for.
-        asked_at: in milliseconds UTC.
-        notes: what the reader should know.
+        earlier: how many older ones are listed only on request.
+        asked_at: milliseconds UTC.
+        notes: remarks for the reader.
         persons: how many persons have written in the project.
     """
 
@@ -149,15 +150,15 @@ class Team:
 
 @dataclass(frozen=True, slots=True)
 class OtherAtWork:
-    """A live session of another, in short.
+    """Summary of someone else's live session.
 
     Attributes:
-        agent: whose it is; None where nobody has a name yet.
-        doing: what it was about to do when it was briefed last.
-        worktree: where that is another than one's own: a path, or :data:`MAIN_WORKTREE`.
-        branch: where that is another than one's own.
+        agent: its agent; None if it has no name yet.
+        doing: what it was about to do when it was last briefed.
+        worktree: a path or :data:`MAIN_WORKTREE`; None if it is the caller's.
+        branch: its branch; None if it is the caller's.
         claims: the newest 2 of its ``claims_total`` live claims.
-        seen_at: in milliseconds UTC, up to a minute late.
+        seen_at: milliseconds UTC, accurate to a minute.
     """
 
     agent: str | None
@@ -186,97 +187,86 @@ def find_team(
     is_all: bool,
     notes: tuple[str, ...] = (),
 ) -> Team:
-    """Return the sessions that are live, are stuck, or were gone lately and nobody continued.
+    """Return the sessions that are live, stuck, or ended recently and were not continued.
 
-    Args:
-        own_session: the number of the caller's session, which is live whatever its record says; None without one.
-        now: milliseconds UTC.
-        find_states: returns how the agents stand.
-        is_all: list all that were seen in the last :data:`LISTED_DAYS`, however long they are gone.
-        notes: what the reader should know.
+    ``own_session`` is the number of the caller's session, which counts as live; ``is_all`` includes all sessions seen
+    in the last :data:`LISTED_DAYS`.
     """
-    found = joining.load(
+    recent = joining.load(
         transaction,
         "s.project_id = :project AND s.seen_at > :since",
         {"project": project_id, "since": now - LISTED_DAYS * DAY_MS},
     )
-    gone = {one.state.id for one in found if one.state.id != own_session and joining.is_gone(one, now)}
-    states = find_states(transaction, project_id, found, own_session, now)
-    # a client that starts anew for each call would fill the list with the links of its chain
-    continued = {number for (number,) in transaction.all(_CONTINUED, {"project": project_id})} if gone else set()
+    over = {one.state.id for one in recent if one.state.id != own_session and joining.is_gone(one, now)}
+    states = find_states(transaction, project_id, recent, own_session, now)
+    # a client that restarts for each call would fill the list with its predecessors
+    continued = {number for (number,) in transaction.all(_CONTINUED, {"project": project_id})} if over else set()
     listed = [
         one
-        for one in found
+        for one in recent
         if is_all
-        or one.state.id not in gone
+        or one.state.id not in over
         or (_last_known(one) > now - RECENT_MS and one.state.id not in continued)
         or states[one.state.id].name == "stuck"
     ]
-    long_gone = len({one.state.id for one in found} - {one.state.id for one in listed} - continued)
-    shown = sorted(listed, key=lambda one: (one.state.id != own_session, one.state.id in gone))[:MOST]
+    earlier = len({one.state.id for one in recent} - {one.state.id for one in listed} - continued)
+    first = sorted(listed, key=lambda one: (one.state.id != own_session, one.state.id in over))[:MOST]
     persons = transaction.all(
         f"SELECT count(*) FROM agents WHERE has_acted = 1 AND id IN {PERSONS}", {"project": project_id}
     )[0][0]
-    if not shown:
-        return Team((), 0, long_gone, now, notes, persons)
-    numbers = [one.state.id for one in shown]
+    if not first:
+        return Team((), 0, earlier, now, notes, persons)
+    numbers = [one.state.id for one in first]
     details, pads = both(
         _load_details(transaction, numbers, now, _MOST_CLAIMS), _load_scratchpads(transaction, numbers)
     )
     others = _load_agents(transaction, numbers)
     sessions = []
-    for one in shown:
-        number, known = one.state.id, details[one.state.id]
-        names = dict.fromkeys([*([known.agent] if known.agent is not None else []), *others.get(number, ())])
+    for one in first:
+        number, more = one.state.id, details[one.state.id]
+        names = dict.fromkeys([*([more.agent] if more.agent is not None else []), *others.get(number, ())])
         sessions.append(
             TeamSession(
                 uid=one.state.uid.hex(),
                 agents=tuple(names),
                 client=one.state.client,
-                version=known.version,
-                worktree=known.worktree or None,
-                branch=known.branch,
-                commit=None if known.commit is None else known.commit[:_COMMIT_CHARS],
-                run_id=known.run,
+                version=more.version,
+                worktree=more.worktree or None,
+                branch=more.branch,
+                commit=None if more.commit is None else more.commit[:_COMMIT_CHARS],
+                run_id=more.run,
                 task_id=one.state.task_id,
-                doing=known.is_at(pads.get(number)),
-                claims=known.claims,
-                claims_total=known.claims_total,
+                doing=more.current_work(pads.get(number)),
+                claims=more.claims,
+                claims_total=more.claims_total,
                 scratchpad=pads.get(number),
                 seen_at=one.state.seen_at,
                 ended_at=one.state.ended_at,
-                gone=number in gone,
+                gone=number in over,
                 own=number == own_session,
                 state=states[number],
-                predecessor=None if known.predecessor is None else known.predecessor.hex(),
-                predecessor_agent=known.predecessor_agent,
+                predecessor=None if more.predecessor is None else more.predecessor.hex(),
+                predecessor_agent=more.predecessor_agent,
             )
         )
-    return Team(tuple(sessions), len(listed), long_gone, now, notes, persons)
+    return Team(tuple(sessions), len(listed), earlier, now, notes, persons)
 
 
 def others_at_work(
     transaction: Transaction, project_id: int, own_session: int | None, now: int, most: int, find_states: FindStates
 ) -> Asking[list[OtherAtWork]]:
-    """Return live sessions other than one's own, those seen last first.
-
-    Args:
-        own_session: the number of the caller's session; None without one.
-        now: milliseconds UTC.
-        most: how many to return at most.
-        find_states: returns how the agents stand.
-    """
+    """Return up to ``most`` live sessions other than the caller's, last seen first."""
     where = """
         s.id IN (
             SELECT id FROM sessions WHERE project_id = :project AND seen_at > :since ORDER BY seen_at DESC LIMIT :most
         ) AND s.id IS DISTINCT FROM :own
     """
-    found = yield from joining.loading(
+    recent = yield from joining.loading(
         transaction,
         where,
-        {"project": project_id, "since": now - LISTED_DAYS * DAY_MS, "most": LOOKED_AT, "own": own_session},
+        {"project": project_id, "since": now - LISTED_DAYS * DAY_MS, "most": MAX_CHECKED, "own": own_session},
     )
-    live = list(islice((one for one in found if not joining.is_gone(one, now)), most))
+    live = list(islice((one for one in recent if not joining.is_gone(one, now)), most))
     if not live:
         return []
     numbers = [one.state.id for one in live]
@@ -289,11 +279,7 @@ def others_at_work(
 
 
 def claimed_paths(transaction: Transaction, session: int | None, now: int) -> Asking[list[str]]:
-    """Return what a session claims, the newest first; nothing without a session.
-
-    Args:
-        now: milliseconds UTC.
-    """
+    """Return the paths that a session has claimed, newest first; nothing without a session."""
     where = "session_id = :session AND expires_at > :now ORDER BY created_at DESC, id"
     if session is None:
         return []
@@ -303,7 +289,7 @@ def claimed_paths(transaction: Transaction, session: int | None, now: int) -> As
 
 
 class _Details(NamedTuple):
-    """What is shown of a session beside what :class:`Found` has."""
+    """Columns of a session besides those of :class:`SessionRow`."""
 
     agent: str | None
     version: str | None
@@ -318,32 +304,32 @@ class _Details(NamedTuple):
     claims: tuple[TeamClaim, ...]
     claims_total: int
 
-    def is_at(self, pad: LastScratchpad | None) -> str | None:
-        """Return what the session is about to do, unless it has said since that it is done."""
+    def current_work(self, pad: LastScratchpad | None) -> str | None:
+        # None if a later scratchpad says that it is done
         is_over = pad is not None and pad.done and pad.created_at >= (self.doing_at or 0)
         return None if is_over else self.doing
 
 
 def _other(
-    session: Found, known: _Details, own: _Details | None, pad: LastScratchpad | None, state: AgentState
+    session: SessionRow, more: _Details, own: _Details | None, pad: LastScratchpad | None, state: AgentState
 ) -> OtherAtWork:
-    is_here = known.worktree == ("" if own is None else own.worktree)
+    is_here = more.worktree == ("" if own is None else own.worktree)
     return OtherAtWork(
-        agent=known.agent,
+        agent=more.agent,
         client=session.state.client,
         task_id=session.state.task_id,
-        doing=known.is_at(pad),
-        worktree=None if is_here else known.worktree or MAIN_WORKTREE,
-        branch=None if own is not None and known.branch == own.branch else known.branch,
-        claims=known.claims,
-        claims_total=known.claims_total,
+        doing=more.current_work(pad),
+        worktree=None if is_here else more.worktree or MAIN_WORKTREE,
+        branch=None if own is not None and more.branch == own.branch else more.branch,
+        claims=more.claims,
+        claims_total=more.claims_total,
         seen_at=session.state.seen_at,
         state=state,
         scratchpad=pad,
     )
 
 
-def _last_known(session: Found) -> int:
+def _last_known(session: SessionRow) -> int:
     return session.state.seen_at if session.state.ended_at is None else session.state.ended_at
 
 
@@ -372,17 +358,16 @@ def _load_details(
         {"now": now, "most": most_claims},
     )
     yield rows
-    found: dict[int, _Details] = {}
+    details: dict[int, _Details] = {}
     for number, *columns, path, exclusive, expires, automatic, reason, total in rows.all():
-        claims = found[number].claims if number in found else ()
+        claims = details[number].claims if number in details else ()
         claims += () if path is None else (TeamClaim(path, bool(exclusive), expires, bool(automatic), reason),)
-        found[number] = _Details._make((*columns, claims, total or 0))
-    return found
+        details[number] = _Details._make((*columns, claims, total or 0))
+    return details
 
 
 def _load_agents(transaction: Transaction, sessions: Sequence[int]) -> dict[int, list[str]]:
-    """Return who was briefed in each session, in the order in which they first were."""
-    # the second condition is the one of the index
+    # the agents briefed in each session, in order; the condition on 0 is that of the index
     rows = transaction.all(
         f"""
         SELECT w.session_id, a.name FROM windows w JOIN agents a ON a.id = w.agent_id
@@ -408,11 +393,11 @@ def _load_scratchpads(transaction: Transaction, sessions: Sequence[int]) -> Aski
         """
     )
     yield rows
-    found = {}
+    pads = {}
     for session, number, agent, content, created in rows.all():
         try:
             pad = structured.scratchpad(content)
-        except InvalidInput:  # a row written by other means
+        except InvalidInput:  # written by another program
             continue
-        found[session] = LastScratchpad(Kind.ENTRY.ref(number), agent, pad.done, pad.next_step, pad.blockers, created)
-    return found
+        pads[session] = LastScratchpad(Kind.ENTRY.ref(number), agent, pad.done, pad.next_step, pad.blockers, created)
+    return pads

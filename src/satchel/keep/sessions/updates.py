@@ -1,4 +1,4 @@
-"""Making and changing sessions, in the transaction of the call that they belong to."""
+"""Creation and changes of sessions, in the transaction of a call."""
 
 from __future__ import annotations
 
@@ -8,31 +8,30 @@ from typing import TYPE_CHECKING
 from satchel.base import processes
 from satchel.base.clock import DAY_MS
 from satchel.base.git_head import read_head
-from satchel.base.processes import Process
 from satchel.base.text import fold
 from satchel.keep import events
 from satchel.keep.names import check_agent, ensure_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.clients import OF_TOKENS, STATE, State, host_id
-from satchel.keep.sessions.joining import Found
+from satchel.keep.sessions.joining import SessionRow
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.keep.sessions.caller import Caller
 
 KEPT_DAYS = 90
-"""A session is forgotten so long after it was last seen."""
+"""How long after it was last seen a session is deleted."""
 
-# without the last look: a session that seems to be unseen for longer is touched once more
-_REMEMBERED = frozenset(STATE.replace('"', "").split(", ")) - {"seen_at"}
+# without seen_at: an outdated value only causes one more update
+_CACHED = frozenset(STATE.replace('"', "").split(", ")) - {"seen_at"}
 _INHERITED_DAYS = 14
 _LOOKED_AT = 20
 _LEAST_DIGITS = 4
 
 
 def start(transaction: Transaction, workplace: Workplace, project_id: int, caller: Caller, now: int) -> State:
-    """Make the session of a caller, and let it go on from one that is over, where there is one."""
+    """Create the caller's session, as the successor of one that is over if there is one."""
     client = joining.client_of(caller)
     identity = caller.host_id if client is caller.client else host_id(client, caller.environ)
     is_remote = caller.is_remote
@@ -40,7 +39,7 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
     name = check_agent(workplace, None)
     agent = None if name is None else ensure_agent(transaction, project_id, name, now, acts=False)[0]
     before = None
-    if not is_remote:  # a client that goes on with a session names it again
+    if not is_remote:  # a remote client continues a session by its id
         before = _predecessor(transaction, workplace, project_id, None if client is None else client.name, agent, now)
     uid = os.urandom(16)
     number = transaction.add(
@@ -61,9 +60,9 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
             "created_at": now,
         },
     )
-    giver = OF_TOKENS if is_remote else None if client is None else client.name
-    if giver is not None and identity is not None:
-        add_host_id(transaction, number, giver, identity)
+    id_source = OF_TOKENS if is_remote else None if client is None else client.name
+    if id_source is not None and identity is not None:
+        add_host_id(transaction, number, id_source, identity)
     state = State(
         id=number,
         uid=uid,
@@ -86,9 +85,9 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
 def touch(
     transaction: Transaction, workplace: Workplace, project_id: int, state: State, caller: Caller, now: int
 ) -> State:
-    """Record that a session was seen, where it stands, and in which processes it runs; one that had ended goes on."""
+    """Record that a session is at work, its checkout and its processes; resume it if it had ended."""
     changes: dict[str, object] = {"seen_at": now}
-    # one that was silent for long or was killed may be continued by another, and goes on all the same
+    # a silent or killed session may have a successor, and is resumed nevertheless
     continued = "SELECT 1 FROM sessions WHERE predecessor_id = :id"
     if state.ended_at is not None or transaction.one(continued, {"id": state.id}) is not None:
         from satchel.keep.sessions.ending import take_back_claims
@@ -112,9 +111,9 @@ def touch(
         session = joining.load(transaction, "s.id = :id", {"id": state.id})[0]
         if session.worktree == (workplace.worktree or ""):
             changes |= place
-        is_elsewhere = session.machine not in {None, processes.machine()}  # a sandbox does not see its client
+        is_elsewhere = session.machine not in {None, processes.machine()}  # a sandbox cannot see its client
         if not is_elsewhere and not joining.is_up_to_date(session, caller):
-            # its client was started again, and only commands have been heard of since
+            # the client was restarted, and only commands have called since
             changes |= _processes_of(caller)
     if (caller.is_server or caller.is_hook) and caller.client is not None and caller.host_id is not None:
         add_host_id(transaction, state.id, caller.client.name, caller.host_id)
@@ -123,15 +122,15 @@ def touch(
 
 
 def change(transaction: Transaction, session: int, columns: dict[str, object]) -> None:
-    """Change columns of a session."""
+    """Update columns of a session."""
     assigned = ", ".join(f'"{name}" = :{name}' for name in columns)
     transaction.run(f"UPDATE sessions SET {assigned} WHERE id = :id", {**columns, "id": session})
-    if columns.keys() & _REMEMBERED:
+    if columns.keys() & _CACHED:
         transaction.forget()
 
 
 def add_host_id(transaction: Transaction, session: int, client: str, identity: str) -> None:
-    """Record what a client calls a session; a session may have several such ids."""
+    """Record a client's id for a session; it may have several."""
     transaction.run(
         """
         INSERT INTO session_hosts (host_id, session_id, client) VALUES (:identity, :session, :client)
@@ -142,16 +141,16 @@ def add_host_id(transaction: Transaction, session: int, client: str, identity: s
 
 
 def name_unnamed(transaction: Transaction, project_id: int, state: State, now: int) -> tuple[State, int, str]:
-    """Return who calls in a session without a name: the agent that was chosen for it, else one named after it."""
-    known = state.find_speaker(transaction)
-    if known is not None:
-        return state, *known
+    """Return a session with its default agent's number and name: the chosen one, else one named after the session."""
+    default = state.find_speaker(transaction)
+    if default is not None:
+        return state, *default
     for digits in range(_LEAST_DIGITS, 2 * len(state.uid) + 1):
         name = state.name(digits)
-        taken = transaction.one(
+        other = transaction.one(
             "SELECT 1 FROM agents WHERE project_id = :project AND folded = :name", {"project": project_id, "name": name}
         )
-        if taken is None:
+        if other is None:
             break
     number, name = ensure_agent(transaction, project_id, name, now)
     _take_mail_of_client(transaction, project_id, state.client, number)
@@ -163,7 +162,7 @@ def name_unnamed(transaction: Transaction, project_id: int, state: State, now: i
 
 
 def _take_mail_of_client(transaction: Transaction, project_id: int, client: str | None, agent: int) -> None:
-    """Give an agent what was sent to its client by that name, to which no agent answers."""
+    # messages to the client's name, which no agent has, go to its new agent
     if client is not None:
         transaction.run(
             """
@@ -176,12 +175,8 @@ def _take_mail_of_client(transaction: Transaction, project_id: int, client: str 
 
 
 def _processes_of(caller: Caller) -> dict[str, object]:
-    """Return the columns with the processes of a caller of this machine."""
     server = processes.own() if caller.is_server else None
-    return _processes(joining.client_process(caller), server)
-
-
-def _processes(process: Process | None, server: Process | None) -> dict[str, object]:
+    process = joining.client_process(caller)
     return {
         "machine": processes.machine(),
         "process": None if process is None else process.pid,
@@ -193,11 +188,9 @@ def _processes(process: Process | None, server: Process | None) -> dict[str, obj
 
 def _predecessor(
     transaction: Transaction, workplace: Workplace, project_id: int, client: str | None, agent: int | None, now: int
-) -> Found | None:
-    """Return the last session that is over, was of the same client in the same worktree, and has no successor yet.
-
-    One for which an agent was chosen goes on only as that agent.
-    """
+) -> SessionRow | None:
+    # the last session of the client in this worktree that is over and has no successor; one with a chosen agent
+    # continues only as that agent
     where = """
         s.project_id = :project AND s.worktree = :worktree AND s.client IS NOT DISTINCT FROM :client
         AND s.seen_at > :since AND NOT EXISTS (SELECT 1 FROM sessions n WHERE n.predecessor_id = s.id)
@@ -211,15 +204,15 @@ def _predecessor(
         "of_tokens": OF_TOKENS,
     }
     for one in joining.load(transaction, where, values, _LOOKED_AT):
-        # whose agent was not chosen has that of its unnamed calls, or who spoke first
+        # a session without a chosen agent has the one of its first call
         fits = one.state.agent == agent if agent is not None else not one.state.is_chosen
         if fits and joining.is_gone(one, now):
             return one
     return None
 
 
-def _inherit(transaction: Transaction, project_id: int, state: State, before: Found, now: int) -> State:
-    """Let a session take over the claims, and the unread messages to those who named nobody, of the one before it."""
+def _inherit(transaction: Transaction, project_id: int, state: State, before: SessionRow, now: int) -> State:
+    # the claims, and the unread messages to the default agent, move to the new session
     values = {"new": state.id, "old": before.state.id, "now": now}
     transaction.run("UPDATE file_claims SET session_id = :new WHERE session_id = :old", values)
     if before.state.unnamed is None:
@@ -229,10 +222,7 @@ def _inherit(transaction: Transaction, project_id: int, state: State, before: Fo
             SELECT 1 FROM message_reads r WHERE r.agent_id = {before.state.unnamed} AND r.message_id = agent_messages.id
         )
     """
-    found = transaction.one(
-        f"SELECT 1 FROM agent_messages WHERE project_id = {project_id} AND {unread} LIMIT 1", values
-    )
-    if found is not None:
+    if transaction.one(f"SELECT 1 FROM agent_messages WHERE project_id = {project_id} AND {unread} LIMIT 1", values):
         state, heir, _ = name_unnamed(transaction, project_id, state, now)
         transaction.run(
             f"""
@@ -245,7 +235,6 @@ def _inherit(transaction: Transaction, project_id: int, state: State, before: Fo
 
 
 def _remove_old(transaction: Transaction, project_id: int, now: int) -> None:
-    """Forget sessions of a project that were not seen for :data:`KEPT_DAYS`, with what was delivered in them."""
     values = {"project": project_id, "before": now - KEPT_DAYS * DAY_MS}
     old = "project_id = :project AND seen_at < :before"
     transaction.run(f"DELETE FROM windows WHERE session_id IN (SELECT id FROM sessions WHERE {old})", values)

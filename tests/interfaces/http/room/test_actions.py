@@ -201,7 +201,7 @@ def test_what_is_retracted_or_confirmed_is_taken_back_only_as_long_as_it_was_las
     retracted = ann.post(f"{HERE}/items/{note.ref}/retract", {"reason": "we moved"})
     late = _undo(ann, confirmed)
     assert late.status == 409
-    assert "is not that one any more" in unescape(late.body.decode())
+    assert "your last correction is another one now" in unescape(late.body.decode())
     assert satchel.finding.search("boils").total == 0
     assert _undo(ann, retracted).status == 303
     assert satchel.finding.search("boils").total == 1

@@ -137,7 +137,7 @@ def test_a_claim_is_released_and_its_holder_told(ann: Browser, satchel: Satchel)
         assert [(one.sender, one.message) for one in told] == [("human:ann", "I released your claim on src/a.py")]
     gone = ann.post("/p/project/claims/release", claim)
     assert gone.status == 409
-    assert b"has ended meanwhile" in gone.body
+    assert b"has already ended" in gone.body
 
 
 def test_changes_are_marked_as_seen_up_to_what_was_shown(ann: Browser, satchel: Satchel) -> None:
