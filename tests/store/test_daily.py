@@ -25,6 +25,7 @@ class Store:
 
     def __init__(self, satchel: Satchel, clock: ManualClock) -> None:
         self.satchel, self.clock = satchel, clock
+        assert satchel.workplace.root is not None
         self.file = Path(satchel.workplace.root, ".satchel", "satchel.db")
         satchel.entries.write("discovery", "x")
 
