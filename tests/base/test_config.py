@@ -186,6 +186,13 @@ def test_a_bad_argument_is_warned_about_by_key_and_the_default_counts(name: str,
     assert [warning.startswith(f"argument: {name} ") for warning in config.warnings] == [True]
 
 
+def test_a_very_large_number_is_not_repeated() -> None:
+    (large,) = load_config(None, {}, {"store.backups_keep": 10**18}).warnings
+    (small,) = load_config(None, {}, {"store.backups_keep": 10**18 - 1}).warnings
+    assert "(a very large number) is not" in large
+    assert f"{10**18 - 1} is not" in small
+
+
 @pytest.mark.parametrize(
     "line",
     [
