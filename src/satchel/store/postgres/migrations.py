@@ -13,7 +13,7 @@ from satchel import __version__
 from satchel.base.errors import ReadOnly, Refused, StoreDamaged, StoreForeign
 from satchel.store.failures import newer, older
 from satchel.store.postgres import failures
-from satchel.store.postgres.schema import INDEX_TABLES, OWN_COLUMNS, translate
+from satchel.store.postgres.schema import INDEX_CHANGES, INDEX_TABLES, OWN_COLUMNS, translate
 from satchel.store.schema import BASE_VERSION, SCHEMA_VERSION, Migration, steps
 from satchel.store.transaction import Transaction
 
@@ -165,6 +165,9 @@ def _apply(connection: StoreConnection, number: int, migration: Migration, now: 
             sql = translate(statement)
             if sql is not None:
                 connection.execute(sql)
+        if number == BASE_VERSION + 1:
+            for statement in INDEX_CHANGES:
+                connection.execute(statement)
         if number == BASE_VERSION:
             for statement in (*OWN_COLUMNS, *INDEX_TABLES):
                 connection.execute(statement)
