@@ -1,43 +1,64 @@
-"""A connection that sends statements in batches, each batch in one message, and prepares repeated ones.
-
-psycopg's own pipeline sends each statement in a message, which takes several times as long.
-"""
+"""A connection that runs statements with ``:name`` parameters, several in one round trip."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from functools import cache
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+import re
+from collections.abc import Callable, Generator
+from functools import cache, lru_cache
+from typing import Any, NamedTuple, TypeVar
 
-from psycopg import Connection, OperationalError, adapt
+from psycopg import Connection, RawCursor
 from psycopg import adapters as defaults
-from psycopg.adapt import AdaptersMap, Buffer, Dumper, Loader, PyFormat
-from psycopg.errors import error_from_result
-from psycopg.pq import ConnStatus, ExecStatus, Format
+from psycopg.abc import PQGen
+from psycopg.adapt import AdaptersMap, Buffer, Dumper, Loader
 from psycopg.types.numeric import Int8Dumper, NumericLoader
 from psycopg.waiting import Ready, Wait
 
-from satchel.store.postgres.statements import numbered
-from satchel.store.transaction import Parameters, Row
-
-if TYPE_CHECKING:
-    from psycopg.abc import Transformer
-    from psycopg.pq.abc import PGconn, PGresult
+from satchel.store.transaction import LIST_MARK, Parameters, Row
 
 Statement = tuple[str, Parameters | None]
 """SQL with ``:name`` parameters, and their values."""
 
 # each prepared statement takes about 10 KB on the server
-_MOST_KNOWN = 1_000
-# how often to stop waiting for the server: to notice signals, and to call `on_wait`
-_PAUSE_SECONDS, _LOOK_SECONDS = 0.1, 0.02
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
-_DONE = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK})
-_FAILED = frozenset({ExecStatus.FATAL_ERROR, ExecStatus.BAD_RESPONSE})
+MOST_PREPARED = 1_000
+_LOOK_SECONDS = 0.02
+"""How often to call ``on_wait``."""
 
-_Key = tuple[str, tuple[int, ...]]
-_Values = Sequence[Buffer | None]
+Answer = TypeVar("Answer")
+
+# first everything that is not a parameter: literals, quoted names, comments, casts
+_TOKEN = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|::)|:([A-Za-z_]\w*)""", re.DOTALL)
+
+_LIST = re.compile(rf"\b(NOT )?IN \({re.escape(LIST_MARK)}([^)]*)\)")
+
+
+def with_lists(sql: str, parameters: Parameters | None) -> tuple[str, Parameters | None]:
+    """Return a statement and its parameters with its lists moved to parameters."""
+    if LIST_MARK not in sql:
+        return sql, parameters
+    lists: dict[str, list[int] | list[bytes]] = {}
+
+    def as_parameter(match: re.Match[str]) -> str:
+        name = f"list{len(lists)}"
+        texts = match[2].split(", ") if match[2] else []
+        is_bytes = match[2].startswith("x'")
+        lists[name] = [bytes.fromhex(text[2:-1]) for text in texts] if is_bytes else [int(text) for text in texts]
+        return f"{'<> ALL' if match[1] else '= ANY'} (:{name})"
+
+    return _LIST.sub(as_parameter, sql), {**(parameters or {}), **lists}
+
+
+@lru_cache(maxsize=2_000)
+def numbered(sql: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return a statement with numbers for its ``:name`` parameters, and the names in the order of the numbers."""
+    names: dict[str, int] = {}
+
+    def as_number(match: re.Match[str]) -> str:
+        name: str | None = match[2]
+        return match[1] if name is None else f"${names.setdefault(name, len(names) + 1)}"
+
+    text = _TOKEN.sub(as_number, sql).encode()
+    return text, tuple(names)
 
 
 class Result(NamedTuple):
@@ -54,36 +75,16 @@ class Result(NamedTuple):
     status: str
 
 
-class _Message(NamedTuple):
-    """A statement as it goes over the wire.
-
-    Attributes:
-        key: its SQL, and the types of its parameters.
-        name: of the prepared statement; empty if it is not prepared.
-        is_new: whether it is prepared with this batch.
-    """
-
-    key: _Key
-    text: bytes
-    values: _Values
-    formats: Sequence[Format]
-    name: bytes
-    is_new: bool
-
-
 class StoreConnection(Connection[Row]):
     """A connection to the database of a store.
 
     Attributes:
         version: the major version of the server.
+        on_wait: called now and then while a statement runs.
     """
 
     version = 0
-
-    def __init__(self, pgconn: PGconn) -> None:
-        super().__init__(pgconn)
-        self._names: dict[_Key, bytes] = {}  # empty after the first use of a statement
-        self._made = 0
+    on_wait: Callable[[], None] | None = None
 
     def run_all(self, *statements: Statement, on_wait: Callable[[], None] | None = None) -> list[Result]:
         """Run statements in order, in one round trip, and return their results.
@@ -93,101 +94,47 @@ class StoreConnection(Connection[Row]):
         Raises:
             psycopg.Error: one has failed; those behind it were not run.
         """
-        adapting = adapt.Transformer(self)
-        messages = [self._message(*one) for one in [_dump(adapting, *statement) for statement in statements]]
-        pgconn = self.pgconn
-        pgconn.enter_pipeline_mode()
+        self.on_wait = on_wait
         try:
-            for one in messages:
-                if one.is_new:
-                    pgconn.send_prepare(one.name, one.text, one.key[1])
-                if one.name:
-                    pgconn.send_query_prepared(one.name, one.values, one.formats)
-                else:
-                    pgconn.send_query_params(one.text, one.values, one.key[1], one.formats)
-            pgconn.pipeline_sync()
-            answers = self.wait(_answers(pgconn, on_wait), _PAUSE_SECONDS if on_wait is None else _LOOK_SECONDS)
+            if len(statements) == 1:
+                cursors = [self._send(*statements[0])]
+            else:
+                with self.pipeline():
+                    cursors = [self._send(*statement) for statement in statements]
+        except BaseException:
+            self._prepared.clear()  # psycopg counts statements behind a failed one as prepared
+            raise
         finally:
-            self._leave_pipeline()
-        return self._read(adapting, messages, answers)
+            self.on_wait = None
+        return [
+            Result(cursor.fetchall() if cursor.description else [], max(0, cursor.rowcount), cursor.statusmessage or "")
+            for cursor in cursors
+        ]
 
-    def _message(self, key: _Key, text: bytes, values: _Values, formats: Sequence[Format]) -> _Message:
-        """Return the message for a statement; the second time it is prepared."""
-        name = self._names.get(key)
-        is_new = name == b""
-        if is_new:
-            self._made += 1
-            name = self._names[key] = b"s%d" % self._made
-        elif name is None and len(self._names) < _MOST_KNOWN:
-            self._names[key] = b""
-        return _Message(key, text, values, formats, name or b"", is_new)
+    def _send(self, sql: str, parameters: Parameters | None) -> RawCursor[Row]:
+        text, names = numbered(sql)
+        cursor = RawCursor(self)
+        cursor.execute(text, [parameters[name] for name in names] if parameters is not None else None)
+        return cursor
 
-    def _leave_pipeline(self) -> None:
-        try:
-            if self.pgconn.status == ConnStatus.OK:
-                self.pgconn.exit_pipeline_mode()
-        except OperationalError:
-            self.close()  # late answers must not be taken for those of other statements
-
-    def _read(self, adapting: Transformer, messages: Sequence[_Message], answers: Iterable[PGresult]) -> list[Result]:
-        """Return the results of a batch: one answer for each statement, and one for each that was prepared."""
-        coming = iter(answers)
-        failed: PGresult | None = None
-        results: list[Result] = []
-        for one in messages:
-            for is_prepared in (True, False) if one.is_new else (False,):
-                answer = next(coming, None)
-                is_done = answer is not None and answer.status in _DONE
-                if is_prepared and not is_done:
-                    self._names[one.key] = b""
-                if answer is not None and answer.status in _FAILED:
-                    failed = failed or answer
-                elif is_done and not is_prepared:
-                    assert answer is not None
-                    adapting.set_pgresult(answer)
-                    results.append(
-                        Result(
-                            adapting.load_rows(0, answer.ntuples, tuple),
-                            answer.command_tuples or 0,
-                            (answer.command_status or b"").decode(),
-                        )
-                    )
-        if failed is not None:
-            raise error_from_result(failed)
-        if len(results) < len(messages):
-            raise OperationalError("the connection was lost before all answers came")
-        return results
+    def wait(self, gen: PQGen[Answer], *args: Any, **kwargs: Any) -> Answer:
+        if self.on_wait is None:
+            return super().wait(gen, *args, **kwargs)
+        return super().wait(_looking(gen, self.on_wait), _LOOK_SECONDS)
 
 
-def _dump(
-    adapting: Transformer, sql: str, parameters: Parameters | None
-) -> tuple[_Key, bytes, _Values, Sequence[Format]]:
-    text, names = numbered(sql)
-    values_by_name = _NOTHING if parameters is None else parameters
-    values = adapting.dump_sequence([values_by_name[name] for name in names], [PyFormat.AUTO] * len(names))
-    return (sql, tuple(adapting.types or ())), text, values, adapting.formats or ()
-
-
-def _answers(pgconn: PGconn, on_wait: Callable[[], None] | None) -> Generator[Wait, Ready | int, list[PGresult]]:
-    """Send the rest of a batch, and return the server's answers once all arrived or the connection is lost."""
-    answers: list[PGresult] = []
-    is_sent = pgconn.flush() == 0
-    while True:
-        while pgconn.status == ConnStatus.OK and not pgconn.is_busy():
-            answer = pgconn.get_result()
-            if answer is None:
-                continue  # the end of one statement's answers
-            if answer.status == ExecStatus.PIPELINE_SYNC:
-                return answers
-            answers.append(answer)
-        if pgconn.status != ConnStatus.OK:
-            return answers
-        ready = yield Wait.R if is_sent else Wait.RW
-        if not ready and on_wait is not None:
-            on_wait()
-        if ready & Ready.R:
-            pgconn.consume_input()
-        is_sent = is_sent or pgconn.flush() == 0
+def _looking(gen: PQGen[Answer], on_wait: Callable[[], None]) -> Generator[Wait, Ready | int, Answer]:
+    """Return a generator that does the same and calls a function whenever nothing has arrived for a while."""
+    try:
+        state = next(gen)
+        while True:
+            ready = yield state
+            if not ready:
+                on_wait()
+            state = gen.send(ready)
+    except StopIteration as ended:
+        answer: Answer = ended.value
+        return answer
 
 
 class _Whole(NumericLoader):

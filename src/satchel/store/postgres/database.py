@@ -22,7 +22,7 @@ from satchel.base.errors import Busy, InvalidInput, Refused, SatchelError
 from satchel.store import forks
 from satchel.store.postgres import failures
 from satchel.store.postgres.address import Address
-from satchel.store.postgres.connection import Statement, StoreConnection, adapters
+from satchel.store.postgres.connection import MOST_PREPARED, Statement, StoreConnection, adapters
 from satchel.store.postgres.group import Turns
 from satchel.store.postgres.transaction import Counter
 from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running
@@ -302,7 +302,7 @@ class Database:
         }
         if self.address.password is not None:
             options["password"] = self.address.password
-        return {**options, "autocommit": True, "prepare_threshold": None, "context": adapters()}
+        return {**options, "autocommit": True, "prepare_threshold": 1, "context": adapters()}
 
     def _configure(self, connection: StoreConnection) -> None:
         """Refuse a server that may lose confirmed commits, or that Satchel cannot work with."""
@@ -328,6 +328,7 @@ class Database:
                 f"Satchel needs {_OLDEST_VERSION} or newer",
             )
         connection.version = version
+        connection.prepared_max = MOST_PREPARED
 
 
 def _is_alive(connection: StoreConnection) -> bool:

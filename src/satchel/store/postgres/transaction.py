@@ -12,8 +12,7 @@ import psycopg
 
 from satchel.base.errors import Interrupted
 from satchel.store import forks
-from satchel.store.postgres.connection import Result, Statement, StoreConnection
-from satchel.store.postgres.statements import with_lists
+from satchel.store.postgres.connection import Result, Statement, StoreConnection, with_lists
 from satchel.store.transaction import Parameters, Row, RuleBroken, insertion
 
 # the answers to more would fill the socket while statements are still being sent
