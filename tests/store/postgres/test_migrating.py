@@ -7,7 +7,7 @@ import pytest
 from satchel.find.conditions import Term
 from satchel.find.index import scoped_index
 from satchel.find.scopes import Scope
-from satchel.store.postgres import migrations
+from satchel.store.postgres import schema
 from satchel.store.schema import BASE_VERSION, SCHEMA_VERSION
 from store.postgres.places import Place
 
@@ -28,7 +28,7 @@ _BANDS = (-5, 7, 2**40 + 2**31, 2**63 - 1)
 
 def test_the_bands_of_near_duplicates_keep_their_lower_bits(own_place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as program:
-        program.setattr(migrations, "SCHEMA_VERSION", BASE_VERSION)
+        program.setattr(schema, "SCHEMA_VERSION", BASE_VERSION)
         own_place.new_project()
     for band in _BANDS:
         own_place.do(f"INSERT INTO likenesses (project_id, mark, kind, item_id) VALUES (1, {band}, 2, 3)")
@@ -42,7 +42,7 @@ def test_the_index_of_0_2_0_becomes_a_gin_index_over_the_same_words(
     own_place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as program:
-        program.setattr(migrations, "SCHEMA_VERSION", BASE_VERSION)
+        program.setattr(schema, "SCHEMA_VERSION", BASE_VERSION)
         own_place.new_project()
     own_place.do(
         "INSERT INTO documents_words (project_id, document, words, parts, place, length)"
