@@ -28,6 +28,11 @@ Longer prefixes are only cut.
 MOST_TYPES = 256
 """An upper bound of the types of a kind."""
 
+_LONG = 20_000
+_PREFIX_BYTES = 20
+_MOST_BYTES = 1_000_000
+"""A tsvector has at most 1 MB of different words, each with project and bucket in front; a text is cut there."""
+
 _PER_STEP = 50_000
 
 _INSERT = """
@@ -82,8 +87,23 @@ def _shortened(word: str) -> str:
 
 def _entry(text: str) -> tuple[int, str, str]:
     """Return the length of a text in words (up to 65,535), its words, and the parts of its identifiers."""
-    words = stems(text)
-    return min(len(words), 65_535), joined(words), joined(stems(parts_text(text)))
+    words, parts = stems(text), stems(parts_text(text))
+    if len(text) > _LONG:
+        known: set[str] = set()
+        words, parts = _cut(words, known), _cut(parts, known)
+    return min(len(words), 65_535), joined(words), joined(parts)
+
+
+def _cut(words: list[str], known: set[str]) -> list[str]:
+    """Return as many words as fit into a tsvector together with known ones."""
+    size = sum(len(word.encode()) + _PREFIX_BYTES for word in known)
+    for number, word in enumerate(words):
+        if word not in known:
+            known.add(word)
+            size += len(word.encode()) + _PREFIX_BYTES
+            if size > _MOST_BYTES:
+                return words[:number]
+    return words
 
 
 class PostgresIndex:

@@ -61,13 +61,12 @@ BUCKET_BITS: Final = 13
 _BUCKET = f"(project_id::text || ':' || (document >> {BUCKET_BITS})::text || ':')"
 LEXEMES: Final = f"""
     array_to_tsvector(string_to_array(
-        {_BUCKET} || replace(trim(left(words || parts, 200000)), '  ', ' ' || {_BUCKET}), ' '
+        {_BUCKET} || replace(trim(words || parts), '  ', ' ' || {_BUCKET}), ' '
     ))
 """
 """The expression of the GIN index: the words of a document, each with its project and bucket in front.
 
-So a lookup reads nothing of another project, and the newest documents first. The text is cut because a tsvector has at
-most 1 MB.
+So a lookup reads nothing of another project, and the newest documents first.
 """
 
 _GIN_INDEX = f"CREATE INDEX documents_words_lexemes ON documents_words USING gin (({LEXEMES})) WITH (fastupdate = off)"
