@@ -122,7 +122,6 @@ _LOADERS: Mapping[str, Callable[[_Snapshot, int], object]] = {
 
 _PACKAGE = KINDS[Kind.PACKAGE].name
 _KINDS = {thing.name: kind for kind, thing in KINDS.items()}
-_CORRECTED = {Kind.ENTRY, Kind.CONSTRAINT, Kind.STRATEGY}
 
 
 class Items(Service):
@@ -181,7 +180,7 @@ class Items(Service):
                 for one in wanted:
                     kind = _KINDS.get(one.kind)
                     if kind is not None:
-                        corrected = kind in _CORRECTED and records[one] is not None
+                        corrected = kind.text is not None and records[one] is not None
                         corrections_of = told_of(transaction, kind, one.number) if corrected else ()
                         told[one] = (*corrections_of, *pins.told_of(transaction, project.id, kind, one.number))
                         states[one] = kept_of(transaction, project.id, kind.table, one.number)

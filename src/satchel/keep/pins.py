@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from satchel.base.errors import Conflict, InvalidInput, NotFound
 from satchel.base.grouping import grouped
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
@@ -12,7 +10,6 @@ from satchel.base.text import shortened
 from satchel.base.vocabulary import HUMAN
 from satchel.find.kind import Kind
 from satchel.keep import events, projects
-from satchel.keep.decisions.state import DEPRECATED
 from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
@@ -22,16 +19,7 @@ from satchel.store.transaction import Transaction, set_of
 
 _STRUCTURED = ", ".join(str(ENTRY_TYPES.index(name) + 1) for name in STRUCTURED_TYPES)
 
-_HOLDS: Mapping[Kind, str] = {
-    Kind.ENTRY: "i.superseded_by IS NULL",
-    Kind.DECISION: f"i.status <> {DEPRECATED}",
-    Kind.CONSTRAINT: "i.active = 1",
-    Kind.PACKAGE: "i.superseded_by IS NULL",
-    Kind.STRATEGY: "i.superseded_by IS NULL",
-}
-"""The kinds that are pinned, with the condition that an item, as ``i``, holds."""
-
-PINNED = frozenset(kind.name.lower() for kind in _HOLDS)
+PINNED = frozenset(kind.name.lower() for kind in Kind if kind.live)
 """The names of the kinds that are pinned."""
 
 
@@ -108,7 +96,7 @@ class Pins(Service):
 
         work = self._workplace
         kind, number = read_ref(ref)
-        if kind not in _HOLDS:
+        if kind.live is None:
             raise InvalidInput(f"{ref} is not pinned", "Notes (e), decisions (d), rules (c) and strategies (s) are")
         agent = check_agent(work, agent)
         if work.caller is not None and not is_by_person(work, agent):
@@ -149,10 +137,10 @@ def holding(transaction: Transaction, project_id: int) -> Asking[dict[int, froze
     held = {
         kind.number: transaction.ask(
             f"SELECT i.id FROM {kind.table} i "
-            f"WHERE i.id IN {set_of(numbers[kind.number])} AND +i.project_id = :project AND {holds}",
+            f"WHERE i.id IN {set_of(numbers[kind.number])} AND +i.project_id = :project AND {kind.live}",
             {"project": project_id},
         )
-        for kind, holds in _HOLDS.items()
+        for kind in Kind
         if kind.number in numbers
     }
     yield from list(held.values())[-1:]
@@ -184,7 +172,7 @@ def forget(transaction: Transaction, project_id: int, kind: Kind, number: int) -
 def _check(transaction: Transaction, project_id: int, kind: Kind, number: int, *, pinned: bool) -> None:
     """Refuse to pin what is not there, or holds no more; what does may be unpinned all the same."""
     row = transaction.one(
-        f"SELECT {_HOLDS[kind]}{f', i.type IN ({_STRUCTURED})' if kind is Kind.ENTRY else ', 0'} "
+        f"SELECT {kind.live}{f', i.type IN ({_STRUCTURED})' if kind is Kind.ENTRY else ', 0'} "
         f"FROM {kind.table} i WHERE i.project_id = :project AND i.id = :item",
         {"project": project_id, "item": number},
     )

@@ -179,8 +179,8 @@ def check_replaceable(transaction: Transaction, project_id: int, item: tuple[Kin
     """
     kept = _KEPT[item[0]]
     row = transaction.one(
-        f"SELECT a.name, {kept.holds}, {kept.is_critical} FROM {item[0].table} i "
-        f"LEFT JOIN agents a ON a.id = i.{kept.author} WHERE i.project_id = :project AND i.id = :id",
+        f"SELECT a.name, {item[0].live}, {kept.is_critical} FROM {item[0].table} i "
+        f"LEFT JOIN agents a ON a.id = {item[0].author} WHERE i.project_id = :project AND i.id = :id",
         {"project": project_id, "id": item[1]},
     )
     ref = item[0].ref(item[1])
@@ -208,30 +208,21 @@ class _Kept(NamedTuple):
     """How items of a kind are replaced.
 
     Attributes:
-        text: the column with what they say.
-        author: the column with who wrote them.
-        holds: the condition that one, as ``i``, holds.
         name: what agents call one.
         remedy: what helps where there is none.
         is_critical: the condition that one is a rule that is critical.
     """
 
-    text: str
-    author: str
-    holds: str
     name: str
     remedy: str
     is_critical: str = "1 = 0"
 
 
-_LIVES = "i.superseded_by IS NULL"
 _KEPT = {
-    Kind.ENTRY: _Kept("content", "agent_id", _LIVES, "note", "Leave supersedes out, or look for it with search"),
-    Kind.CONSTRAINT: _Kept(
-        *("text", "created_by", "i.active = 1", "constraint", "Listing constraints shows their ids"),
-        f"i.priority = {len(PRIORITIES)}",
-    ),
-    Kind.STRATEGY: _Kept("insight", "agent_id", _LIVES, "strategy", "Listing strategies shows their ids"),
+    kind: _Kept(kind.name.lower(), f"Listing {kind.table} shows their ids") for kind in Kind if kind.text is not None
+} | {
+    Kind.ENTRY: _Kept("note", "Leave supersedes out, or look for it with search"),
+    Kind.CONSTRAINT: _Kept("constraint", "Listing constraints shows their ids", f"i.priority = {len(PRIORITIES)}"),
 }
 
 _GONE = " AND ".join(
@@ -256,17 +247,17 @@ def examine(transaction: Transaction) -> tuple[int, int, list[str]]:
     assert row is not None
     holding = [
         kind.ref(number)
-        for kind, kept in _KEPT.items()
+        for kind in _KEPT
         for (number,) in transaction.all(
             f"SELECT DISTINCT i.id FROM corrections c JOIN {kind.table} i ON i.id = c.item_id "
-            f"WHERE c.item_kind = {kind.number} AND {_ENDED} AND {kept.holds} ORDER BY i.id"
+            f"WHERE c.item_kind = {kind.number} AND {_ENDED} AND {kind.live} ORDER BY i.id"
         )
     ]
     return row[0], row[1], holding
 
 
 def _saying(transaction: Transaction, kind: Kind, number: int) -> str:
-    row = transaction.one(f"SELECT {_KEPT[kind].text} FROM {kind.table} WHERE id = :id", {"id": number})
+    row = transaction.one(f"SELECT {kind.text} FROM {kind.table} WHERE id = :id", {"id": number})
     return "" if row is None else f"; it says: {shortened(row[0])}"
 
 
