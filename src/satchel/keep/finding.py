@@ -17,7 +17,7 @@ from satchel.find.query import SYNTAXES, Query, parse
 from satchel.find.scopes import Scope
 from satchel.find.search import Ranking
 from satchel.find.snippets import Snipper, Snippet
-from satchel.keep import citations, indexing, names, projects, runs
+from satchel.keep import citations, indexing, kept, names, projects, runs
 from satchel.keep.citations import Citation
 from satchel.keep.entries.sightings import seen_with
 from satchel.keep.kinds import KIND_OF, KINDS, read_ref, texts_of
@@ -332,7 +332,7 @@ def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -
     )
     if row is None:
         raise NotFound(f"there is no {ref.strip()} in this project", "Results of a search show the ids")
-    text = KINDS[kind].texts(transaction, [item]).get(item, "")
+    text = kept.texts(KINDS[kind], transaction, [item]).get(item, "")
     return (kind, item), query_like(transaction, project_id, text)
 
 
@@ -388,7 +388,7 @@ def _texts(transaction: Transaction, rows: Sequence[Row]) -> Mapping[int, str]:
         items = {row[2]: row[0] for row in rows if row[1] == kind.number}
         if not items:
             continue
-        loaded = (thing.shown or thing.texts)(transaction, list(items))
+        loaded = kept.shown_texts(thing, transaction, list(items))
         texts |= {document: loaded[item] for item, document in items.items() if item in loaded}
     return texts
 

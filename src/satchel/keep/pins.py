@@ -188,7 +188,8 @@ def _check(transaction: Transaction, project_id: int, kind: Kind, number: int, *
 
 
 def _said(transaction: Transaction, kind: Kind, number: int) -> tuple[str, str]:
+    from satchel.keep import kept
     from satchel.keep.kinds import KINDS
 
     thing = KINDS[kind]
-    return thing.name, shortened((thing.shown or thing.texts)(transaction, [number]).get(number, ""))
+    return thing.name, shortened(kept.shown_texts(thing, transaction, [number]).get(number, ""))

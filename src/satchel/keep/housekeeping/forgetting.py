@@ -11,7 +11,7 @@ from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import dataclass
 from satchel.find import documents
 from satchel.find.index import index_of
-from satchel.keep import events, pins, projects
+from satchel.keep import events, kept, pins, projects
 from satchel.keep.housekeeping import counts
 from satchel.keep.housekeeping.packages import forget_deliveries, forget_seen
 from satchel.keep.kinds import KINDS, read_ref
@@ -134,7 +134,7 @@ def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leavi
         raise NotFound(f"there is no {thing.name} {kind.ref(number)} in this project", "Lists show the ids")
 
     def delete() -> None:
-        thing.delete(transaction, project.id, [number])
+        kept.delete(thing, transaction, project.id, [number])
         if transaction.left_out:
             # its text is invalid, so it is deleted by number instead of by its words
             transaction.run(
@@ -149,7 +149,7 @@ def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leavi
         pins.forget(transaction, project.id, kind, number)
         states.forget(transaction, project.id, row[0])
 
-    text = thing.texts(transaction, [number]).get(number, "")
+    text = kept.texts(thing, transaction, [number]).get(number, "")
     return _Leaving(kind.ref(number), thing.name, kind.table, row[0], text, delete)
 
 

@@ -24,7 +24,7 @@ from satchel.keep.importing.bazinga_tables import (
 )
 from satchel.keep.importing.tables import Fields, Row, column, columns, optional, replaced
 from satchel.keep.importing.values import Unreadable, identity, number_of, optional_text, text_of, whole
-from satchel.keep.moving.fields import Line
+from satchel.keep.kind import Line
 from satchel.keep.moving.records import Arriving
 from satchel.keep.moving.windows import line_of_window
 from satchel.keep.packages.records import DEFAULT_PRIORITY, DEFAULT_TYPE, TYPES

@@ -9,7 +9,7 @@ from satchel.base.errors import InvalidInput, nearest
 from satchel.base.records import replace
 from satchel.base.vocabulary import PRIORITIES, number_of
 from satchel.find.kind import Kind
-from satchel.keep import filters
+from satchel.keep import listing as filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.messages.records import MESSAGE_TYPES, Message

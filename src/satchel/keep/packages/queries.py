@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find.kind import Kind
-from satchel.keep import filters
+from satchel.keep import listing as filters
 from satchel.keep.listing import Filter, Listing, Order, RunFilters, View
 from satchel.keep.packages.records import COLUMNS, SOURCE, Package, package_of, type_number
 from satchel.keep.packages.updates import DOCUMENTS, consumers_of
