@@ -242,12 +242,12 @@ CATEGORY, TAG, SCOPE = (
 )
 
 
-def one_of(choices: Sequence[str]) -> Codec:
-    """Return the codec of an enumeration numbered from 1."""
+def one_of(choices: Sequence[str], what: str | None = None) -> Codec:
+    """Return the codec of an enumeration numbered from 1; ``what`` names it in errors instead of the field."""
 
     def read(value: Any, _: Checking, name: str) -> int:
         if value not in choices:
-            raise unknown_name(name, value, choices)
+            raise unknown_name(what or name, value, choices)
         return choices.index(value) + 1
 
     def show(number: int) -> str:
@@ -328,10 +328,11 @@ def name_field(
     *,
     required: bool = False,
     merge: str = "",
+    attribute: str | None = None,
 ) -> Field:
     """Return a field stored as the id of a named row, such as an agent."""
     sql = f"(SELECT n.{name_column} FROM {table} n WHERE n.id = i.{column})"
-    return Field(name, codec, column, sql, required, merge=merge)
+    return Field(name, codec, column, sql, required, merge=merge, attribute=attribute)
 
 
 def link_field(name: str, table: str, column: str | None = None, *, merge: str = "", is_own: bool = False) -> Field:
