@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from satchel.base.errors import Conflict, InvalidInput, NotFound
 from satchel.base.grouping import grouped
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
@@ -16,6 +18,11 @@ from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, is_by_person
 from satchel.store.asking import Asking, answering
 from satchel.store.transaction import Transaction, set_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from satchel.keep.common_filters import CommonFilters
 
 _STRUCTURED = ", ".join(str(ENTRY_TYPES.index(name) + 1) for name in STRUCTURED_TYPES)
 
@@ -65,13 +72,15 @@ class Pins(Service):
         """Let an item rank as it would without a pin; arguments and errors are those of :meth:`pin`."""
         return self._set(ref, agent, pinned=False)
 
-    def list(self, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> Page[Pin]:
+    def list(self, *, limit: int = DEFAULT_LIMIT, offset: int = 0, **filters: Unpack[CommonFilters]) -> Page[Pin]:
         """Return what is pinned and holds, the newest pin first.
 
         Args:
             limit: 0 to 500; 0 gives the total alone.
             offset: how many to skip.
+            filters: those of every list.
         """
+        from satchel.keep.common_filters import check_common
         from satchel.keep.kinds import KIND_OF
 
         check_page(limit, offset)
@@ -84,7 +93,8 @@ class Pins(Service):
                 {"project": project.id},
             )
             holding = of_project(transaction, project.id)
-            rows = [row for row in rows if row[1] in holding.get(row[0], ())]
+            chosen = check_common(filters, self._workplace.clock())
+            rows = [row for row in rows if row[1] in holding.get(row[0], ()) and chosen.keeps(row[3])]
             pins = tuple(
                 Pin(KIND_OF[kind].ref(number), *_said(transaction, KIND_OF[kind], number), by, at)
                 for kind, number, by, at in rows[offset : offset + limit]

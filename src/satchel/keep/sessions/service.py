@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from satchel.keep import events, projects
 from satchel.keep.names import check_identifier
@@ -14,6 +14,7 @@ from satchel.keep.sessions.records import Entered
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from satchel.keep.common_filters import CommonFilters
     from satchel.keep.sessions.caller import State
     from satchel.keep.sessions.team import FindStates, Team
     from satchel.store.transaction import Transaction
@@ -32,13 +33,20 @@ class Sessions(Service):
         super().__init__(workplace)
         self._find_states = find_states
 
-    def team(self, *, all: bool = False) -> Team:  # noqa: A002 -- what an agent asks for
+    def team(
+        self,
+        *,
+        all: bool = False,  # noqa: A002 -- what an agent asks for
+        **filters: Unpack[CommonFilters],
+    ) -> Team:
         """Return who is at work: each session with its agents, place, task, claims and last scratchpad.
 
         Args:
             all: list all sessions seen in the last 14 days; otherwise of those that are gone only the ones of the last
                 8 hours.
+            filters: those of every list.
         """
+        from satchel.keep.common_filters import check_common
         from satchel.keep.sessions.team import Team, find_team
 
         assert self._find_states is not None
@@ -52,7 +60,10 @@ class Sessions(Service):
             notes = () if caller is None else tuple(caller.notes)
             if caller is not None and own is None and caller.may_make():
                 notes += ("your own session is listed from your first write on",)
-            return find_team(transaction, project.id, number, now, self._find_states, is_all=all, notes=notes)
+            chosen = check_common(filters, now)
+            return find_team(
+                transaction, project.id, number, now, self._find_states, is_all=all, chosen=chosen, notes=notes
+            )
 
     def end(self, reason: str | None = None) -> bool:
         """Record that the caller's session is over, once, and release what was claimed in it automatically.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
@@ -19,6 +20,9 @@ from satchel.keep.sessions.joining import Found
 from satchel.keep.sessions.presence import LISTED_DAYS, LOOKED_AT
 from satchel.store.asking import Asking, both
 from satchel.store.transaction import Transaction, set_of
+
+if TYPE_CHECKING:
+    from satchel.keep.common_filters import Chosen
 
 RECENT_MS = 8 * 3_600_000
 """A session that is gone is listed for so long without being asked for."""
@@ -184,6 +188,7 @@ def find_team(
     find_states: FindStates,
     *,
     is_all: bool,
+    chosen: Chosen | None = None,
     notes: tuple[str, ...] = (),
 ) -> Team:
     """Return the sessions that are live, are stuck, or were gone lately and nobody continued.
@@ -193,6 +198,7 @@ def find_team(
         now: milliseconds UTC.
         find_states: returns how the agents stand.
         is_all: list all that were seen in the last :data:`LISTED_DAYS`, however long they are gone.
+        chosen: the filters of every list.
         notes: what the reader should know.
     """
     found = joining.load(
@@ -207,10 +213,13 @@ def find_team(
     listed = [
         one
         for one in found
-        if is_all
-        or one.state.id not in gone
-        or (_last_known(one) > now - RECENT_MS and one.state.id not in continued)
-        or states[one.state.id].name == "stuck"
+        if (chosen is None or chosen.keeps(one.state.seen_at))
+        and (
+            is_all
+            or one.state.id not in gone
+            or (_last_known(one) > now - RECENT_MS and one.state.id not in continued)
+            or states[one.state.id].name == "stuck"
+        )
     ]
     long_gone = len({one.state.id for one in found} - {one.state.id for one in listed} - continued)
     shown = sorted(listed, key=lambda one: (one.state.id != own_session, one.state.id in gone))[:MOST]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from satchel.base.errors import Conflict
 from satchel.base.records import replace
@@ -14,13 +15,16 @@ from satchel.keep.shared.context import Context, record
 from satchel.keep.shared.records import Accepted, Differences, SharedItem, SharedList
 from satchel.keep.shared.survey import Survey
 
+if TYPE_CHECKING:
+    from satchel.keep.common_filters import Chosen
 
-def standing(context: Context, refs: Sequence[str], *, is_all: bool) -> SharedList:
+
+def standing(context: Context, refs: Sequence[str], chosen: Chosen, *, is_all: bool) -> SharedList:
     place, world = context.look()
     with context.surveyed(place, world, write=False) as survey:
         uids = set(choosing.uids_of(survey, refs)) if refs else None
         items = listing.listed(survey, context.is_person, is_all=is_all or uids is not None)
-        visible = tuple(one for one in items if uids is None or one.uid in uids)
+        visible = tuple(one for one in items if (uids is None or one.uid in uids) and chosen.keeps(one.changed_at))
         shared = sum(one.is_shared for one in survey.known.values())
     return SharedList(visible, shared, place.default, listing.problems_of(survey.problems, is_person=context.is_person))
 

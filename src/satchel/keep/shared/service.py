@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput, Refused, unknown_name
 from satchel.keep import projects
@@ -14,6 +14,7 @@ from satchel.keep.shared.records import Synced
 
 if TYPE_CHECKING:
     from satchel.base.config_keys import Config
+    from satchel.keep.common_filters import CommonFilters
     from satchel.keep.projects import Workplace
     from satchel.keep.shared.context import Context
     from satchel.keep.shared.records import Accepted, Checked, Differences, SharedList, Sharing
@@ -101,15 +102,24 @@ class SharedTexts:
 
             changing.read_news(self._context())
 
-    def standing(self, refs: Sequence[str] = (), *, all: bool = False) -> SharedList:  # noqa: A002 -- the option's name
+    def standing(
+        self,
+        refs: Sequence[str] = (),
+        *,
+        all: bool = False,  # noqa: A002 -- the option's name
+        **filters: Unpack[CommonFilters],
+    ) -> SharedList:
         """Return the states of shared texts: waiting and differing ones, and with ``all`` the rest.
 
         Args:
             refs: short ids, names of files, or beginnings of uids; none for everything.
+            filters: those of every list.
         """
+        from satchel.keep.common_filters import check_common
         from satchel.keep.shared import deciding
 
-        return deciding.standing(self._context(), refs, is_all=all)
+        chosen = check_common(filters, self._workplace.clock())
+        return deciding.standing(self._context(), refs, chosen, is_all=all)
 
     def accept(
         self,
