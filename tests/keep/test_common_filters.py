@@ -25,7 +25,7 @@ LISTS: dict[str, Callable[..., Any]] = {
     "claims": lambda satchel, **since: satchel.files.claims(**since),
     "runs": lambda satchel, **since: satchel.runs.list(**since),
     "pins": lambda satchel, **since: satchel.pins.list(**since),
-    "search": lambda satchel, **since: satchel.finding.search("alpha", **since),
+    "search": lambda satchel, **since: satchel.finding.search("alpha", **since).results,
     "proposals": lambda satchel, **since: satchel.shared.standing(all=True, **since).items,
 }
 

@@ -206,6 +206,8 @@ def find_team(
         "s.project_id = :project AND s.seen_at > :since",
         {"project": project_id, "since": now - LISTED_DAYS * DAY_MS},
     )
+    if chosen is not None:
+        found = [one for one in found if chosen.keeps(one.state.seen_at)]
     gone = {one.state.id for one in found if one.state.id != own_session and joining.is_gone(one, now)}
     states = find_states(transaction, project_id, found, own_session, now)
     # a client that starts anew for each call would fill the list with the links of its chain
@@ -213,13 +215,10 @@ def find_team(
     listed = [
         one
         for one in found
-        if (chosen is None or chosen.keeps(one.state.seen_at))
-        and (
-            is_all
-            or one.state.id not in gone
-            or (_last_known(one) > now - RECENT_MS and one.state.id not in continued)
-            or states[one.state.id].name == "stuck"
-        )
+        if is_all
+        or one.state.id not in gone
+        or (_last_known(one) > now - RECENT_MS and one.state.id not in continued)
+        or states[one.state.id].name == "stuck"
     ]
     long_gone = len({one.state.id for one in found} - {one.state.id for one in listed} - continued)
     shown = sorted(listed, key=lambda one: (one.state.id != own_session, one.state.id in gone))[:MOST]
