@@ -160,6 +160,8 @@ def test_the_history_is_what_was_said(conversations: Conversations, clock: Manua
     assert (second.n, second.prompt, second.answer, second.provider_ref) == (2, "again", "Two.", "t2")
     assert (second.sent_tokens, second.resent_tokens, second.answer_tokens) == (3, 9, 20)
     assert second.created_at - first.created_at == 5
+    assert conversations.list(since=first.created_at).total == 1
+    assert conversations.list(since=first.created_at + 1).total == 0
 
 
 def test_a_thread_that_starts_over_has_the_history_and_the_tokens_of_its_own_turns(

@@ -13,16 +13,14 @@ from satchel.base import paging
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.base.paging import KeptPage
 from satchel.find import scopes, search
-from satchel.keep import listing
+from satchel.keep import constraints, listing, strategies
 from satchel.keep.common_filters import ListFilters
-from satchel.keep.constraints import queries as constraints
 from satchel.keep.decisions import queries as decisions
 from satchel.keep.entries import queries as entries
 from satchel.keep.files import queries as files
 from satchel.keep.messages import queries as messages
-from satchel.keep.packages import queries as packages
+from satchel.keep.packages import kind as packages
 from satchel.keep.patterns import queries as patterns
-from satchel.keep.strategies import queries as strategies
 
 Find = Callable[..., KeptPage[Any]]
 

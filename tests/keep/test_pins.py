@@ -60,7 +60,15 @@ def test_what_holds_no_more_or_is_of_its_time_is_not_pinned(satchel: Satchel) ->
     note = satchel.entries.write("discovery", "a note")
     satchel.corrections.retract(note.ref)
     pad = satchel.entries.write("scratchpad", {"iteration": 1, "attempted": ["it"]}, task_id="t")
-    for ref, problem in ((note.ref, Conflict), (pad.ref, InvalidInput), ("e999", NotFound), ("m1", InvalidInput)):
+    old, draft = (satchel.decisions.set(key, "1", status=key) for key in ("deprecated", "draft"))
+    assert satchel.pins.pin(draft.ref).pinned_at is not None
+    for ref, problem in (
+        (note.ref, Conflict),
+        (old.ref, Conflict),
+        (pad.ref, InvalidInput),
+        ("e999", NotFound),
+        ("m1", InvalidInput),
+    ):
         with pytest.raises(problem):
             satchel.pins.pin(ref)
 

@@ -22,8 +22,7 @@ from satchel.keep.entries import structured
 from satchel.keep.entries.records import CODEBASE_ANALYSIS, REVIEW_ISSUE, REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.entries.structured import ReviewIssue, ReviewVerdict, Scratchpad
 from satchel.keep.projects import Workplace
-from satchel.keep.strategies.records import MAX_INSIGHT_CHARS
-from satchel.keep.strategies.updates import check_topic
+from satchel.keep.strategies import MAX_INSIGHT_CHARS, check_topic
 from satchel.store.transaction import Transaction
 
 MAX_EVIDENCE = 12

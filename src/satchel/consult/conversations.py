@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from satchel.base.errors import NotFound, SatchelError, nearest
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
@@ -33,6 +34,11 @@ from satchel.keep.projects import Project, Workplace
 from satchel.keep.texts import storable
 from satchel.redaction import redact
 from satchel.store.transaction import Row, Transaction
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from satchel.keep.common_filters import CommonFilters
 
 _COLUMNS = f"""
     id, uid, seq, assistant, session_id, owner, turns, held_tokens, sent_tokens, resent_tokens, answer_tokens,
@@ -290,6 +296,7 @@ class Conversations:
         owner: str = LOCAL,
         limit: int = DEFAULT_LIMIT,
         offset: int = 0,
+        **filters: Unpack[CommonFilters],
     ) -> Page[ListedConversation]:
         """Return an owner's conversations that had a turn, the newest first.
 
@@ -298,10 +305,13 @@ class Conversations:
             conversation: only those that the caller named so.
             limit: how many at most; 0 asks for the total alone.
             offset: how many to skip.
+            filters: those of every list.
 
         Raises:
             InvalidInput: a filter is no name, or limit or offset is out of range.
         """
+        from satchel.keep.common_filters import check_common
+
         check_page(limit, offset)
         assistant = None if assistant is None else check_name(assistant, "assistant")
         conversation = None if conversation is None else check_name(conversation, "conversation")
@@ -314,6 +324,9 @@ class Conversations:
                 if wanted is not None:
                     where += f" AND {column} = :{column}"
                     values[column] = wanted
+            chosen = check_common(filters, now)
+            where += chosen.where("created_at")
+            values |= chosen.values
             total = transaction.one(f"SELECT count(*) FROM conversations WHERE {where}", values)
             rows = transaction.all(
                 f"SELECT {_COLUMNS} FROM conversations WHERE {where} "

@@ -165,15 +165,15 @@ class Source:
     ) -> None:
         """Declare the columns of one kind.
 
-        ``texts`` are the columns that ``searchable`` turns into the text, ``joined`` is SQL joined to the table,
-        ``also`` loads one more argument for ``searchable`` by item, and ``columns`` maps fields of :class:`Document` to
-        SQL.
+        ``texts`` are the columns of the table ``i`` that ``searchable`` turns into the text, ``joined`` is SQL joined
+        to it, ``also`` loads one more argument for ``searchable`` by item, and ``columns`` maps fields of
+        :class:`Document` to SQL.
         """
         self._kind = kind
         self._texts = texts
         self._searchable = searchable
         self._also = also
-        self._table = f"{kind.table} {joined}"
+        self._table = f"{kind.table} i {joined}"
         self._columns = {**_COLUMNS, **columns}
 
     def texts(self, transaction: Transaction, numbers: Iterable[int]) -> dict[int, str]:

@@ -11,25 +11,53 @@ SUPERSEDED = 2
 """Found only on request. Documents of any other status but 1, such as drafts (3), rank below the live ones."""
 
 
-class Kind(Enum):
-    """A kind of searchable item: its number in the documents, the letter of its short ids, and its table.
+_UNREPLACED = "i.superseded_by IS NULL"
+_NOBODY = "CAST(NULL AS BIGINT)"
 
-    ``satchel.keep.finding`` defines what differs between kinds, such as how to read their texts.
+
+class Kind(Enum):
+    """A kind of searchable item, with the SQL that tables of several kinds need; items are ``i`` in it.
+
+    The rest of a kind's declaration is a :class:`satchel.keep.kind.ItemKind`.
+
+    Attributes:
+        number: its number in documents, pins, corrections and events.
+        letter: the letter of its short ids.
+        table: the table of its items.
+        author: who wrote an item.
+        changed_by, changed_at: who changed it last, and when.
+        live: the condition that it is neither replaced nor ended; None for kinds that are not pinned.
+        text: the column that replaced, retracted and confirmed items are quoted by; None for kinds without corrections.
     """
 
-    ENTRY = (1, "e", "context")
-    DECISION = (2, "d", "decisions")
-    CONSTRAINT = (3, "c", "constraints")
-    MESSAGE = (4, "m", "agent_messages")
-    FILE_CHANGE = (5, "f", "file_changes")
-    PACKAGE = (6, "p", "context_packages")
-    ERROR_PATTERN = (7, "x", "error_patterns")
-    STRATEGY = (8, "s", "strategies")
+    ENTRY = (1, "e", "context", "agent_id", "created_at", _UNREPLACED, "content")
+    DECISION = (2, "d", "decisions", "agent_id", "updated_at", "i.status <> 2")
+    CONSTRAINT = (3, "c", "constraints", "created_by", "deactivated_at", "i.active = 1", "text", "deactivated_by")
+    MESSAGE = (4, "m", "agent_messages", "from_agent_id", "created_at")
+    FILE_CHANGE = (5, "f", "file_changes", "agent_id", "created_at")
+    PACKAGE = (6, "p", "context_packages", "producer_id", "updated_at", _UNREPLACED)
+    ERROR_PATTERN = (7, "x", "error_patterns", None, "last_seen")
+    STRATEGY = (8, "s", "strategies", "agent_id", "last_seen", _UNREPLACED, "insight")
 
-    def __init__(self, number: int, letter: str, table: str) -> None:
+    def __init__(
+        self,
+        number: int,
+        letter: str,
+        table: str,
+        author: str | None,
+        changed_at: str,
+        live: str | None = None,
+        text: str | None = None,
+        ended_by: str | None = None,
+    ) -> None:
         self.number = number
         self.letter = letter
         self.table = table
+        self.author = _NOBODY if author is None else f"i.{author}"
+        self.changed_by = self.author if ended_by is None else f"COALESCE(i.{ended_by}, {self.author})"
+        self.changed_at = f"COALESCE(i.{changed_at}, i.created_at)" if ended_by is not None else f"i.{changed_at}"
+        self.live = live
+        self.text = text
 
     def ref(self, number: int) -> str:
         """Return the short id of an item, such as ``e812``."""

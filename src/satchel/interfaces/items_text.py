@@ -19,9 +19,9 @@ from satchel.interfaces.ledger.messages_text import message_line
 from satchel.interfaces.text_parts import counted, json_line, times_text
 from satchel.interfaces.to_json import fields_of
 from satchel.keep.items import Item, OpenedItems
-from satchel.keep.moving.fields import called
+from satchel.keep.kind import called
 from satchel.keep.moving.states import SHARED, KeptState
-from satchel.keep.packages.records import PackageContent
+from satchel.keep.packages.kind import PackageContent
 from satchel.keep.patterns.records import Solution
 
 _LOOK_BACK = 200

@@ -38,21 +38,10 @@ class _Source(NamedTuple):
     name: str = "NULL"
 
 
-_NOBODY = "CAST(NULL AS BIGINT)"
-_OF_KINDS = {
-    Kind.ENTRY: ("x.agent_id", "x.created_at"),
-    Kind.DECISION: ("x.agent_id", "x.updated_at"),
-    Kind.CONSTRAINT: ("COALESCE(x.deactivated_by, x.created_by)", "COALESCE(x.deactivated_at, x.created_at)"),
-    Kind.MESSAGE: ("x.from_agent_id", "x.created_at"),
-    Kind.FILE_CHANGE: ("x.agent_id", "x.created_at"),
-    Kind.PACKAGE: ("x.producer_id", "x.updated_at"),
-    Kind.ERROR_PATTERN: (_NOBODY, "x.last_seen"),
-    Kind.STRATEGY: ("x.agent_id", "x.last_seen"),
-}
 _SOURCES = {
-    **{kind.name.lower(): _Source(kind.table, *columns, kind.letter) for kind, columns in _OF_KINDS.items()},
-    "claim": _Source("file_claims", "x.agent_id", "x.created_at"),
-    "run": _Source("runs", _NOBODY, "COALESCE(x.ended_at, x.created_at)", name="x.run_id"),
+    **{kind.name.lower(): _Source(kind.table, kind.changed_by, kind.changed_at, kind.letter) for kind in Kind},
+    "claim": _Source("file_claims", "i.agent_id", "i.created_at"),
+    "run": _Source("runs", "CAST(NULL AS BIGINT)", "COALESCE(i.ended_at, i.created_at)", name="i.run_id"),
 }
 KINDS = tuple(_SOURCES)
 """The kinds with listed changes."""
@@ -107,17 +96,17 @@ def _union(kinds: Collection[str] | None, *, until: bool = False) -> str:
         if kinds is not None and kind not in kinds:
             continue
         columns = (
-            f"x.seq AS seq, '{kind}' AS kind, x.id AS id, '{source.letter}' AS letter, {source.name} AS name, "
+            f"i.seq AS seq, '{kind}' AS kind, i.id AS id, '{source.letter}' AS letter, {source.name} AS name, "
             f"{source.agent} AS agent, {source.at} AS at"
         )
-        where = "x.project_id = :project AND x.seq > :seq" + (" AND x.seq <= :until" if until else "")
-        rows = f"SELECT {columns} FROM {source.table} x WHERE {where}"
+        where = "i.project_id = :project AND i.seq > :seq" + (" AND i.seq <= :until" if until else "")
+        rows = f"SELECT {columns} FROM {source.table} i WHERE {where}"
         if source.table == Kind.MESSAGE.table:
             # messages are indexed by receiver and seq, not by seq alone
             rows = (
-                f"SELECT {columns} FROM agents t CROSS JOIN {source.table} x "
-                f"WHERE t.project_id = :project AND {where} AND x.to_agent_id = t.id "
-                f"UNION ALL {rows} AND x.to_agent_id IS NULL"
+                f"SELECT {columns} FROM agents t CROSS JOIN {source.table} i "
+                f"WHERE t.project_id = :project AND {where} AND i.to_agent_id = t.id "
+                f"UNION ALL {rows} AND i.to_agent_id IS NULL"
             )
         parts.append(f"SELECT * FROM ({rows} ORDER BY seq LIMIT :limit) AS of_kind")
     return " UNION ALL ".join(parts)

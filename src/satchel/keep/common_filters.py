@@ -1,23 +1,29 @@
-"""Filters of every list, declared only here."""
+"""Filters of every list, declared only here: docs/decisions/0051 names the lists."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypedDict
 
 from satchel.base.clock import check_since
 from satchel.base.records import NamedTuple
 
-if TYPE_CHECKING:
-    from satchel.keep.listing import Listing, View
 
-
-class ListFilters(TypedDict, total=False):
+class CommonFilters(TypedDict, total=False):
     """Filters of every list.
 
     Keys:
-        query: words in any form, at most 64 KiB; without ``order`` the best matches come first.
         since: only items created or changed since this time: ISO 8601, an age such as ``90m``, or milliseconds UTC.
+    """
+
+    since: str | int | None
+
+
+class ListFilters(CommonFilters, total=False):
+    """Filters of every list of items that change.
+
+    Keys:
+        query: words in any form, at most 64 KiB; without ``order`` the best matches come first.
         after_seq: only items changed after this number, in that order; ``page.cursor`` is the next one.
         order: desc or asc, by (created_at, id); None is the kind's default, or relevance for a search.
         limit: 0 to 500; 0 gives the total alone.
@@ -25,7 +31,6 @@ class ListFilters(TypedDict, total=False):
     """
 
     query: str | None
-    since: str | int | None
     after_seq: int | None
     order: str | None
     limit: int
@@ -42,7 +47,9 @@ class CommonFilter(NamedTuple):
         help: description of its option for people.
         metavar: the option's value in help texts.
         check: converts an argument, given the current time, or refuses it.
-        apply: adds the conditions.
+        condition: returns SQL for the expressions of an item's times; the checked argument has the filter's name.
+        keeps: returns whether an item with these times passes, for lists that are not read by SQL.
+        in_scope: whether a search's scope has a field of this name, for items with a single time.
     """
 
     name: str
@@ -51,27 +58,39 @@ class CommonFilter(NamedTuple):
     help: str
     metavar: str | None
     check: Callable[[Any, int], Any]
-    apply: Callable[[View, Listing[Any], Any], None]
-
-
-def _changed_since(view: View, listing: Listing[Any], since: int) -> None:
-    later = " OR ".join(f"{listing.alias}.{column} >= :since" for column in listing.changed)
-    view.values["since"] = since
-    # unchanging items have a single time, which is in their documents too
-    view.where(f"({later})", **({"since": since} if listing.changed == ("created_at",) else {}))
+    condition: Callable[[Sequence[str]], str]
+    keeps: Callable[[Sequence[int | None], Any], bool]
+    in_scope: bool = False
 
 
 COMMON = (
     CommonFilter(
-        *(
-            "since",
-            str,
-            "As 2d, 3h or ISO 8601",
-            "ISO 8601, or an age such as 90m or 2d.",
-            "TIME",
-        ),
+        *("since", str, "As 2d, 3h or ISO 8601", "ISO 8601, or an age such as 90m or 2d.", "TIME"),
         check_since,
-        _changed_since,
+        lambda times: f"({' OR '.join(f'{time} >= :since' for time in times)})",
+        lambda times, since: any(time is not None and time >= since for time in times),
+        in_scope=True,
     ),
 )
-"""The filters of every list, besides query, cursor, order and page."""
+"""The filters of every list."""
+
+
+class Chosen(NamedTuple):
+    """The common filters of a request, with their checked values by name."""
+
+    values: dict[str, Any]
+
+    def where(self, *times: str) -> str:
+        """Return SQL to append to a condition, given the expressions of an item's times."""
+        return "".join(f" AND {one.condition(times)}" for one in COMMON if one.name in self.values)
+
+    def keeps(self, *times: int | None) -> bool:
+        """Return whether an item with these times passes."""
+        return all(one.keeps(times, self.values[one.name]) for one in COMMON if one.name in self.values)
+
+
+def check_common(arguments: Mapping[str, Any], now: int) -> Chosen:
+    """Check the common filters among a list's arguments."""
+    return Chosen(
+        {one.name: one.check(arguments[one.name], now) for one in COMMON if arguments.get(one.name) is not None}
+    )

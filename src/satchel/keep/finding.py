@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from satchel.base.clock import check_since
 from satchel.base.errors import InvalidInput, NotFound, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, check_page, next_offset
 from satchel.base.records import dataclass, replace
@@ -17,7 +17,7 @@ from satchel.find.query import SYNTAXES, Query, parse
 from satchel.find.scopes import Scope
 from satchel.find.search import Ranking
 from satchel.find.snippets import Snipper, Snippet
-from satchel.keep import citations, indexing, names, projects, runs
+from satchel.keep import citations, indexing, kept, names, projects, runs
 from satchel.keep.citations import Citation
 from satchel.keep.entries.sightings import seen_with
 from satchel.keep.kinds import KIND_OF, KINDS, read_ref, texts_of
@@ -26,6 +26,11 @@ from satchel.keep.paths import check_place, inside, is_folder, meant_note
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import ME, UNKNOWN, find_authors
 from satchel.store.transaction import Row, Transaction, set_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from satchel.keep.common_filters import CommonFilters
 
 JOINT = " | "
 """Separator of an item's parts in its snippet."""
@@ -133,11 +138,11 @@ class Finding(Service):
         task_id: str | None = None,
         loop_id: str | None = None,
         file: str | None = None,
-        since: str | int | None = None,
         status: str = "live",
         limit: int = DEFAULT_LIMIT,
         offset: int = 0,
         explain: bool = False,
+        **common: Unpack[CommonFilters],
     ) -> FoundPage:
         """Search all items of the project; without a query, list them, newest first.
 
@@ -149,17 +154,19 @@ class Finding(Service):
             syntax: natural, or operators for AND, OR, NOT or -, prefix*, phrases and parentheses.
             run_id: only this run; None searches all runs, and so does ``*``.
             kinds, types, author, task_id, loop_id, file: only items of these.
-            since: only items from this time on: ISO 8601, an age such as ``90m``, or milliseconds UTC.
             status: live, superseded (by another, or retracted), or all; superseded items rank below live ones then.
             limit: 0 to 500; 0 gives the total alone.
             offset: how many to skip.
             explain: add an explanation of each score.
+            common: the filters of every list.
 
         Raises:
             InvalidInput: a filter is empty, unknown or out of range, or operator syntax is wrong, with the position.
             NotFound: there is no such run, or nothing with the id given in ``like``.
             StoreDamaged: index and documents disagree.
         """
+        from satchel.keep.common_filters import check_common
+
         if text is not None and like is not None:
             raise InvalidInput("give either words to search for or an item in like", "Or neither, for what is newest")
         if text is not None and not text.strip():
@@ -176,7 +183,7 @@ class Finding(Service):
         file = None if file is None else check_place(file, work.files_root)[0]
         task_id = None if task_id is None else check_name(task_id, "task_id")
         loop_id = None if loop_id is None else check_name(loop_id, "loop_id")
-        moment = check_since(since, work.clock())
+        chosen = check_common(common, work.clock())
         query = parse(text, syntax) if text is not None else None
         with projects.reading(work) as (transaction, project):
             run = None
@@ -206,6 +213,8 @@ class Finding(Service):
                 # the index has the run where an entry was first written, and is faster
                 where += [in_run] * is_seen
                 run = None if is_seen else run
+            where.append(chosen.where("d.created_at").removeprefix(" AND "))
+            values |= chosen.values
             exact = None if folder else file
             scope = Scope(
                 project.id,
@@ -213,7 +222,6 @@ class Finding(Service):
                 selected,
                 wanted,
                 file=exact,
-                since=moment,
                 status=status,
                 now=work.clock(),
                 condition=" AND ".join(filter(None, where)),
@@ -238,7 +246,7 @@ class Finding(Service):
                 "task_id": task_id,
                 "loop_id": loop_id,
                 "file": file,
-                "since": since,
+                **common,
                 "status": status if status == "superseded" else None,
             }
             narrowing = {name: value for name, value in filters.items() if value is not None}
@@ -332,7 +340,7 @@ def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -
     )
     if row is None:
         raise NotFound(f"there is no {ref.strip()} in this project", "Results of a search show the ids")
-    text = KINDS[kind].texts(transaction, [item]).get(item, "")
+    text = kept.texts(KINDS[kind], transaction, [item]).get(item, "")
     return (kind, item), query_like(transaction, project_id, text)
 
 
@@ -388,7 +396,7 @@ def _texts(transaction: Transaction, rows: Sequence[Row]) -> Mapping[int, str]:
         items = {row[2]: row[0] for row in rows if row[1] == kind.number}
         if not items:
             continue
-        loaded = (thing.shown or thing.texts)(transaction, list(items))
+        loaded = kept.shown_texts(thing, transaction, list(items))
         texts |= {document: loaded[item] for item, document in items.items() if item in loaded}
     return texts
 

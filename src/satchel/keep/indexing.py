@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from satchel.find import rebuild as rebuilding
+from satchel.keep import kept
 from satchel.keep.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -13,4 +15,5 @@ if TYPE_CHECKING:
 
 def index_all(store: Writable, progress: rebuilding.Progress) -> int:
     """Index every item again, in small steps; ``progress`` gets the number done and about how many there are."""
-    return rebuilding.rebuild(store, [(kind, thing.load) for kind, thing in KINDS.items()], progress)
+    loaders = [(kind, partial(kept.load_documents, thing)) for kind, thing in KINDS.items()]
+    return rebuilding.rebuild(store, loaders, progress)

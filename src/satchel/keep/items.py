@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from satchel.base.errors import InvalidInput, NotFound, SatchelError
 from satchel.base.paging import check_whole
 from satchel.base.records import NamedTuple, dataclass
 from satchel.find.kind import Kind
-from satchel.keep import pins, projects
-from satchel.keep.constraints import updates as constraints
+from satchel.keep import kept, pins, projects
 from satchel.keep.corrections.log import history_notes
-from satchel.keep.decisions import state as decision_states
-from satchel.keep.decisions import updates as decisions
 from satchel.keep.entries import queries as entries
 from satchel.keep.entries.records import Entry
-from satchel.keep.files import changes
 from satchel.keep.kinds import KINDS, read_ref
-from satchel.keep.messages import queries as messages
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
 from satchel.keep.messages.visibility import NOBODY, Reader, find_reader
 from satchel.keep.moving.states import KeptState, kept_of
 from satchel.keep.packages.service import Packages
 from satchel.keep.patterns import updates as patterns
-from satchel.keep.patterns.records import LEAST, SOLUTION_LETTER, Solution, solution_number
+from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import reader_name
-from satchel.keep.strategies import updates as strategies
 from satchel.store.transaction import Transaction
 
 MAX_ITEMS = 20
@@ -81,48 +75,19 @@ class _Wanted(NamedTuple):
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Snapshot:
-    """Context of a lookup: transaction, project, reader and time."""
-
-    transaction: Transaction
-    project_id: int
-    reader: Reader
-
-
-def _decision(at: _Snapshot, number: int) -> object:
-    current = decision_states.load_number(at.transaction, at.project_id, number)
-    return None if current is None else decisions.decision(current)
-
-
-def _solution(at: _Snapshot, number: int) -> Solution | None:
+def _open(transaction: Transaction, reader: Reader, wanted: _Wanted) -> object:
+    if wanted.kind != _SOLUTION:
+        return kept.open_item(KINDS[_KINDS[wanted.kind]], transaction, reader, wanted.number)
     try:
-        solution = patterns.load_solution(at.transaction, at.project_id, number)
+        solution = patterns.load_solution(transaction, reader.project_id, wanted.number)
     except NotFound:
         return None
     # a solution expires with its error
-    return (
-        None if patterns.load(at.transaction, at.project_id, solution.pattern_id, at.reader.now) is None else solution
-    )
+    return patterns.load(transaction, reader.project_id, solution.pattern_id, reader.now) and solution
 
-
-_LOADERS: Mapping[str, Callable[[_Snapshot, int], object]] = {
-    KINDS[Kind.ENTRY].name: lambda at, number: entries.load(at.transaction, at.project_id, number),
-    KINDS[Kind.DECISION].name: _decision,
-    KINDS[Kind.CONSTRAINT].name: lambda at, number: constraints.load(at.transaction, at.project_id, number),
-    KINDS[Kind.MESSAGE].name: lambda at, number: messages.load_alive(at.transaction, at.reader, number),
-    KINDS[Kind.FILE_CHANGE].name: lambda at, number: changes.load(at.transaction, at.project_id, number, at.reader.now),
-    KINDS[Kind.ERROR_PATTERN].name: lambda at, number: patterns.load(
-        at.transaction, at.project_id, number, at.reader.now, LEAST
-    ),
-    KINDS[Kind.STRATEGY].name: lambda at, number: strategies.load(at.transaction, at.project_id, number),
-    _SOLUTION: _solution,
-}
-"""Loaders of items by kind, which return None for a missing one; packages are loaded separately, with their files."""
 
 _PACKAGE = KINDS[Kind.PACKAGE].name
 _KINDS = {thing.name: kind for kind, thing in KINDS.items()}
-_CORRECTED = {Kind.ENTRY, Kind.CONSTRAINT, Kind.STRATEGY}
 
 
 class Items(Service):
@@ -174,14 +139,13 @@ class Items(Service):
                 reader = Reader(project.id, NOBODY, work.clock())
                 if name is not None:
                     reader, name = find_reader(transaction, project.id, name, reader.now)
-                at = _Snapshot(transaction, project.id, reader)
-                records |= {one: _LOADERS[one.kind](at, one.number) for one in wanted if one.kind != _PACKAGE}
+                records |= {one: _open(transaction, reader, one) for one in wanted if one.kind != _PACKAGE}
                 notes = {one: record for one, record in records.items() if isinstance(record, Entry)}
                 records |= zip(notes, entries.completed(transaction, work.files_root, notes.values()), strict=True)
                 for one in wanted:
                     kind = _KINDS.get(one.kind)
                     if kind is not None:
-                        corrected = kind in _CORRECTED and records[one] is not None
+                        corrected = kind.text is not None and records[one] is not None
                         corrections_of = history_notes(transaction, kind, one.number) if corrected else ()
                         history[one] = (*corrections_of, *pins.notes_of(transaction, project.id, kind, one.number))
                         states[one] = kept_of(transaction, project.id, kind.table, one.number)

@@ -15,7 +15,7 @@ from satchel.base.paging import DEFAULT_LIMIT, ORDERS, KeptPage, check_page, che
 from satchel.base.text import check_query
 from satchel.base.vocabulary import ALL_RUNS
 from satchel.keep import projects, runs
-from satchel.keep.common_filters import COMMON
+from satchel.keep.common_filters import COMMON, check_common
 from satchel.keep.listing import Item, Listing, ListRequest, View, hidden_note
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import NO_LIMIT, Rows, Transaction, set_of
@@ -124,7 +124,7 @@ def _check(workplace: Workplace, listing: Listing[Any], arguments: Mapping[str, 
             value = one.default
         if value is not None:
             filters[one.name] = one.check(value, workplace)
-    common = {one.name: one.check(arguments[one.name], now) for one in COMMON if arguments.get(one.name) is not None}
+    common = check_common(arguments, now).values
     return ListRequest(query, after_seq, order, limit, offset, arguments.get("run_id"), common, filters, now)
 
 
@@ -143,7 +143,11 @@ def _add_common(view: View, listing: Listing[Any]) -> None:
         view.conditions.append(f"{alias}.expires_at > :now")
     for one in COMMON:
         if one.name in request.common:
-            one.apply(view, listing, request.common[one.name])
+            value = view.values[one.name] = request.common[one.name]
+            # unchanging items have a single time, which is in their documents too
+            has_one_time = one.in_scope and listing.changed == ("created_at",)
+            times = [f"{alias}.{column}" for column in listing.changed]
+            view.where(one.condition(times), **({one.name: value} if has_one_time else {}))
     if request.after_seq is not None:
         view.where(f"{alias}.seq > {{}}", request.after_seq)
 

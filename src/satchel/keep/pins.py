@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound
 from satchel.base.grouping import grouped
@@ -12,7 +12,6 @@ from satchel.base.text import shortened
 from satchel.base.vocabulary import HUMAN
 from satchel.find.kind import Kind
 from satchel.keep import events, projects
-from satchel.keep.decisions.state import DEPRECATED
 from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
@@ -20,18 +19,14 @@ from satchel.keep.sessions.actors import acting, is_by_person
 from satchel.store.asking import Asking, answering
 from satchel.store.transaction import Transaction, set_of
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from satchel.keep.common_filters import CommonFilters
+
 _STRUCTURED = ", ".join(str(ENTRY_TYPES.index(name) + 1) for name in STRUCTURED_TYPES)
 
-_IS_LIVE: Mapping[Kind, str] = {
-    Kind.ENTRY: "i.superseded_by IS NULL",
-    Kind.DECISION: f"i.status <> {DEPRECATED}",
-    Kind.CONSTRAINT: "i.active = 1",
-    Kind.PACKAGE: "i.superseded_by IS NULL",
-    Kind.STRATEGY: "i.superseded_by IS NULL",
-}
-"""The kinds that can be pinned, with the condition that an item ``i`` is live."""
-
-PINNED = frozenset(kind.name.lower() for kind in _IS_LIVE)
+PINNED = frozenset(kind.name.lower() for kind in Kind if kind.live)
 """The names of the kinds that can be pinned."""
 
 
@@ -78,13 +73,15 @@ class Pins(Service):
         """Unpin an item; arguments and errors are those of :meth:`pin`."""
         return self._set(ref, agent, pinned=False)
 
-    def list(self, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> Page[Pin]:
+    def list(self, *, limit: int = DEFAULT_LIMIT, offset: int = 0, **filters: Unpack[CommonFilters]) -> Page[Pin]:
         """Return the live pinned items, newest pin first.
 
         Args:
             limit: 0 to 500; 0 gives the total alone.
             offset: how many to skip.
+            filters: those of every list.
         """
+        from satchel.keep.common_filters import check_common
         from satchel.keep.kinds import KIND_OF
 
         check_page(limit, offset)
@@ -97,7 +94,8 @@ class Pins(Service):
                 {"project": project.id},
             )
             pinned = load_pinned(transaction, project.id)
-            rows = [row for row in rows if row[1] in pinned.get(row[0], ())]
+            chosen = check_common(filters, self._workplace.clock())
+            rows = [row for row in rows if row[1] in pinned.get(row[0], ()) and chosen.keeps(row[3])]
             pins = tuple(
                 Pin(KIND_OF[kind].ref(number), *_kind_and_text(transaction, KIND_OF[kind], number), by, at)
                 for kind, number, by, at in rows[offset : offset + limit]
@@ -109,7 +107,7 @@ class Pins(Service):
 
         work = self._workplace
         kind, number = read_ref(ref)
-        if kind not in _IS_LIVE:
+        if kind.live is None:
             raise InvalidInput(
                 f"{ref} cannot be pinned", "Notes (e), decisions (d), rules (c) and strategies (s) can be"
             )
@@ -150,10 +148,10 @@ def ask_pinned(transaction: Transaction, project_id: int) -> Asking[dict[int, fr
     queries = {
         kind.number: transaction.ask(
             f"SELECT i.id FROM {kind.table} i "
-            f"WHERE i.id IN {set_of(numbers[kind.number])} AND +i.project_id = :project AND {is_live}",
+            f"WHERE i.id IN {set_of(numbers[kind.number])} AND +i.project_id = :project AND {kind.live}",
             {"project": project_id},
         )
-        for kind, is_live in _IS_LIVE.items()
+        for kind in Kind
         if kind.number in numbers
     }
     yield from list(queries.values())[-1:]
@@ -185,7 +183,7 @@ def forget(transaction: Transaction, project_id: int, kind: Kind, number: int) -
 def _check(transaction: Transaction, project_id: int, kind: Kind, number: int, *, pinned: bool) -> None:
     # items that were replaced or retracted can be unpinned, but not pinned
     row = transaction.one(
-        f"SELECT {_IS_LIVE[kind]}{f', i.type IN ({_STRUCTURED})' if kind is Kind.ENTRY else ', 0'} "
+        f"SELECT {kind.live}{f', i.type IN ({_STRUCTURED})' if kind is Kind.ENTRY else ', 0'} "
         f"FROM {kind.table} i WHERE i.project_id = :project AND i.id = :item",
         {"project": project_id, "item": number},
     )
@@ -201,7 +199,8 @@ def _check(transaction: Transaction, project_id: int, kind: Kind, number: int, *
 
 
 def _kind_and_text(transaction: Transaction, kind: Kind, number: int) -> tuple[str, str]:
+    from satchel.keep import kept
     from satchel.keep.kinds import KINDS
 
     thing = KINDS[kind]
-    return thing.name, shortened((thing.shown or thing.texts)(transaction, [number]).get(number, ""))
+    return thing.name, shortened(kept.shown_texts(thing, transaction, [number]).get(number, ""))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from typing import TYPE_CHECKING
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, nearest, unknown_name
 from satchel.base.paging import Page, check_page
@@ -21,6 +22,11 @@ from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import storable
 from satchel.store.asking import Asking, answering
 from satchel.store.transaction import Row, Transaction
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from satchel.keep.common_filters import Chosen, CommonFilters
 
 STATUSES = ("active", "completed", "failed")
 """The statuses of a run, stored by their position, from 1."""
@@ -169,18 +175,24 @@ class Runs(Service):
         assert row is not None
         return _run(row)
 
-    def list(self, status: str | None = None, *, limit: int = 20, offset: int = 0) -> Page[Run]:
+    def list(
+        self, status: str | None = None, *, limit: int = 20, offset: int = 0, **filters: Unpack[CommonFilters]
+    ) -> Page[Run]:
         """Return runs, newest first.
 
         Args:
             status: active, completed or failed; None for all.
             limit: 0 to 500; 0 gives the total alone.
             offset: how many to skip.
+            filters: those of every list.
         """
+        from satchel.keep.common_filters import check_common
+
         number = None if status is None else number_of("status", status, STATUSES)
         check_page(limit, offset)
         with projects.reading(self._workplace) as (transaction, project):
-            return page_of(transaction, project, number, limit, offset)
+            chosen = check_common(filters, self._workplace.clock())
+            return page_of(transaction, project, number, limit, offset, chosen)
 
     def get(self, run_id: str | None = None) -> Run | None:
         """Return a run; None takes the default, else ``main``, which is None before its first use.
@@ -306,13 +318,21 @@ def _insert(transaction: Transaction, project_id: int, name: str, now: int, furt
 
 
 def page_of(
-    transaction: Transaction, project: projects.Project | None, status: int | None, limit: int, offset: int
+    transaction: Transaction,
+    project: projects.Project | None,
+    status: int | None,
+    limit: int,
+    offset: int,
+    chosen: Chosen | None = None,
 ) -> Page[Run]:
     """Return runs, newest first; ``status`` None returns all."""
     if project is None:
         return Page((), 0, offset, limit)
     where = "project_id = :project AND (CAST(:status AS INTEGER) IS NULL OR status = :status)"
     values = {"project": project.id, "status": status}
+    if chosen is not None:
+        where += chosen.where("created_at", "ended_at")
+        values |= chosen.values
     counted = transaction.ask(f"SELECT count(*) FROM runs WHERE {where}", values)
     rows = transaction.all(
         f"SELECT {_COLUMNS} FROM runs WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset",

@@ -33,11 +33,11 @@ def test_a_message_is_answered_by_the_person_and_needs_nobody_then(person: Satch
 def test_what_was_answered_meanwhile_is_answered_only_by_who_has_seen_that(person: Satchel, satchel: Satchel) -> None:
     asked = satchel.messages.send("Which port?", to="human", agent="dev")
     first = satchel.messages.send("80", reply_to=asked.ref, agent="human:ben")
-    with pytest.raises(Conflict, match=f"human:ben has answered {asked.ref} meanwhile, with {first.ref}"):
+    with pytest.raises(Conflict, match=f"human:ben answered {asked.ref} first, with {first.ref}"):
         person.room.answer(asked.ref, "7347")
     assert satchel.messages.inbox(agent="dev").total == 1
     second = person.room.answer(asked.ref, "7347", answered_by=first.ref)
-    with pytest.raises(Conflict, match=f"human:ann has answered {asked.ref} meanwhile, with {second.ref}"):
+    with pytest.raises(Conflict, match=f"human:ann answered {asked.ref} first, with {second.ref}"):
         person.room.answer(asked.ref, "No", answered_by=first.ref)
 
 

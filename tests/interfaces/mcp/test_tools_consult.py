@@ -79,6 +79,7 @@ CASES = [
     listed("assistant", "openai:gpt-6", "review openai:gpt-6"),
     listed("limit", 1, f"other {MODEL}"),
     listed("offset", 2, "review openai:gpt-6"),
+    listed("since", "2100-01-01T00:00:00Z"),
     reset("conversation", "other", field("conversation"), "other"),
     reset("assistant", "gpt-6", field("assistant"), "openai:gpt-6"),
     reset("confirm", True, field("done"), True),

@@ -54,6 +54,7 @@ CASES = [
     got("limit", 1, "m5"),
     got("offset", 3, "m1"),
     Case("get_team", "all", {"all": True}, fields("total", "earlier"), (1, 0)),
+    Case("get_team", "since", {"all": True, "since": "1h"}, fields("total", "earlier"), (0, 0)),
 ]
 
 

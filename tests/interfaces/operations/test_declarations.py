@@ -18,6 +18,7 @@ from satchel.client import Satchel
 from satchel.interfaces.operations.all import OPERATIONS
 from satchel.interfaces.operations.declaration import Operation, Table, load
 from satchel.interfaces.operations.parameters import DETAIL
+from satchel.keep.common_filters import COMMON
 from satchel.keep.decisions import NewDecision
 from satchel.keep.entries import NewEntry
 from satchel.keep.files.records import CHANGES
@@ -64,7 +65,7 @@ def names_taken(function: Any) -> Iterator[str]:
             continue
         if function.__name__ in PASSED_ON:
             target = PASSED_ON[function.__name__]
-            yield from target.__annotations__ if is_typeddict(target) else inspect.signature(target).parameters
+            yield from target.__annotations__ if is_typeddict(target) else names_taken(target)
             continue
         filters = str(parameter.annotation).removeprefix("Unpack[").removesuffix("]")
         owners = [module for name, module in sys.modules.items() if name.startswith("satchel.")]
@@ -80,6 +81,13 @@ def test_every_parameter_is_one_of_what_runs_it(satchel: Satchel) -> None:
         declared = {one.passed_as or one.name for one in names}
         unknown[name_of(operation)] = declared - set(names_taken(function)) - operation.instead.keys()
     assert {name: names for name, names in unknown.items() if names} == {}
+
+
+def test_every_list_takes_the_filters_of_every_list() -> None:
+    for operation in EVERY:
+        if operation.items and not operation.writes:
+            missing = {one.name for one in COMMON} - {one.name for one in operation.parameters}
+            assert missing == set(), name_of(operation)
 
 
 def test_what_shows_an_answer_exists() -> None:

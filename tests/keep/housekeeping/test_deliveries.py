@@ -9,6 +9,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.find.kind import Kind
+from satchel.keep import kept
 from satchel.keep.housekeeping import Check
 from satchel.keep.kinds import KINDS, read_ref
 
@@ -29,7 +30,7 @@ def vanish(satchel: Satchel, ref: str) -> None:
     """Remove an item as a sweep does, which leaves its deliveries."""
     kind, number = read_ref(ref)
     with satchel.workplace.engine.write() as transaction:
-        KINDS[kind].delete(transaction, 1, [number])
+        kept.delete(KINDS[kind], transaction, 1, [number])
 
 
 def test_deliveries_of_what_is_there_are_in_order_and_stay(satchel: Satchel, fill: Fill, deliver: Deliver) -> None:

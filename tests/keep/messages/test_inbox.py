@@ -154,7 +154,7 @@ def test_a_payload_that_other_means_broke_is_shown_as_text_and_said(satchel: Sat
     shown, fine = satchel.messages.inbox(agent="Ann")
     assert (shown.payload, shown.notes) == (
         "{needle",
-        (f"the payload of {broken.ref} is no JSON; it is shown as text",),
+        (f"the payload of {broken.ref} is not JSON, so it is shown as text",),
     )
     assert (fine.payload, fine.notes) == ({"a": 1}, ())
     assert satchel.finding.search("needle").total == 1

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from satchel import Conflict, NotFound, Package, Satchel
-from satchel.keep.packages import updates
+from satchel.keep import kept
+from satchel.keep.packages.kind import PACKAGE
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -117,6 +118,6 @@ def test_removing_by_number_removes_nothing_of_another_project(open_in: Callable
     save(one)
     theirs = save(other, "gateway")
     with one.workplace.engine.write() as transaction:
-        updates.delete(transaction, 1, [theirs.id])
+        kept.delete(PACKAGE, transaction, 1, [theirs.id])
     assert [found.ref for found in other.finding.search("gateway").results] == [theirs.ref]
     assert other.packages.find().total == 1

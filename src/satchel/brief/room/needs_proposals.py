@@ -14,12 +14,11 @@ from satchel.brief.room.looking import LINE_CHARS, Look
 from satchel.brief.room.records import Need
 from satchel.brief.room.seen import PROPOSAL, PROPOSAL_OF
 from satchel.find.kind import Kind, read_number
-from satchel.keep import events
+from satchel.keep import events, kept, strategies
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import REVIEW_VERDICT
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
-from satchel.keep.strategies import updates
 from satchel.store.transaction import set_of
 
 _DAYS = 7
@@ -66,7 +65,7 @@ def find(look: Look) -> list[Need]:
     return found
 
 
-def settle(look: Look, workplace: Workplace, ref: str, *, accepts: bool) -> int | None:
+def settle(look: Look, workplace: Workplace, ref: str, *, accepts: bool) -> strategies.Strategy | None:
     """Save the strategy that is proposed, or pass it over; for all persons.
 
     Args:
@@ -95,15 +94,22 @@ def settle(look: Look, workplace: Workplace, ref: str, *, accepts: bool) -> int 
     )
     saved = None
     if accepts:
-        new = updates.prepare(proposal.topic, proposal.insight, proposal.lang, proposal.framework, workplace)
-        saved = updates.insert(look.transaction, look.project_id, look.number, new, look.now)
+        new = kept.check(
+            strategies.STRATEGY,
+            workplace,
+            topic=proposal.topic,
+            insight=proposal.insight,
+            lang=proposal.lang,
+            framework=proposal.framework,
+        )
+        saved = strategies.insert(look.transaction, workplace, look.project_id, new, look.now, look.number)
     events.record(
         look.transaction,
         look.project_id,
         events.ACCEPTANCE,
         look.now,
         agent=look.number,
-        item=(Kind.ENTRY, number) if saved is None else (Kind.STRATEGY, saved),
+        item=(Kind.ENTRY, number) if saved is None else (Kind.STRATEGY, saved.id),
         details={"proposal": "accepted" if accepts else "rejected"},
     )
     return saved

@@ -29,8 +29,7 @@ from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
 from satchel.keep.names import check_person, ensure_agent, is_persons
 from satchel.keep.sessions.team import Team, find_team
-from satchel.keep.strategies import updates as strategies
-from satchel.keep.strategies.records import Strategy
+from satchel.keep.strategies import Strategy
 
 _MAX_SEQ = 2**62
 
@@ -204,8 +203,7 @@ class Room(Reading):
         name, work = self._person(person), self._workplace
         with projects.writing(work) as (transaction, project, now):
             look = seen.begin_person(looking.begin(transaction, project.id, name, now))
-            saved = needs_proposals.settle(look, work, ref, accepts=accepts)
-            return None if saved is None else strategies.load(transaction, project.id, saved)
+            return needs_proposals.settle(look, work, ref, accepts=accepts)
 
     def status(self, person: str | None = None) -> Status:
         """Return what needs a person, who is at work, what collides and what has changed, in one snapshot.

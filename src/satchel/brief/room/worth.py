@@ -12,6 +12,7 @@ from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS
 from satchel.brief.room.memory_records import Worth, Worths
 from satchel.find.kind import Kind
+from satchel.keep import kept
 from satchel.keep.corrections.log import CONFIRMED
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.files.records import CHANGES
@@ -329,9 +330,8 @@ def _worths(transaction: Transaction, facts: Mapping[Item, Sequence[str]], total
     texts: dict[Item, str] = {}
     for kind in _KINDS:
         numbers = [number for of_kind, number in wanted if of_kind == kind.number]
-        spec = KINDS[kind]
         if numbers:
-            found = (spec.shown or spec.texts)(transaction, numbers)
+            found = kept.shown_texts(KINDS[kind], transaction, numbers)
             texts |= {(kind.number, number): text for number, text in found.items()}
     items = tuple(
         Worth(KIND_OF[item[0]].ref(item[1]), KINDS[KIND_OF[item[0]]].name, shortened(texts[item], LINE_CHARS),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from satchel.base.errors import InvalidInput
 from satchel.base.paging import DEFAULT_LIMIT
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from satchel.client import Satchel
     from satchel.interfaces.consulting.conversations_text import Conversations, Reset
     from satchel.interfaces.mcp.call import Call
+    from satchel.keep.common_filters import CommonFilters
 
 _TOLD_EVERY_CHARS = 400
 """An answer that arrives is told of whenever so much of it is new."""
@@ -81,11 +82,12 @@ def _list(
     assistant: str | None = None,
     limit: int = DEFAULT_LIMIT,
     offset: int = 0,
+    **filters: Unpack[CommonFilters],
 ) -> Conversations:
     from satchel.interfaces.consulting.conversations_text import Conversations
 
     page = satchel.consulting.conversations.list(
-        conversation=conversation, assistant=assistant, limit=limit, offset=offset
+        conversation=conversation, assistant=assistant, limit=limit, offset=offset, **filters
     )
     return Conversations(page, satchel.consulting.providers(), with_files=conversation is not None)
 

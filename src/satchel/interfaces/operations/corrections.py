@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.interfaces.operations.parameters import AGENT, AGENT_UNLISTED, HISTORY_PAGE
+from satchel.interfaces.operations.parameters import AGENT, AGENT_UNLISTED, HISTORY_PAGE, UNLISTED_FILTERS
 
 _ITEM = Parameter("id", required=True, option="ID", passed_as="ref")
 
@@ -77,7 +77,7 @@ OPERATIONS = (
             ),
             "list": Operation(
                 run="pins.list",
-                parameters=HISTORY_PAGE,
+                parameters=(*UNLISTED_FILTERS, *HISTORY_PAGE),
                 items="pins",
                 text="corrections_text:pins_text",
                 names_files=False,

@@ -69,7 +69,7 @@ COMMON_FILTERS = tuple(
 )
 """The filters of :data:`satchel.keep.common_filters.COMMON`."""
 
-SINCE = next(one for one in COMMON_FILTERS if one.name == "since")
+UNLISTED_FILTERS = tuple(one.but(unlisted=True) for one in COMMON_FILTERS)
 _LIMITS = (
     Parameter("limit", int, help="0 to 500; 0 gives the total.", default=DEFAULT_LIMIT),
     Parameter("offset", int, help="How many to skip.", unlisted=True),
@@ -82,7 +82,7 @@ DETAIL = Parameter(
 """How much of each item an answer shows; the interface's, not the service's."""
 
 HISTORY_PAGE = _LIMITS
-PAGE = (DETAIL, *_LIMITS)
+PAGE = (*UNLISTED_FILTERS, DETAIL, *_LIMITS)
 """What every list takes."""
 
 CHANGES = (
@@ -94,7 +94,8 @@ CHANGES = (
         unlisted=True,
     ),
     Parameter("order", help="By time, instead of the usual order.", choices=ORDERS, unlisted=True),
-    *PAGE,
+    DETAIL,
+    *_LIMITS,
 )
 """What a list of things that change takes after its own filters."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from satchel.base.errors import ERROR_KINDS
 from satchel.base.vocabulary import RESOLUTIONS, SHARING_RULES
 from satchel.interfaces.operations.declaration import Operation, Parameter
+from satchel.interfaces.operations.parameters import UNLISTED_FILTERS
 
 _DRY_RUN = Parameter("dry_run", bool, help="Only say what would be done.")
 _ITEMS = Parameter("refs", list[str], option="REF...", metavar="REF")
@@ -124,6 +125,7 @@ it.""",
             Parameter("accept", bool, help="Let what waits hold; what it replaces is kept in its history."),
             Parameter("reject", bool, help="Pass over what waits until it changes."),
             Parameter("diff", bool, help="Show what waits beside what is here."),
+            *UNLISTED_FILTERS,
         ),
         run="shared.standing",
         items="items",

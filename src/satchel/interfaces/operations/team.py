@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from satchel.interfaces import line
 from satchel.interfaces.operations.declaration import Operation, Parameter
+from satchel.interfaces.operations.parameters import UNLISTED_FILTERS
 
 _LINE = Operation(run=line.counted, shown="line:show", names_files=False, lists_messages=True)
 
@@ -32,6 +33,7 @@ OPERATIONS = (
                 help="One line for a prompt: how many are at work, are stuck, and wait unread.",
                 for_people=True,
             ),
+            *UNLISTED_FILTERS,
         ),
         instead={"line": _LINE},
         run="sessions.team",

@@ -164,8 +164,8 @@ def check_replaceable(transaction: Transaction, project_id: int, item: tuple[Kin
     """Refuse to replace an item that does not exist, was replaced or retracted, or that only a person can replace."""
     source = _REPLACEABLE[item[0]]
     row = transaction.one(
-        f"SELECT a.name, {source.is_live}, {source.is_critical} FROM {item[0].table} i "
-        f"LEFT JOIN agents a ON a.id = i.{source.author} WHERE i.project_id = :project AND i.id = :id",
+        f"SELECT a.name, {item[0].live}, {source.is_critical} FROM {item[0].table} i "
+        f"LEFT JOIN agents a ON a.id = {item[0].author} WHERE i.project_id = :project AND i.id = :id",
         {"project": project_id, "id": item[1]},
     )
     ref = item[0].ref(item[1])
@@ -193,30 +193,25 @@ class _Replaceable(NamedTuple):
     """SQL and names of a kind whose items can be replaced.
 
     Attributes:
-        text: the column with the text.
-        author: the column with the author.
-        is_live: the condition that an item ``i`` is live.
         name: the kind's name for agents.
         remedy: the advice if there is no such item.
         is_critical: the condition that an item ``i`` is a critical rule.
     """
 
-    text: str
-    author: str
-    is_live: str
     name: str
     remedy: str
     is_critical: str = "1 = 0"
 
 
-_LIVES = "i.superseded_by IS NULL"
 _REPLACEABLE = {
-    Kind.ENTRY: _Replaceable("content", "agent_id", _LIVES, "note", "Leave supersedes out, or look for it with search"),
+    kind: _Replaceable(kind.name.lower(), f"Listing {kind.table} shows their ids")
+    for kind in Kind
+    if kind.text is not None
+} | {
+    Kind.ENTRY: _Replaceable("note", "Leave supersedes out, or look for it with search"),
     Kind.CONSTRAINT: _Replaceable(
-        *("text", "created_by", "i.active = 1", "constraint", "Listing constraints shows their ids"),
-        f"i.priority = {len(PRIORITIES)}",
+        "constraint", "Listing constraints shows their ids", f"i.priority = {len(PRIORITIES)}"
     ),
-    Kind.STRATEGY: _Replaceable("insight", "agent_id", _LIVES, "strategy", "Listing strategies shows their ids"),
 }
 
 _DANGLING = " AND ".join(
@@ -239,17 +234,17 @@ def examine(transaction: Transaction) -> tuple[int, int, list[str]]:
     assert row is not None
     revived = [
         kind.ref(number)
-        for kind, source in _REPLACEABLE.items()
+        for kind in _REPLACEABLE
         for (number,) in transaction.all(
             f"SELECT DISTINCT i.id FROM corrections c JOIN {kind.table} i ON i.id = c.item_id "
-            f"WHERE c.item_kind = {kind.number} AND {_ENDED} AND {source.is_live} ORDER BY i.id"
+            f"WHERE c.item_kind = {kind.number} AND {_ENDED} AND {kind.live} ORDER BY i.id"
         )
     ]
     return row[0], row[1], revived
 
 
 def _quote(transaction: Transaction, kind: Kind, number: int) -> str:
-    row = transaction.one(f"SELECT {_REPLACEABLE[kind].text} FROM {kind.table} WHERE id = :id", {"id": number})
+    row = transaction.one(f"SELECT {kind.text} FROM {kind.table} WHERE id = :id", {"id": number})
     return "" if row is None else f"; it says: {shortened(row[0])}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound
@@ -10,8 +11,8 @@ from satchel.base.records import dataclass
 from satchel.base.text import fold, shortened
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import Kind
-from satchel.keep import events, pins, projects, replacing
-from satchel.keep.constraints import updates as constraints
+from satchel.keep import constraints, events, kept, pins, projects, replacing
+from satchel.keep.constraints import CONSTRAINT
 from satchel.keep.corrections import changes, log
 from satchel.keep.corrections.changes import Change
 from satchel.keep.corrections.log import CONFIRMED, RETRACTED, SUPERSEDED, Correction, Corrector
@@ -28,7 +29,7 @@ from satchel.keep.names import check_agent, ensure_agent, is_persons
 from satchel.keep.patterns.records import SOLUTION_LETTER
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, acting_named, is_by_person
-from satchel.keep.strategies import updates as strategies
+from satchel.keep.strategies import STRATEGY
 from satchel.keep.texts import Storable, check_content
 from satchel.store.transaction import Transaction
 
@@ -64,14 +65,14 @@ _CORRECTABLE: Mapping[Kind, _Correctable] = {
         entries.revive,
     ),
     Kind.CONSTRAINT: _Correctable(
-        constraints.load,
+        partial(kept.load, CONSTRAINT),
         lambda constraint: str(constraint.text),
         lambda constraint: bool(constraint.active),
         constraints.end,
         constraints.revive,
     ),
     Kind.STRATEGY: _Correctable(
-        strategies.load,
+        partial(kept.load, STRATEGY),
         lambda strategy: f"{strategy.topic}: {strategy.insight}",
         lambda strategy: strategy.superseded_by is None,
         lambda transaction, project_id, number, *_: replacing.retract(transaction, project_id, Kind.STRATEGY, number),
@@ -259,7 +260,7 @@ class Corrections(Service):
         if change.action == changes.PINNED:
             pins.forget(transaction, project_id, change.kind, change.item)
             _log_event(transaction, project_id, events.UNPINNED, by, (change.kind, change.item))
-            text = KINDS[change.kind].texts(transaction, [change.item]).get(change.item, "")
+            text = kept.texts(KINDS[change.kind], transaction, [change.item]).get(change.item, "")
             return Undone(ref, kind_name(change.kind), change.action, None, shortened(text))
         kind = _CORRECTABLE[change.kind]
         record = _load(transaction, project_id, change.kind, change.item)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from satchel.base.errors import InvalidInput
 from satchel.find.kind import Kind
-from satchel.keep import filters
+from satchel.keep import listing as filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.decisions.records import Decision
 from satchel.keep.decisions.state import COLUMNS, SOURCE, currents, status_number

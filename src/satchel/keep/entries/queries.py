@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from satchel.base.records import replace
 from satchel.find.kind import Kind
-from satchel.keep import filters
+from satchel.keep import listing as filters
 from satchel.keep.entries.records import COLUMNS, SOURCE, Entry, entry_of, type_number
 from satchel.keep.entries.sightings import seen_with, with_names
 from satchel.keep.listing import Filter, Listing, RunFilters, View

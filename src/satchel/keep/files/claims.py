@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import Conflict
@@ -18,6 +19,9 @@ from satchel.keep.files.records import Claim, Claimed
 from satchel.keep.projects import Project
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Row, Transaction, set_of
+
+if TYPE_CHECKING:
+    from satchel.keep.common_filters import Chosen
 
 _COLUMNS = """
     c.id, c.uid, c.seq, c.path, c.is_key, c.exclusive, c.automatic, a.name, c.worktree, c.reason, c.created_at,
@@ -361,12 +365,15 @@ def page_of(
     limit: int,
     offset: int,
     now: int,
+    chosen: Chosen,
 ) -> KeptPage[Claim]:
     """Return live claims, newest first: of some agents, and overlapping a place in any worktree, unless None."""
     where, values = ("c.project_id = :project AND c.expires_at > :now", {}) if place is None else _overlap([place])
     values |= {"project": project.id, "now": now, "limit": limit, "offset": offset}
     if holders is not None:
         where += f" AND c.agent_id IN {set_of(holders)}"
+    where += chosen.where("c.created_at")
+    values |= chosen.values
     total = transaction.one(f"SELECT count(*) FROM file_claims c WHERE {where}", values)
     rows = transaction.all(
         f"SELECT {_COLUMNS} FROM {_JOINED} WHERE {where} "

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from satchel.find.kind import Kind
-from satchel.keep import filters, paths
+from satchel.keep import listing as filters
+from satchel.keep import paths
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.files.changes import COLUMNS, SOURCE, change_number, change_of, is_about
 from satchel.keep.files.records import FileChange

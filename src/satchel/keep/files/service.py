@@ -53,6 +53,7 @@ WINDOW_SECONDS = 3_600
 MAX_REASON_CHARS = 300
 
 if TYPE_CHECKING:
+    from satchel.keep.common_filters import CommonFilters
     from satchel.keep.files.claims import Lease
     from satchel.keep.files.queries import ChangeFilters
 
@@ -324,7 +325,13 @@ class Files(Service):
         return f"{place.worktree or work.root}/{place.path}"
 
     def claims(
-        self, *, author: str | None = None, path: str | None = None, limit: int = DEFAULT_LIMIT, offset: int = 0
+        self,
+        *,
+        author: str | None = None,
+        path: str | None = None,
+        limit: int = DEFAULT_LIMIT,
+        offset: int = 0,
+        **filters: Unpack[CommonFilters],
     ) -> KeptPage[Claim]:
         """Return the live claims of all worktrees, newest first.
 
@@ -333,10 +340,13 @@ class Files(Service):
             path: only claims on this key, or that overlap this file or folder.
             limit: 0 to 500; 0 gives the total alone.
             offset: how many to skip.
+            filters: those of every list.
 
         Raises:
             InvalidInput: a filter is invalid or out of range.
         """
+        from satchel.keep.common_filters import check_common
+
         work = self._workplace
         author = None if author is None else names.check_identifier(author, "author")
         place = None if path is None else check_place(work, path, "path")
@@ -349,7 +359,8 @@ class Files(Service):
             if author is not None and not holders:
                 note = names.unknown_agent(transaction, project.id, author)
                 return KeptPage((), 0, offset, limit, project.seq, notes=(note,))
-            return claims.page_of(transaction, project, holders, place, limit, offset, work.clock())
+            now = work.clock()
+            return claims.page_of(transaction, project, holders, place, limit, offset, now, check_common(filters, now))
 
     def check(
         self, files: Sequence[str] | None = None, *, window_seconds: int = WINDOW_SECONDS, agent: str | None = None

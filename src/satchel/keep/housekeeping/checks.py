@@ -10,6 +10,7 @@ from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.index import index_of
 from satchel.find.kind import Kind
+from satchel.keep import kept
 from satchel.keep.corrections import log as corrections
 from satchel.keep.housekeeping.derived import count_deliveries, count_problems
 from satchel.keep.kinds import KINDS
@@ -274,11 +275,11 @@ def _text_problems(transaction: Transaction) -> list[str]:
         )
         for start in range(0, len(rows), _AT_ONCE):
             step = rows[start : start + _AT_ONCE]
-            texts = thing.texts(transaction, [row[1] for row in step])
+            texts = kept.texts(thing, transaction, [row[1] for row in step])
             for document, item, project, run, item_type in step:
                 if item in texts:
-                    kept = Document(kind, item, 0, project, run, texts[item], 0, item_type)
-                    if index.fingerprint(kept) != indexed.get(document, 0):
+                    document_of = Document(kind, item, 0, project, run, texts[item], 0, item_type)
+                    if index.fingerprint(document_of) != indexed.get(document, 0):
                         wrong.append(kind.ref(item))
     return [f"{len(wrong)} texts are not what the index holds, such as {wrong[0]}"] if wrong else []
 
@@ -292,7 +293,7 @@ def _sample_problems(transaction: Transaction) -> list[str]:
             "WHERE kind = :kind AND (id % :step = 0 OR id > :newest) LIMIT :most",
             _sample(transaction, kind),
         )
-        texts = thing.texts(transaction, [item for _, item, _ in sample])
+        texts = kept.texts(thing, transaction, [item for _, item, _ in sample])
         wrong = [
             document
             for document, item, project in sample

@@ -8,7 +8,7 @@ from satchel.base.paging import check_whole
 from satchel.base.records import dataclass
 from satchel.base.retention import DAY_HOURS
 from satchel.find.kind import Kind
-from satchel.keep import past_conversations, projects
+from satchel.keep import kept, past_conversations, projects
 from satchel.keep.kinds import KINDS
 from satchel.keep.projects import Workplace
 from satchel.store.backups import Progress
@@ -123,7 +123,7 @@ def _remove(engine: Engine, project_id: int, old: _Old, report: Callable[[int], 
     while True:
         with engine.write() as transaction:
             numbers = old.numbers(transaction, after)
-            KINDS[old.kind].delete(transaction, project_id, numbers)
+            kept.delete(KINDS[old.kind], transaction, project_id, numbers)
         if not numbers:
             return deleted
         deleted, after = deleted + len(numbers), numbers[-1]

@@ -10,7 +10,7 @@ from satchel.base.file_checks import SHARED_FOLDER
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import dataclass
 from satchel.find.index import index_of
-from satchel.keep import events, pins, projects
+from satchel.keep import events, kept, pins, projects
 from satchel.keep.housekeeping.derived import delete_deliveries, delete_sightings
 from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.moving import states
@@ -132,7 +132,7 @@ def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leavi
         raise NotFound(f"there is no {thing.name} {kind.ref(number)} in this project", "Lists show the ids")
 
     def delete() -> None:
-        thing.delete(transaction, project.id, [number])
+        kept.delete(thing, transaction, project.id, [number])
         # by number too: a damaged text does not hold the words by which it was recorded
         transaction.run(
             "DELETE FROM likenesses WHERE project_id = :project AND kind = :kind AND item_id = :id",
@@ -143,7 +143,7 @@ def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leavi
         pins.forget(transaction, project.id, kind, number)
         states.forget(transaction, project.id, row[0])
 
-    text = thing.texts(transaction, [number]).get(number, "")
+    text = kept.texts(thing, transaction, [number]).get(number, "")
     return _Leaving(kind.ref(number), thing.name, kind.table, row[0], text, delete)
 
 

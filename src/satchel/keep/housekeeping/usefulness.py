@@ -11,6 +11,7 @@ from satchel.base.clock import DAY_MS
 from satchel.base.records import dataclass, field
 from satchel.base.text import shortened
 from satchel.find.kind import Kind
+from satchel.keep import kept
 from satchel.keep.corrections.log import CONFIRMED
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.kinds import KIND_OF, KINDS
@@ -189,6 +190,5 @@ def _correct(transaction: Transaction, project_id: int, counts: dict[Item, _Coun
 def _texts(transaction: Transaction, items: dict[Item, _Count]) -> Iterator[tuple[Item, str]]:
     for kind in _KINDS:
         numbers = [number for of_kind, number in items if of_kind == kind.number]
-        spec = KINDS[kind]
-        for number, text in ((spec.shown or spec.texts)(transaction, numbers) if numbers else {}).items():
+        for number, text in (kept.shown_texts(KINDS[kind], transaction, numbers) if numbers else {}).items():
             yield (kind.number, number), shortened(text)

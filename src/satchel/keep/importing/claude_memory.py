@@ -13,7 +13,7 @@ from pathlib import Path
 
 from satchel.base.errors import NotFound
 from satchel.keep.importing.values import arriving, contents_of, identity, note
-from satchel.keep.moving.fields import Line
+from satchel.keep.kind import Line
 from satchel.keep.moving.records import Arriving, Trouble
 
 _TOOL = "claude"

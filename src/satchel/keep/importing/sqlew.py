@@ -13,8 +13,8 @@ from satchel.keep.importing.sqlew_decisions import DecisionReader
 from satchel.keep.importing.sqlew_tables import SqlewTables, optional_name, required_name, time
 from satchel.keep.importing.tables import Fields, Row, column, columns
 from satchel.keep.importing.values import Unreadable, identity, number_of, optional_text, text_of, whole
+from satchel.keep.kind import Line
 from satchel.keep.messages.records import MESSAGE_TYPES
-from satchel.keep.moving.fields import Line
 from satchel.keep.moving.records import Arriving
 from satchel.keep.texts import parse_json, to_json
 from satchel.store.foreign import Value, open_foreign

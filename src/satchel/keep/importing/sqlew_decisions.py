@@ -15,7 +15,7 @@ from satchel.keep.decisions.state import LARGEST_WHOLE, value_of
 from satchel.keep.importing.sqlew_tables import SqlewTables, optional_name, required_name, time
 from satchel.keep.importing.tables import Fields, Row, column, columns
 from satchel.keep.importing.values import Unreadable, described, identity, number_of, optional_text, text_of, whole
-from satchel.keep.moving.fields import Line
+from satchel.keep.kind import Line
 from satchel.store.foreign import Value
 
 _ACTIVE = 1

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from satchel.base.errors import Conflict, InvalidInput, StoreForeign, unknown_name
 from satchel.base.records import dataclass, field
 from satchel.keep.importing.values import Unreadable, arriving, described
-from satchel.keep.moving.fields import Line
+from satchel.keep.kind import Line
 from satchel.keep.moving.records import Arriving, Trouble
 from satchel.store.foreign import ForeignDatabase, Value
 

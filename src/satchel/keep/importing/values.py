@@ -10,7 +10,7 @@ from pathlib import Path
 from satchel.base.clock import iso
 from satchel.base.errors import SatchelError
 from satchel.base.vocabulary import MAIN_RUN
-from satchel.keep.moving.fields import Line
+from satchel.keep.kind import Line
 from satchel.keep.moving.records import Arriving, Trouble
 from satchel.store.foreign import Value
 

@@ -1,4 +1,4 @@
-"""How messages are listed."""
+"""Queries for messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from satchel.base.errors import InvalidInput, nearest
 from satchel.base.records import replace
 from satchel.base.vocabulary import PRIORITIES, number_of
 from satchel.find.kind import Kind
-from satchel.keep import filters
+from satchel.keep import listing as filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.messages.records import MESSAGE_TYPES, Message
@@ -32,7 +32,7 @@ from satchel.store.transaction import Row, Transaction, set_of
 
 
 class MessageFilters(ListFilters, total=False):
-    """What messages are listed by.
+    """Filters for messages.
 
     Keys:
         unread: only those that the reader has not marked as read.
@@ -51,7 +51,6 @@ class MessageFilters(ListFilters, total=False):
 
 
 def type_number(name: object) -> int:
-    """Return the number of a message type, as :func:`number_of` does."""
     return number_of("message type", name, MESSAGE_TYPES)
 
 
@@ -59,7 +58,7 @@ _MOST_NAMED = 5
 
 
 def nearest_actor(transaction: Transaction, project_id: int, name: str) -> str | None:
-    """Return the name, of an agent that has acted, which is nearest to one; None if none is near."""
+    """Return the nearest name of an agent that has acted, or None."""
     rows = transaction.all(
         "SELECT name FROM agents WHERE project_id = :project AND has_acted = 1", {"project": project_id}
     )
@@ -67,7 +66,7 @@ def nearest_actor(transaction: Transaction, project_id: int, name: str) -> str |
 
 
 def others_hint(transaction: Transaction, project_id: int, agent: int | None) -> str:
-    """Return a sentence's end that names the agents other than one that came last; empty if there are none."""
+    """Return the end of a sentence that names the newest other agents, or an empty text."""
     rows = transaction.all(
         f"""
         SELECT name FROM agents WHERE project_id = :project AND has_acted = 1 AND id IS DISTINCT FROM :agent
@@ -85,7 +84,7 @@ def _check_unread(value: object, _: Workplace) -> bool | None:
 
 
 def _begin(view: View) -> None:
-    """Look up whose messages these are, which the field ``agent`` says, and how many of them are unread."""
+    # the field ``agent`` names the reader
     if view.project_id is None:
         return
     reader, view.fields["agent"] = find_reader(
@@ -95,13 +94,13 @@ def _begin(view: View) -> None:
     view.values |= reader.values
     view.begun = count(view.transaction, reader)
     view.fields["unread"] = view.begun.unread
-    chosen = view.request.chosen
+    arguments = view.request.chosen
     view.me = reader.agent_id
-    is_of_reader = "sender" in chosen and reader.agent_id in find_authors(
-        view.transaction, view.workplace, reader.project_id, chosen["sender"], me=reader.agent_id
+    is_of_reader = "sender" in arguments and reader.agent_id in find_authors(
+        view.transaction, view.workplace, reader.project_id, arguments["sender"], me=reader.agent_id
     )
-    with_sent = not chosen.get("unread") and ("thread" in chosen or is_of_reader)
-    if view.request.query is not None or with_sent or "thread" in chosen:
+    with_sent = not arguments.get("unread") and ("thread" in arguments or is_of_reader)
+    if view.request.query is not None or with_sent or "thread" in arguments:
         # not by walking the inbox; in a thread what the reader sent itself belongs to it
         view.base = ALIVE
         view.where(IS_MINE_OR_SENT if with_sent else IS_MINE)
@@ -126,40 +125,40 @@ def _in_thread(view: View, number: int) -> None:
 
 
 def _arms(view: View) -> tuple[Sequence[int], int] | None:
-    """Return a page of an inbox: its parts are walked in order, each in an index of its own, and merged."""
-    asked, counts = view.request, view.begun
+    # each part of an inbox is walked in order in its own index, and the parts are merged
+    request, counts = view.request, view.begun
     assert isinstance(counts, Counts)
     if view.base == ALIVE:
         return None
-    unread = asked.chosen.get("unread", False)
+    unread = request.chosen.get("unread", False)
     arms = [" AND ".join((arm, *view.conditions, ALIVE)) for arm in ARMS]
     if not unread:
         arms[1:] = [f"{arm} AND {NOT_GONE}" for arm in arms[1:]]
-    tops = [asked.offset + asked.limit] * len(arms)
-    if asked.chosen.keys() - {"unread"} or asked.common or asked.after_seq is not None:
+    tops = [request.offset + request.limit] * len(arms)
+    if request.chosen.keys() - {"unread"} or request.common or request.after_seq is not None:
         sums = " + ".join(f"(SELECT count(*) FROM agent_messages m WHERE {arm})" for arm in arms)
         row = view.transaction.one(f"SELECT {sums}", view.values)
         assert row is not None
         total = int(row[0])
     elif unread:
-        # once the last unread one is found, nobody walks on through all that was read
+        # stop at the last unread one instead of walking through all that were read
         own, others = (min(tops[0], unread) for unread in (counts.unread_own, counts.unread_all))
         total, tops = counts.unread, [own, others, others]
     else:
         total = counts.total
-    if not asked.limit or asked.offset >= total:
+    if not request.limit or request.offset >= total:
         return (), total
-    way = "ASC" if asked.order == "asc" else "DESC"
-    order = "seq" if asked.after_seq is not None else f"created_at {way}, id {way}"
+    way = "ASC" if request.order == "asc" else "DESC"
+    order = "seq" if request.after_seq is not None else f"created_at {way}, id {way}"
     # no more columns than the indexes hold
-    columns = "id, seq" if asked.after_seq is not None else "id, created_at"
+    columns = "id, seq" if request.after_seq is not None else "id, created_at"
     limited = " UNION ALL ".join(
         f"SELECT * FROM (SELECT {columns} FROM agent_messages m WHERE {arm} ORDER BY {order} LIMIT {top}) AS arm"
         for arm, top in zip(arms, tops, strict=True)
     )
     rows = view.transaction.all(
         f"SELECT id FROM ({limited}) AS merged ORDER BY {order} LIMIT :limit OFFSET :offset",
-        {**view.values, "limit": asked.limit, "offset": asked.offset},
+        {**view.values, "limit": request.limit, "offset": request.offset},
     )
     return [row[0] for row in rows], total
 
@@ -178,14 +177,14 @@ _SOURCE = """
 
 
 def load(transaction: Transaction, reader: Reader, number: int) -> Message:
-    """Return one message as it was just sent."""
+    """Return a message that was just sent."""
     row = transaction.one(f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE m.id = {number}", reader.values)
     assert row is not None
     return _message(row, None)
 
 
 def load_alive(transaction: Transaction, reader: Reader, number: int) -> Message | None:
-    """Return one message of the project as its reader sees it, also one to others; None where it is not alive."""
+    """Return a message as its reader sees it, even one to others; None if it does not exist or has expired."""
     row = transaction.one(
         f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE m.id = {number} AND m.project_id = :project AND {ALIVE}",
         reader.values,
@@ -196,7 +195,7 @@ def load_alive(transaction: Transaction, reader: Reader, number: int) -> Message
 
 
 def last_answer(transaction: Transaction, number: int, now: int) -> tuple[int, str | None] | None:
-    """Return the number of the last message that answers one, and its sender; None where none does."""
+    """Return the number and sender of the last answer to a message, or None."""
     row: tuple[int, str | None] | None = transaction.one(
         """
         SELECT m.id, a.name FROM agent_messages m LEFT JOIN agents a ON a.id = m.from_agent_id
@@ -208,11 +207,9 @@ def last_answer(transaction: Transaction, number: int, now: int) -> tuple[int, s
 
 
 def load_thread(transaction: Transaction, reader: Reader, number: int, most: int) -> list[Message]:
-    """Return the messages of a thread that are alive, whoever they are to, in order, each with all who read it.
+    """Return the first ``most`` messages of a thread in order, whoever they are to, each with all its readers.
 
-    Args:
-        number: that of the message that began the thread.
-        most: how many at most, the first.
+    ``number`` is that of the message that began the thread.
     """
     rows = transaction.all(
         f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE (m.id = {number} OR m.thread_id = {number}) "
@@ -224,21 +221,21 @@ def load_thread(transaction: Transaction, reader: Reader, number: int, most: int
 
 
 def _message(row: Row, score: float | None) -> Message:
-    """Turn a row of :data:`_COLUMNS`, which stand in the order of the fields, into a record."""
+    # the columns are in field order
     number, uid, seq, sender, to, kind, priority, text, stored, *rest = row
     payload: object = stored
     notes: tuple[str, ...] = ()
     if stored is not None:
         try:
             payload = json.loads(stored)
-        except (ValueError, RecursionError):  # as a row written by other means may be
-            notes = (f"the payload of {Kind.MESSAGE.ref(number)} is no JSON; it is shown as text",)
+        except (ValueError, RecursionError):  # written by another program
+            notes = (f"the payload of {Kind.MESSAGE.ref(number)} is not JSON, so it is shown as text",)
     rest += [score, notes]
     names = MESSAGE_TYPES[kind - 1], PRIORITIES[priority - 1]
     return Message(number, uid.hex(), seq, sender, to, *names, text, payload, *rest)
 
 
-def _made(view: View, rows: Sequence[Row]) -> tuple[Message, ...]:
+def _make(view: View, rows: Sequence[Row]) -> tuple[Message, ...]:
     messages = [_message(row, view.scores.get(row[0])) for row in rows]
     assert view.project_id is not None
     return _with_fates(view.transaction, view.project_id, view.values["me"], view.request.now, messages)
@@ -247,12 +244,7 @@ def _made(view: View, rows: Sequence[Row]) -> tuple[Message, ...]:
 def _with_fates(
     transaction: Transaction, project_id: int, reader: int | None, now: int, messages: Sequence[Message]
 ) -> tuple[Message, ...]:
-    """Return messages with what became of them: who read those that the reader sent, and what answers them.
-
-    Args:
-        reader: the number of the agent that reads; None is told of all who read what.
-        now: milliseconds UTC.
-    """
+    # adds the readers of messages that ``reader`` sent (of all messages for None), and the answers
     if not messages:
         return ()
     numbers = set_of(one.id for one in messages)
@@ -298,7 +290,7 @@ LISTING = Listing(
     table="agent_messages m",
     columns=_COLUMNS,
     source=_SOURCE,
-    make=_made,
+    make=_make,
     texts=DOCUMENTS.texts,
     filters=(
         Filter("thread", lambda value, _: Kind.MESSAGE.number_of(value), _in_thread),

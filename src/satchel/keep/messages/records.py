@@ -1,4 +1,4 @@
-"""The records of messages."""
+"""Records of messages."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 
 MESSAGE_TYPES = ("decision", "warning", "request", "info")
-"""The types of messages; the number of a type in the table is its place here, from 1."""
+"""The types of messages, stored by their position, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message.
+    """A message.
 
     Attributes:
         id: the store's number; ``ref`` is its short id.
         uid: 32 hexadecimal digits, stable across export and import.
         seq: the number of its last change.
         sender: who sent it, or None; ``from`` on the wire.
-        to: who it is for; None is everyone. Of one that a session inherited, the agent of the session before it.
+        to: its addressee; None is everyone. For an inherited message, the agent of the previous session.
         priority: low, medium, high or critical.
         payload: any JSON value, or None.
         reply_to: the number of the message it answers, or None.
         thread: the number of the message that began the thread; its own where it did.
         created_at: milliseconds UTC.
-        expires_at: when it is gone for everyone.
-        read_at: when the agent it was read for had marked it read; None while unread.
+        expires_at: when it expires for everyone.
+        read_at: when its reader marked it as read; None while unread.
         notes: what the sender should know; empty when read.
-        read_by: of one that the reader sent, the agents who read it or were briefed with it.
+        read_by: the agents that read it or were briefed with it, if the reader sent it.
         answered_by: the number of the last message that answers it, or None.
     """
 
@@ -53,18 +53,17 @@ class Message:
 
     @property
     def ref(self) -> str:
-        """The short id, as in ``m12``."""
         return Kind.MESSAGE.ref(self.id)
 
 
 @dataclass(frozen=True, slots=True)
 class MessagePage(KeptPage[Message]):
-    """Part of an agent's messages, counted and read in one snapshot.
+    """A page of an agent's messages, counted and read in one snapshot.
 
     Attributes:
-        agent: whose they are.
-        unread: how many unread messages the agent has in all, whatever the filters.
-        asked_at: when they were listed, in milliseconds UTC; 0 where there is nothing yet.
+        agent: the reader.
+        unread: how many unread messages the agent has, whatever the filters.
+        asked_at: when they were listed, in milliseconds UTC; 0 before the project's first write.
     """
 
     agent: str = ""
@@ -73,20 +72,19 @@ class MessagePage(KeptPage[Message]):
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The part."""
         return self.items
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedRead:
-    """What marking messages as read did.
+    """Result of marking messages as read.
 
     Attributes:
-        marked: short ids of those that were unread until now.
-        already: of those that had been read before.
-        unknown: of those that do not exist, or have expired.
-        foreign: of those that are not the agent's to read: for another, or its own.
-        unread: how many the agent has left.
+        marked: short ids of messages that were unread until now.
+        already: ids of messages read before.
+        unknown: ids of messages that do not exist or have expired.
+        foreign: ids of messages to another agent, or sent by this one.
+        unread: how many the agent still has.
     """
 
     agent: str

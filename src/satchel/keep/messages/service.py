@@ -1,4 +1,4 @@
-"""The messages of a project: send, read one's inbox, mark as read."""
+"""Service for the messages of a project: send, list and mark as read."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 EVERYONE = "all"
-"""The name under which a message goes to everyone; leaving ``to`` out means the same where it is no reply."""
+"""The name for everyone; a message without ``to`` that is no reply goes to everyone too."""
 
 MAX_MARKED = 500
 
 
 class Messages(Service):
-    """What agents tell each other: to one of them, or to all."""
+    """Messages between agents, to one of them or to all."""
 
     def __init__(self, workplace: Workplace) -> None:
         super().__init__(workplace)
@@ -56,26 +56,26 @@ class Messages(Service):
 
         Args:
             message: at most ``context.max_content_kib``.
-            to: the agent it is for, who need not have acted yet, or a client of which one session is at work;
-                ``all`` is everyone but the sender. None is everyone too, and for a reply the sender of what it answers,
-                or that message's addressee where one answers oneself.
+            to: the addressee, which need not have acted yet, or a client with one active session; ``all`` is everyone
+                but the sender. None is everyone too; for a reply it is the sender of the answered message, or that
+                message's addressee if the sender is the same.
             type: decision, warning, request or info.
             priority: low, medium, high or critical.
             payload: any JSON value; the JSON text of an object or list is read.
-            reply_to: the id of the message that it answers, whose thread it joins, and which the sender has read then.
+            reply_to: the id of the message it answers; it joins that thread and marks that message as read.
             agent: who sends; None takes the default.
-            answered_by: of a reply, the id of the last answer to the same that the sender has seen, empty for none; it
-                is not sent where another has come since. None sends it in any case.
+            answered_by: for a reply, the id of the last answer that the sender saw, empty for none; a newer answer
+                refuses the reply. None always sends it.
 
         Returns:
-            The message as it was kept; ``notes`` says what was cleaned or redacted, and that nobody of the
-            addressee's name has acted yet.
+            The message as stored; ``notes`` tell what was cleaned or redacted, and that no agent of the addressee's
+            name has acted yet.
 
         Raises:
-            InvalidInput, TooLarge: something is not acceptable, or it is not said who sends; nothing was written.
+            InvalidInput, TooLarge: an argument is invalid, or there is no sender; nothing was written.
             NotFound: there is no message to reply to.
-            Unconfirmed: a command names nobody's name, which resembles a known one.
-            Conflict: several sessions of the client that is named are at work, or it was answered since.
+            Unconfirmed: a command names an unknown agent with a name similar to a known one.
+            Conflict: the named client has several active sessions, or the message was answered since.
         """
         work = self._workplace
         sender = names.needed_agent(work, agent, "sending a message")
@@ -92,33 +92,35 @@ class Messages(Service):
                 if answered_by is not None:
                     _refuse_answered(transaction, answered, answered_by, now)
                 _mark_answered(transaction, Reader(project.id, sender_id, now), answered)
-            told: tuple[str, ...] = ()
+            addressee_notes: tuple[str, ...] = ()
             if addressee is not None:
-                # what is typed is likelier a slip than a name that nobody has yet
+                # a typed unknown name is more likely a typo than a new agent
                 is_typed = work.caller is not None and work.caller.kind == COMMAND
-                to_id, told = _addressee(transaction, project.id, sender_id, addressee, now, refuses_near=is_typed)
+                to_id, addressee_notes = _addressee(
+                    transaction, project.id, sender_id, addressee, now, refuses_near=is_typed
+                )
             draft = Draft(sender_id, to_id, kind, rank, content.text, stored_payload, answered, thread)
             stored = updates.insert(transaction, project.id, draft, now, work.retention)
-            notes = (*content.notes, *payload_notes, *told)
-            kept = queries.load(transaction, Reader(project.id, sender_id, now), stored.id)
+            notes = (*content.notes, *payload_notes, *addressee_notes)
+            message_sent = queries.load(transaction, Reader(project.id, sender_id, now), stored.id)
             expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
-        return replace(kept, notes=tuple(dict.fromkeys(notes)))
+        return replace(message_sent, notes=tuple(dict.fromkeys(notes)))
 
     def inbox(
         self, *, wait_seconds: int = 0, agent: str | None = None, **filters: Unpack[MessageFilters]
     ) -> MessagePage:
-        """List an agent's messages: those to it, and those that others sent to all. Nothing is marked as read.
+        """List an agent's messages: those to it, and others' to all. Nothing is marked as read.
 
         Args:
             wait_seconds: how long to wait for an unread one, 0 to 45; then only unread ones are listed. At most 4 calls
                 of one opened store wait at once.
-            agent: whose; None takes the default.
+            agent: the reader; None takes the default.
 
         Returns:
-            The page with its total, and how many unread messages the agent has in all.
+            The page with its total, and the number of all unread messages of the agent.
 
         Raises:
-            InvalidInput: a filter is empty, unknown or out of range, or it is not said whose messages.
+            InvalidInput: a filter is empty, unknown or out of range, or there is no reader.
             Interrupted: the call was cancelled while it waited.
         """
         from satchel.keep import lists
@@ -136,7 +138,7 @@ class Messages(Service):
         return replace(page, notes=(*page.notes, f"nothing came in {wait_seconds} s; ask again to wait longer"))
 
     def _name_of_session(self) -> str:
-        """Return the name of the agent of a session that has written nothing yet, which gives it one."""
+        # gives the agent of a session that has written nothing yet a name
         work, doing = self._workplace, "reading messages"
         if work.caller is None or work.engine.read_only:
             raise names.no_agent(doing)
@@ -145,11 +147,7 @@ class Messages(Service):
         return name
 
     def read(self, page: MessagePage) -> MessagePage:
-        """Mark the messages of a page as read by the agent whose inbox it is.
-
-        Returns:
-            The page as it was, but for ``unread``, which is what is left.
-        """
+        """Mark the messages of a page as read by its agent, and return the page with the new ``unread``."""
         unread = [one.ref for one in page if one.read_at is None and one.sender != page.agent]
         return replace(page, unread=self.mark_read(unread, agent=page.agent).unread) if unread else page
 
@@ -161,13 +159,13 @@ class Messages(Service):
         Args:
             refs: the ids of 1 to 500 messages.
             everything: all of its unread ones, instead of refs.
-            agent: who has read them; None takes the default.
+            agent: the reader; None takes the default.
 
         Returns:
-            What was marked, what had been before, and which ids are unknown or not the agent's to read.
+            The marked messages, those read before, and the unknown or foreign ids.
 
         Raises:
-            InvalidInput: no ids are given, or both, or something that is no id; or it is not said who has read them.
+            InvalidInput: neither ids nor ``everything`` is given, or both, or an id is invalid, or there is no reader.
         """
         work = self._workplace
         name = names.needed_agent(work, agent, "marking messages as read")
@@ -180,32 +178,32 @@ class Messages(Service):
             if name is None:
                 _, _, name = acting_named(transaction, work, project.id, None, now, "marking messages as read")
             if names.is_persons(name):
-                # one of a new name reads what all persons do, but marks it for itself
+                # a person with a new name reads what all persons do, but marks it for itself
                 names.ensure_agent(transaction, project.id, name, now)
             reader, name = visibility.find_reader(transaction, project.id, name, now)
-            seen = visibility.find_unread(transaction, reader, numbers)
-            unread = [message for message in seen.values() if message is not None]
+            states = visibility.find_unread(transaction, reader, numbers)
+            unread = [message for message in states.values() if message is not None]
             if unread:
                 number, name = names.ensure_agent(transaction, project.id, name, now)
                 reader = Reader(project.id, number, now)
                 updates.mark(transaction, number, unread, now)
             foreign = visibility.foreign(transaction, reader, numbers) if numbers else set()
-            left = visibility.count(transaction, reader).unread
+            remaining = visibility.count(transaction, reader).unread
             expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
-        return _sorted_out(name, numbers or sorted(seen), seen, foreign, left)
+        return _sorted_out(name, numbers or sorted(states), states, foreign, remaining)
 
     def mark_unread(self, refs: Sequence[str | int], *, agent: str | None = None) -> tuple[str, ...]:
-        """Take back that an agent has read messages; how long one is kept that was to it alone stays as it was.
+        """Mark messages as unread again; the expiry of those to the agent alone does not change.
 
         Args:
             refs: the ids of 1 to 500 messages.
-            agent: whose; None takes the default.
+            agent: the reader; None takes the default.
 
         Returns:
             The ids of those that it had read.
 
         Raises:
-            InvalidInput: no ids are given, or it is not said who has read them.
+            InvalidInput: no ids are given, or there is no reader.
         """
         work = self._workplace
         name = names.needed_agent(work, agent, "marking messages as unread")
@@ -222,7 +220,6 @@ class Messages(Service):
 
 
 def _check_refs(refs: Sequence[str | int] | None, *, everything: bool) -> tuple[int, ...] | None:
-    """Return the numbers of messages, each once, in the order given; None for everything."""
     if not isinstance(everything, bool):
         raise InvalidInput(f"everything {everything!r} is neither true nor false", "Give true, or leave it out")
     if everything == (refs is not None):
@@ -237,23 +234,23 @@ def _check_refs(refs: Sequence[str | int] | None, *, everything: bool) -> tuple[
 
 
 def _sorted_out(
-    name: str, numbers: Sequence[int], seen: Mapping[int, Unread | None], foreign: Set[int], left: int
+    name: str, numbers: Sequence[int], states: Mapping[int, Unread | None], foreign: Set[int], unread: int
 ) -> MarkedRead:
     lists: dict[str, list[str]] = {"marked": [], "already": [], "unknown": [], "foreign": []}
     for number in numbers:
-        if number in seen:
-            outcome = "already" if seen[number] is None else "marked"
+        if number in states:
+            outcome = "already" if states[number] is None else "marked"
         else:
             outcome = "foreign" if number in foreign else "unknown"
         lists[outcome].append(Kind.MESSAGE.ref(number))
     marked, already, unknown, others = map(tuple, lists.values())
-    return MarkedRead(name, marked, already, unknown, others, left)
+    return MarkedRead(name, marked, already, unknown, others, unread)
 
 
 def _answered(
     transaction: Transaction, project_id: int, number: int, sender_id: int, now: int, *, is_named: bool
 ) -> tuple[int | None, int]:
-    """Return whom an answer to a message goes to unless somebody is named, and the thread it joins."""
+    # the addressee of an answer without ``to``, and its thread
     row = transaction.one(
         """
         SELECT from_agent_id, to_agent_id, COALESCE(thread_id, id) FROM agent_messages
@@ -271,40 +268,34 @@ def _answered(
 
 
 def _mark_answered(transaction: Transaction, sender: Reader, number: int) -> None:
-    """Mark a message as read by the agent that answers it."""
     unread = [message for message in visibility.find_unread(transaction, sender, [number]).values() if message]
     if unread:
         updates.mark(transaction, sender.agent_id, unread, sender.now)
 
 
-def _refuse_answered(transaction: Transaction, number: int, seen: str, now: int) -> None:
-    """Refuse to answer a message that was answered since somebody looked.
-
-    Args:
-        seen: the short id of the last answer that they know of; empty for none.
-    """
+def _refuse_answered(transaction: Transaction, number: int, known_answer: str, now: int) -> None:
     last = queries.last_answer(transaction, number, now)
-    if last is None or (seen and last[0] == Kind.MESSAGE.number_of(seen)):
+    if last is None or (known_answer and last[0] == Kind.MESSAGE.number_of(known_answer)):
         return
     other = Kind.MESSAGE.ref(last[0])
     raise Conflict(
-        f"{last[1] or 'somebody'} has answered {Kind.MESSAGE.ref(number)} meanwhile, with {other}",
-        f"Nothing was sent. Read {other}; to answer all the same, give it as answered_by",
+        f"{last[1] or 'somebody'} answered {Kind.MESSAGE.ref(number)} first, with {other}",
+        f"Nothing was sent. Read {other}; to answer anyway, give answered_by={other}",
     )
 
 
 def _addressee(
     transaction: Transaction, project_id: int, sender: int | None, name: str, now: int, *, refuses_near: bool
 ) -> tuple[int | None, tuple[str, ...]]:
-    """Return whom a message goes to that names an agent or a client, None for all, and what its sender should know."""
+    # the agent for a name of an agent or client, None for all, with notes for the sender
     if fold(name) == EVERYONE:
         return None, ()
-    known = transaction.one(
+    agent_row = transaction.one(
         "SELECT id FROM agents WHERE project_id = :project AND folded = :name AND has_acted = 1",
         {"project": project_id, "name": fold(name)},
     )
-    if known is not None:
-        return int(known[0]), ()
+    if agent_row is not None:
+        return int(agent_row[0]), ()
     if names.is_persons(name):
         return names.ensure_agent(transaction, project_id, name, now, acts=False)[0], ()
     person = names.find_agent(transaction, project_id, f"{HUMAN}:{name}")

@@ -1,4 +1,4 @@
-"""Writing messages: what is kept of one, what marking it as read changes, and what becomes of it in the end."""
+"""Writes of messages, of the marks that they were read, and of their search documents."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from satchel.store.transaction import Transaction, set_of
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A message that passed every check and is ready to be stored as it is.
+    """A checked message, ready to be stored.
 
     Attributes:
-        sender_id: an agent, or None where Satchel itself speaks.
+        sender_id: an agent, or None for Satchel itself.
         to_id: an agent, or None for all.
         type, priority: numbers from 1.
         payload: JSON text, or None.
-        thread_id: the number of the message that began the thread, or None where this one does.
+        thread_id: the number of the message that began the thread, or None for this one.
     """
 
     sender_id: int | None
@@ -42,7 +42,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What the store gave a message."""
+    """A stored message's numbers and times."""
 
     id: int
     uid: bytes
@@ -53,11 +53,11 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """What it takes to mark a message as read.
+    """An unread message, with the facts needed to mark it as read.
 
     Attributes:
-        is_to_all: whether it is to all, or of a reader that is a person by name to all persons.
-        is_to_persons: whether it is to ``human``, who stands for all persons.
+        is_to_all: whether it is to all, or to all persons and its reader is a person with a name.
+        is_to_persons: whether it is to ``human``, the name for all persons.
     """
 
     id: int
@@ -68,20 +68,15 @@ class Unread:
 
     @property
     def stays(self) -> bool:
-        """Whether it stays for others when it was read."""
+        """Whether it remains for others after this reader."""
         return self.is_to_all or self.is_to_persons
 
 
 def storable_payload(payload: object, limit: int) -> tuple[str | None, tuple[str, ...]]:
-    """Return a payload as JSON text that can be stored, and what was done to it.
+    """Return a payload as storable JSON text, with notes on its changes.
 
-    Args:
-        payload: any JSON value; the JSON text of an object or a list stands for that. None is no payload.
-        limit: the most bytes of UTF-8 allowed.
-
-    Raises:
-        InvalidInput: it holds what JSON cannot, or NaN, or is nested too deeply.
-        TooLarge: it exceeds the limit.
+    ``payload`` is any JSON value; the JSON text of an object or list is parsed, and None is no payload. ``limit`` is
+    the maximum number of bytes in UTF-8.
     """
     if payload is None:
         return None, ()
@@ -108,11 +103,7 @@ def _parsed(text: str) -> object:
 
 
 def insert(transaction: Transaction, project_id: int, draft: Draft, now: int, retention: Retention) -> Stored:
-    """Store a message and make it findable.
-
-    Args:
-        now: its time, in milliseconds UTC.
-    """
+    """Insert a message with its search document."""
     uid, seq = os.urandom(16), transaction.next_seq(project_id, documents=1)
     expires = retention.expires_at(now, retention.unread_messages_hours)
     read_expires = min(expires, retention.expires_at(now, retention.messages_hours))
@@ -165,30 +156,21 @@ def post(
     now: int,
     retention: Retention,
 ) -> int:
-    """Send a message from inside another rule's transaction.
+    """Send a message within a transaction and return its number; the text is storable.
 
-    Args:
-        sender_id: an agent, or None where Satchel itself speaks.
-        to_id: an agent, or None for all.
-        type: one of :data:`MESSAGE_TYPES`.
-        priority: one of :data:`satchel.base.vocabulary.PRIORITIES`.
-        text: storable, as what is kept already is.
-        now: milliseconds UTC.
-
-    Returns:
-        The message's number.
+    Without a sender it is Satchel's own, without an addressee it is to all.
     """
     draft = Draft(sender_id, to_id, MESSAGE_TYPES.index(type) + 1, PRIORITIES.index(priority) + 1, text)
     return insert(transaction, project_id, draft, now, retention).id
 
 
 def mark(transaction: Transaction, agent_id: int, unread: Sequence[Unread], now: int) -> None:
-    """Record that an agent has read messages which it had not.
+    """Record that an agent has read unread messages.
 
-    A message to the agent alone then expires as read ones do. One to all, or to all persons, stays for the others; when
-    it is gone for this reader stands beside the time it was read.
+    A message to the agent alone then expires as read ones do. One to all, or to all persons, remains for the others;
+    its expiry for this reader is recorded with the reading.
     """
-    gone = {message.id: min(message.expires_at, max(message.read_expires_at, now)) for message in unread}
+    expiry = {message.id: min(message.expires_at, max(message.read_expires_at, now)) for message in unread}
     transaction.many(
         """
         INSERT INTO message_reads (agent_id, message_id, read_at, expires_at, gone_at)
@@ -199,16 +181,16 @@ def mark(transaction: Transaction, agent_id: int, unread: Sequence[Unread], now:
                 "agent": agent_id,
                 "message": message.id,
                 "now": now,
-                "expires": message.expires_at if message.stays else gone[message.id],
-                "gone": gone[message.id] if message.is_to_all else None,
+                "expires": message.expires_at if message.stays else expiry[message.id],
+                "gone": expiry[message.id] if message.is_to_all else None,
             }
             for message in unread
         ],
     )
     sooner = [
-        (message.id, gone[message.id])
+        (message.id, expiry[message.id])
         for message in unread
-        if not message.stays and gone[message.id] < message.expires_at
+        if not message.stays and expiry[message.id] < message.expires_at
     ]
     transaction.many(
         "UPDATE agent_messages SET expires_at = :expires WHERE id = :id",
@@ -218,7 +200,7 @@ def mark(transaction: Transaction, agent_id: int, unread: Sequence[Unread], now:
 
 
 def _searchable(message: str, payload: str | None) -> str:
-    """Return a message and the texts in its payload, without the names of objects."""
+    # of a payload only the values are searched, not the names in its objects
     if payload is None:
         return message
     try:
@@ -233,7 +215,7 @@ DOCUMENTS = documents.Source(
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Remove messages with their documents and all reads of them; replies to them stay."""
+    """Delete messages with their documents and readings; replies to them stay."""
     transaction.run(
         f"DELETE FROM agent_messages WHERE project_id = :project AND id IN {set_of(numbers)}", {"project": project_id}
     )

@@ -1,4 +1,4 @@
-"""Who may see which messages, and counts of them that stay cheap however many there are."""
+"""Visibility of messages, and counts of them that stay cheap however many there are."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ ARMS = (
     "m.project_id = :project AND m.to_agent_id IS NULL AND m.from_agent_id IS DISTINCT FROM :me",
     f"m.project_id = :project AND m.to_agent_id = {PERSONS} AND m.from_agent_id IS DISTINCT FROM :me",
 )
-"""An inbox: what is to the reader alone, to all, and of a person by name to all persons. Each is walked in order in an
-index of its own."""
+"""The parts of an inbox: to the reader alone, to all, and to all persons if the reader is one.
+Each has its own index."""
 
 _READ = "SELECT 1 FROM message_reads r WHERE r.agent_id = :me AND r.message_id = m.id"
 UNREAD = f"NOT EXISTS ({_READ})"
@@ -61,7 +61,7 @@ UNANSWERED = f"""(m.type = {_REQUEST} OR rtrim(m.message) LIKE '%?')
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """For whom messages are read, and when; the number is -1 for a name that no agent has."""
+    """The reader of messages and the time; the agent is -1 for a name that no agent has."""
 
     project_id: int
     agent_id: int
@@ -69,18 +69,18 @@ class Reader:
 
     @property
     def values(self) -> dict[str, object]:
-        """The parameters that every statement here takes."""
+        """The parameters of every statement here."""
         return {"project": self.project_id, "me": self.agent_id, "now": self.now}
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many messages a reader has: to it alone, and to all, or to all persons.
+    """Numbers of a reader's messages.
 
     Attributes:
-        total: those that it can see.
-        unread_own: to it alone and unread.
-        unread_all: to all and unread.
+        total: all that it can see.
+        unread_own: unread ones to it alone.
+        unread_all: unread ones to all, or to all persons.
     """
 
     total: int
@@ -89,7 +89,6 @@ class Counts:
 
     @property
     def unread(self) -> int:
-        """All that is unread."""
         return self.unread_own + self.unread_all
 
 

@@ -1,4 +1,4 @@
-"""Waiting until a message comes, without holding anything of the store meanwhile."""
+"""Waiting for a message, without holding the store."""
 
 from __future__ import annotations
 
@@ -13,28 +13,21 @@ from satchel.keep.waits import POLL_SECONDS
 
 
 def wait(work: Workplace, seats: threading.Semaphore, name: str, seconds: int) -> bool:
-    """Return whether an agent has an unread message: as soon as it has, or when the time is over.
+    """Return whether an agent has an unread message, as soon as it has one or after a time.
 
-    Args:
-        seats: of the calls of the connection that may wait.
-
-    Raises:
-        Conflict: too many calls wait already.
-        Interrupted: the call was cancelled.
+    ``seats`` limits the waiting calls of the connection.
     """
     if not seats.acquire(blocking=False):
-        raise Conflict(
-            "as many calls of this connection as may wait for messages do so already", "Leave wait_seconds out"
-        )
+        raise Conflict("too many calls of this connection wait for messages already", "Leave wait_seconds out")
     try:
         deadline = time.monotonic() + seconds
         with work.engine.watch() as is_changed:
             while not _has_unread(work, name):
                 while not is_changed():
-                    left = deadline - time.monotonic()
-                    if left <= 0:
+                    remaining = deadline - time.monotonic()
+                    if remaining <= 0:
                         return False
-                    time.sleep(min(POLL_SECONDS, left))
+                    time.sleep(min(POLL_SECONDS, remaining))
         return True
     finally:
         seats.release()

@@ -11,11 +11,11 @@ from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass, replace
 from satchel.base.text import fold
 from satchel.find import documents
+from satchel.keep import kept
+from satchel.keep.kind import FILL, MAX, MIN, Line, LineKind, Rows, read_uid
 from satchel.keep.kinds import KINDS
 from satchel.keep.moving import lines as moving
 from satchel.keep.moving import states
-from satchel.keep.moving.fields import FILL, MAX, MIN, Line, Rows, read_uid
-from satchel.keep.moving.kind import LineKind
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.reading import Reading
 from satchel.keep.moving.states import Judgement, Source, State
@@ -141,7 +141,7 @@ class Batch:
         )
         if rows and self._kind.documents is not None:
             expired = [number for (number,) in rows]
-            KINDS[self._kind.documents].delete(self._transaction, self._reading.project, expired)
+            kept.delete(KINDS[self._kind.documents], self._transaction, self._reading.project, expired)
         return bool(rows)
 
     def _take_other(self, one: _Incoming) -> None:
@@ -247,8 +247,8 @@ class Batch:
         if kind.enter is not None:
             kind.enter(transaction, project, numbers)
         if kind.documents is not None:
-            load, written = KINDS[kind.documents].load, set(numbers)
-            for document in load(transaction, numbers[0] - 1, numbers[-1] - numbers[0] + 1):
+            written, most = set(numbers), numbers[-1] - numbers[0] + 1
+            for document in kept.load_documents(KINDS[kind.documents], transaction, numbers[0] - 1, most):
                 if document.item_id in written:
                     documents.add(transaction, document)
         if kind.name in _REMEMBERED:
@@ -472,7 +472,7 @@ class Batch:
 
     def _index(self, number: int) -> None:
         if self._kind.documents is not None:
-            for document in KINDS[self._kind.documents].load(self._transaction, number - 1, 1):
+            for document in kept.load_documents(KINDS[self._kind.documents], self._transaction, number - 1, 1):
                 documents.renew(self._transaction, document)
 
     def _keep(self, number: int, old: Line, new: Line, *, is_ours: bool) -> None:

@@ -9,7 +9,7 @@ from typing import BinaryIO, NoReturn
 
 from satchel.base.clock import parse_time
 from satchel.base.errors import NotFound, SatchelError, StoreForeign, StoreNewer
-from satchel.keep.moving.fields import Line
+from satchel.keep.kind import Line
 from satchel.keep.moving.lines import HEADER, SCHEMA
 from satchel.keep.moving.records import Arriving, Trouble
 

@@ -10,7 +10,7 @@ from satchel.keep import names
 from satchel.keep.decisions.records import DEFAULT_VERSION, STATUSES, NewDecision
 from satchel.keep.decisions.state import value_of
 from satchel.keep.decisions.updates import prepare
-from satchel.keep.moving.fields import (
+from satchel.keep.kind import (
     AGENT,
     HEX,
     LAYER,

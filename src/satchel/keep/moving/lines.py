@@ -9,9 +9,8 @@ from typing import Any
 
 from satchel.base.errors import StoreDamaged
 from satchel.base.records import dataclass
+from satchel.keep.kind import FILL, MAX, MIN, SOFT, Field, Line, LineKind, Part
 from satchel.keep.moving import windows
-from satchel.keep.moving.fields import FILL, MAX, MIN, SOFT, Field, Line, Part
-from satchel.keep.moving.kind import LineKind
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.store.damage import is_damaged
 from satchel.store.transaction import Row, Transaction, set_of

@@ -8,7 +8,7 @@ from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.text import fold
 from satchel.base.vocabulary import LAYERS, MAIN_RUN
 from satchel.keep import names, runs
-from satchel.keep.moving.fields import SOFT, Codec, Field, Line, Part, Read, Rows, Show, read_uid
+from satchel.keep.kind import SOFT, Codec, Field, Line, Part, Read, Rows, Show, read_uid
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 

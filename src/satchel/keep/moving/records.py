@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from satchel.base.records import dataclass, field
-from satchel.keep.moving.fields import Line
+from satchel.keep.kind import Line
 
 
 @dataclass(frozen=True, slots=True)

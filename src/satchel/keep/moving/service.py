@@ -14,9 +14,9 @@ from satchel.base.clock import iso
 from satchel.base.errors import NotFound, unknown_name
 from satchel.base.records import replace
 from satchel.keep import projects
+from satchel.keep.kind import called
 from satchel.keep.messages import updates as messages
 from satchel.keep.moving import lines as moving
-from satchel.keep.moving.fields import called
 from satchel.keep.moving.files import END, read_lines
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.records import Arriving, Exported, ImportConflict, Imported, KindImported, Trouble

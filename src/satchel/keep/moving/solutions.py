@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from satchel.base.text import fold
-from satchel.keep.moving.fields import (
+from satchel.keep.kind import (
     AGENT,
     FLAG,
     HEX,

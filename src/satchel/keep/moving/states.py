@@ -8,7 +8,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from satchel.base.records import dataclass
-from satchel.keep.moving.fields import Line
+from satchel.keep.kind import Line
 from satchel.store.transaction import Transaction, set_of
 
 SHARED = "shared"

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from satchel.base.records import replace
+from satchel.keep.kind import Line
 from satchel.keep.moving import states
 from satchel.keep.moving.batches import Batch
-from satchel.keep.moving.fields import Line
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.reading import Reading
 from satchel.keep.moving.states import Source

@@ -10,7 +10,7 @@ from satchel.base.errors import InvalidInput
 from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.deliveries import Window
-from satchel.keep.moving.fields import AGENT, NAME, RUN, TIME, WHOLE, Field, Line, link, one_of, read_uid
+from satchel.keep.kind import AGENT, NAME, RUN, TIME, WHOLE, Field, Line, link, one_of, read_uid
 from satchel.keep.moving.reading import Reading
 from satchel.store.damage import is_damaged
 from satchel.store.transaction import Transaction

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.paging import check_whole
 from satchel.base.records import replace
 from satchel.base.vocabulary import PRIORITIES, priority_number
 from satchel.find.kind import Kind
-from satchel.keep import projects, replacing, runs
+from satchel.keep import kept, projects, replacing, runs
 from satchel.keep.names import check_agent
-from satchel.keep.packages import contents, updates
-from satchel.keep.packages.records import (
+from satchel.keep.packages import contents, kind
+from satchel.keep.packages.kind import (
     DEFAULT_PRIORITY,
     DEFAULT_TYPE,
     EVENTS,
+    LISTING,
+    PACKAGE,
     Package,
     PackageContent,
+    PackageFilters,
     PackagePage,
     priority_after,
 )
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting
-
-if TYPE_CHECKING:
-    from satchel.keep.packages.queries import PackageFilters
-    from satchel.store.transaction import Transaction
 
 MAX_READ = 100
 """Maximum number of packages read by one call."""
@@ -76,19 +75,33 @@ class Packages(Service):
             Conflict: that package belongs to another run or was superseded already.
         """
         work = self._workplace
-        new = updates.prepare(summary, path, content, type, priority, task_id, consumers, work)
+        kind.check_form(path, content)
+        new = kept.check(
+            PACKAGE,
+            work,
+            summary=summary,
+            type=type,
+            priority=priority,
+            task_id=task_id,
+            consumers=consumers,
+            content=content,
+            path=path,
+        )
         old = None if supersedes is None else Kind.PACKAGE.number_of(supersedes)
         run_id = None if run_id is None else runs.check_run_id(run_id)
         agent = check_agent(work, agent)
         with projects.writing(work) as (transaction, project, now):
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             if old is not None:
-                updates.check_superseded(transaction, project.id, run, old)
+                kind.check_superseded(transaction, project.id, run, old)
             author = acting(transaction, work, project.id, agent, now).number
-            number = updates.insert(transaction, project.id, run.id, author, new, now)
+            notes = (*new.notes, *run.notes)
+            package = kept.insert(
+                *(PACKAGE, transaction, work, project.id, new, now, author, notes), run_id=run.id, updated_at=now
+            )
             if old is not None:
-                replacing.mark(transaction, project.id, Kind.PACKAGE, [old], number, now)
-            return _loaded(transaction, project.id, number, (*new.notes, *run.notes))
+                replacing.mark(transaction, project.id, Kind.PACKAGE, [old], package.id, now)
+            return package
 
     def find(self, **filters: Unpack[PackageFilters]) -> PackagePage:
         """List packages of the project or of one run, without content, most urgent first.
@@ -104,7 +117,6 @@ class Packages(Service):
         """
         # imported here: writers do not need lists
         from satchel.keep import lists
-        from satchel.keep.packages.queries import LISTING
 
         return lists.find(self._workplace, LISTING, PackagePage, filters)
 
@@ -126,7 +138,7 @@ class Packages(Service):
         number = Kind.PACKAGE.number_of(ref)
         (content,) = self.read_many([number], max_bytes)
         if content.package is None:
-            raise updates.not_there(number)
+            raise kind.not_there(number)
         return content
 
     def read_many(self, refs: Sequence[str | int], max_bytes: int | None = None) -> tuple[PackageContent, ...]:
@@ -147,7 +159,7 @@ class Packages(Service):
         check_whole("max_bytes", max_bytes, contents.MAX_BYTES, smallest=1)
         with projects.reading(work) as (transaction, project):
             packages = [
-                (number, None if project is None else updates.load_with_content(transaction, project.id, number))
+                (number, None if project is None else kind.load_with_content(transaction, project.id, number))
                 for number in numbers
             ]
         # files are read outside the transaction, so that a slow disk delays nobody
@@ -201,16 +213,18 @@ class Packages(Service):
         number = Kind.PACKAGE.number_of(ref)
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
-            before = None if project is None else updates.load(transaction, project.id, number)
+            before = None if project is None else kept.load(PACKAGE, transaction, project.id, number)
             if project is None or before is None:
-                raise updates.not_there(number)
+                raise kind.not_there(number)
             if before.superseded_by is not None:
-                raise updates.superseded_already(before)
+                raise kind.superseded_already(before)
             wanted = rule(priority_number(before.priority))
             if PRIORITIES[wanted - 1] == before.priority:
                 return replace(before, notes=(f"{before.ref} is {before.priority} already{otherwise}",))
-            updates.set_priority(transaction, project.id, number, wanted, work.clock())
-            return _loaded(transaction, project.id, number, ())
+            kind.set_priority(transaction, project.id, number, wanted, work.clock())
+            package = kept.load(PACKAGE, transaction, project.id, number)
+        assert package is not None
+        return package
 
 
 def _check_refs(refs: object) -> list[int]:
@@ -220,7 +234,7 @@ def _check_refs(refs: object) -> list[int]:
 
 
 def _not_found(number: int) -> PackageContent:
-    return PackageContent(Kind.PACKAGE.ref(number), None, None, updates.not_there(number).problem)
+    return PackageContent(Kind.PACKAGE.ref(number), None, None, kind.not_there(number).problem)
 
 
 def _content(package: Package, text: str | None, root: str | None, max_bytes: int) -> PackageContent:
@@ -231,9 +245,3 @@ def _content(package: Package, text: str | None, root: str | None, max_bytes: in
         reason = f"{package.ref} {contents.too_large(package.content_bytes, max_bytes)}"
         return PackageContent(package.ref, package, None, reason)
     return PackageContent(package.ref, package, text, None)
-
-
-def _loaded(transaction: Transaction, project_id: int, number: int, notes: tuple[str, ...]) -> Package:
-    package = updates.load(transaction, project_id, number, notes=notes)
-    assert package is not None
-    return package

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from satchel.base.errors import unknown_name
 from satchel.base.text import check_name
 from satchel.find.kind import Kind
-from satchel.keep import filters
+from satchel.keep import listing as filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.patterns.preparing import check_lang

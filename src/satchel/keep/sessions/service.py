@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from satchel.keep import events, projects
 from satchel.keep.names import check_identifier
@@ -14,6 +14,7 @@ from satchel.keep.sessions.records import CurrentSession
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from satchel.keep.common_filters import CommonFilters
     from satchel.keep.sessions.clients import State
     from satchel.keep.sessions.team import FindStates, Team
     from satchel.store.transaction import Transaction
@@ -28,12 +29,19 @@ class Sessions(Service):
         super().__init__(workplace)
         self._find_states = find_states
 
-    def team(self, *, all: bool = False) -> Team:  # noqa: A002 -- what an agent asks for
+    def team(
+        self,
+        *,
+        all: bool = False,  # noqa: A002 -- what an agent asks for
+        **filters: Unpack[CommonFilters],
+    ) -> Team:
         """Return the sessions with their agents, places, tasks, claims and last scratchpads.
 
         Args:
             all: include all sessions of the last 14 days, not only live ones and those of the last 8 hours.
+            filters: those of every list.
         """
+        from satchel.keep.common_filters import check_common
         from satchel.keep.sessions.team import Team, find_team
 
         assert self._find_states is not None
@@ -47,7 +55,10 @@ class Sessions(Service):
             notes = () if caller is None else tuple(caller.notes)
             if caller is not None and own is None and caller.can_start_session():
                 notes += ("your own session is listed after your first write",)
-            return find_team(transaction, project.id, number, now, self._find_states, is_all=all, notes=notes)
+            chosen = check_common(filters, now)
+            return find_team(
+                transaction, project.id, number, now, self._find_states, is_all=all, chosen=chosen, notes=notes
+            )
 
     def end(self, reason: str | None = None) -> bool:
         """End the caller's session, once, and release its automatic claims; return whether it has a session.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
@@ -19,6 +20,9 @@ from satchel.keep.sessions.joining import SessionRow
 from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
 from satchel.store.asking import Asking, both
 from satchel.store.transaction import Transaction, set_of
+
+if TYPE_CHECKING:
+    from satchel.keep.common_filters import Chosen
 
 RECENT_MS = 8 * 3_600_000
 """How long a session that has ended is listed by default."""
@@ -185,18 +189,21 @@ def find_team(
     find_states: FindStates,
     *,
     is_all: bool,
+    chosen: Chosen | None = None,
     notes: tuple[str, ...] = (),
 ) -> Team:
     """Return the sessions that are live, stuck, or ended recently and were not continued.
 
     ``own_session`` is the number of the caller's session, which counts as live; ``is_all`` includes all sessions seen
-    in the last :data:`LISTED_DAYS`.
+    in the last :data:`LISTED_DAYS`; ``chosen`` are the filters of every list.
     """
     recent = joining.load(
         transaction,
         "s.project_id = :project AND s.seen_at > :since",
         {"project": project_id, "since": now - LISTED_DAYS * DAY_MS},
     )
+    if chosen is not None:
+        recent = [one for one in recent if chosen.keeps(one.state.seen_at)]
     over = {one.state.id for one in recent if one.state.id != own_session and joining.is_gone(one, now)}
     states = find_states(transaction, project_id, recent, own_session, now)
     # a client that restarts for each call would fill the list with its predecessors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from satchel.base import git_trees
 from satchel.base.errors import Conflict, NotFound, Refused
@@ -31,6 +32,9 @@ from satchel.keep.shared.records import (
 from satchel.keep.shared.repository import Repository, read_repository
 from satchel.keep.shared.states import BOTH, CHANGED, NEW, WHYS
 from satchel.keep.shared.survey import KINDS, Survey
+
+if TYPE_CHECKING:
+    from satchel.keep.common_filters import Chosen
 
 
 class Exchange:
@@ -142,11 +146,11 @@ class Exchange:
             self._accept_committed(survey, dry_run=False, whys=(NEW, CHANGED))
             _save(survey, changed=False, is_whole=False)
 
-    def standing(self, refs: Sequence[str], *, is_all: bool) -> SharedList:
+    def standing(self, refs: Sequence[str], chosen: Chosen, *, is_all: bool) -> SharedList:
         with self._survey(write=False) as survey:
             uids = set(views.select(survey, refs)) if refs else None
             items = views.list_items(survey, is_all=is_all or uids is not None)
-            visible = tuple(one for one in items if uids is None or one.uid in uids)
+            visible = tuple(one for one in items if (uids is None or one.uid in uids) and chosen.keeps(one.changed_at))
             shared = sum(one.is_shared for one in survey.states.values())
         problems = views.problems_of(survey.problems, is_person=self._is_person)
         return SharedList(visible, shared, survey.place.default, problems)

@@ -11,7 +11,7 @@ from satchel.base.clock import iso, parse_time
 from satchel.base.records import replace
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.keep.entries.records import STRUCTURED_TYPES
-from satchel.keep.moving.fields import Line
+from satchel.keep.kind import Line
 from satchel.keep.patterns.records import CONFIRMED, DEFAULT_TTL_DAYS, FIRST, STATES
 from satchel.keep.shared.markdown import SHAPES, SharedText
 from satchel.keep.texts import storable

@@ -12,7 +12,7 @@ from satchel.base.clock import iso, parse_time
 from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass, field
 from satchel.base.vocabulary import PRIORITIES
-from satchel.keep.constraints.records import STATUSES as RULE_STATUSES
+from satchel.keep.constraints import STATUSES as RULE_STATUSES
 from satchel.keep.decisions.records import STATUSES as DECISION_STATUSES
 from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
 from satchel.keep.shared import front_matter

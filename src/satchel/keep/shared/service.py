@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput, Refused, unknown_name
 from satchel.base.vocabulary import RESOLUTIONS, SHARING_RULES
@@ -13,6 +13,7 @@ from satchel.keep.shared.records import Synced
 
 if TYPE_CHECKING:
     from satchel.base.config_keys import Config
+    from satchel.keep.common_filters import CommonFilters
     from satchel.keep.projects import Workplace
     from satchel.keep.shared.exchange import Exchange
     from satchel.keep.shared.records import Accepted, Checked, Differences, SharedList, Sharing
@@ -92,13 +93,22 @@ class SharedTexts:
         if may_be_news(self._workplace, self._branch):
             self._exchange().read_news()
 
-    def standing(self, refs: Sequence[str] = (), *, all: bool = False) -> SharedList:  # noqa: A002 -- the option's name
+    def standing(
+        self,
+        refs: Sequence[str] = (),
+        *,
+        all: bool = False,  # noqa: A002 -- the option's name
+        **filters: Unpack[CommonFilters],
+    ) -> SharedList:
         """Return the states of shared texts: waiting and differing ones, and with ``all`` the rest.
 
         Args:
             refs: short ids, names of files, or beginnings of uids; none for everything.
+            filters: those of every list.
         """
-        return self._exchange().standing(refs, is_all=all)
+        from satchel.keep.common_filters import check_common
+
+        return self._exchange().standing(refs, check_common(filters, self._workplace.clock()), is_all=all)
 
     def accept(
         self,

@@ -242,7 +242,6 @@ class PostgresTransaction:
         counter: that of the project whose row is locked, if one is.
 
     Attributes:
-        left_out: always 0: PostgreSQL refuses invalid text.
         is_ended: whether a statement was ended because the time was over; then the transaction can only be rolled back
             to a savepoint.
         interrupted: whether the next statement ends with Interrupted.
@@ -264,7 +263,6 @@ class PostgresTransaction:
     ) -> None:
         self.connection = connection
         self.memo = {} if memo is None else memo
-        self.left_out = 0
         self.is_out_of_time: Callable[[], bool] | None = None
         self.interrupted = False
         self.is_ended = False

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from satchel.base.errors import Conflict, InvalidInput
 from satchel.find.kind import Kind
 from satchel.interfaces.http.room.asking import Action, Asked, Done, Said, as_text, changed
-from satchel.keep.constraints.records import Constraint
+from satchel.keep.constraints import Constraint
 from satchel.keep.entries.records import Entry
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from satchel.base.errors import Conflict
 from satchel.interfaces.http.room.asking import Asked, Page, View
-from satchel.keep.constraints.records import Constraint
+from satchel.keep.constraints import Constraint
 from satchel.keep.decisions.records import Decision
 from satchel.keep.entries.records import STRUCTURED_TYPES, Entry
 from satchel.keep.items import Item

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from satchel.interfaces.http.room.asking import Action, Asked, Done, Said
-from satchel.keep.constraints.records import DEFAULT_CATEGORY, DEFAULT_PRIORITY
+from satchel.keep.constraints import DEFAULT_CATEGORY, DEFAULT_PRIORITY
 
 _WITHDRAWN: Mapping[str, str | int] = {"reason": "withdrawn"}
 

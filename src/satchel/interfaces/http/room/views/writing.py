@@ -8,7 +8,7 @@ from satchel.base.errors import NotFound
 from satchel.base.vocabulary import PRIORITIES
 from satchel.interfaces.http.room.actions import forgetting, offers
 from satchel.interfaces.http.room.asking import Asked, Page, View
-from satchel.keep.constraints.records import DEFAULT_CATEGORY, DEFAULT_PRIORITY
+from satchel.keep.constraints import DEFAULT_CATEGORY, DEFAULT_PRIORITY
 from satchel.keep.messages.service import EVERYONE
 
 

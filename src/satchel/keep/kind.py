@@ -1,24 +1,37 @@
-"""Fields of a line: codecs between column values and JSON."""
+"""Declaration of a kind of items: its fields with their codecs, its lists, and the rules that fields cannot express.
+
+:mod:`satchel.keep.kept` and :mod:`satchel.keep.moving` do what follows from it.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from satchel.base.clock import iso
 from satchel.base.errors import InvalidInput, SatchelError, unknown_name
 from satchel.base.paging import check_whole
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, field
 from satchel.base.text import fold, shortened
-from satchel.keep import names, runs
-from satchel.keep.messages.updates import storable_payload
-from satchel.keep.strategies import updates as strategy_writing
-from satchel.keep.texts import check_content, check_short, storable, to_json
+from satchel.find.kind import Kind
+from satchel.keep import names
+from satchel.keep.projects import Workplace
+from satchel.keep.texts import check_content, check_short
+from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
+    from satchel.find.documents import Document
     from satchel.keep.moving.reading import Reading
+
+
+class Numbered(Protocol):
+    """A record of an item."""
+
+    @property
+    def id(self) -> int: ...
+
+
+Record = TypeVar("Record", bound=Numbered)
 
 _MAX_NUMBER = 2**53
 _MAX_COUNT = 2**31 - 1
@@ -38,18 +51,31 @@ def called(line: Line) -> str:
     return str(line.get("kind"))
 
 
+class Checking(Protocol):
+    """Context of a check: the workplace, and notes for the writer."""
+
+    workplace: Workplace
+    notes: list[str]
+
+
 Show = Callable[[Any], Any]
 Read = Callable[[Any, "Reading", str], Any]
+Check = Callable[[Any, Checking, str], Any]
+Store = Callable[[Transaction, Workplace, int, str, int], int]
+"""Returns the number of a checked name of a project, which may be new now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """Conversion between a column's value and the JSON in a line.
+    """Conversion between a column's value, the attribute of a record and the JSON in a line.
 
     Attributes:
         what: description for readers of the schema.
         show: returns the JSON for a column's non-null value; None uses the value itself.
         read: returns the column's value for JSON; raises InvalidInput.
+        check: checks an argument of a service, without the store; returns the column's value, or a name for ``store``.
+        store: returns the number of such a name.
+        decode: returns a record's attribute for a column's non-null value; None uses the value itself.
         is_number: whether the column holds the id of a row that lines name; reading then reports changes itself.
         is_minor: whether an invalid optional value is dropped instead of the whole line.
     """
@@ -59,6 +85,9 @@ class Codec:
     read: Read
     is_number: bool = False
     is_minor: bool = False
+    check: Check | None = None
+    store: Store | None = None
+    decode: Show | None = None
 
 
 def read_uid(value: object, name: str = "uid") -> bytes:
@@ -71,28 +100,23 @@ def read_uid(value: object, name: str = "uid") -> bytes:
     return uid
 
 
-def _text(value: Any, reading: Reading, name: str) -> str:
+def _text(value: Any, reading: Checking, name: str) -> str:
     content = check_content(value, name, reading.workplace.max_content_bytes)
     reading.notes += content.notes
     return content.text
 
 
-def _name(value: Any, _: Reading, name: str) -> str:
+def _name(value: Any, _: Checking, name: str) -> str:
     return names.check_identifier(value, name)
 
 
-def _folded(value: Any, _: Reading, name: str) -> str:
+def _folded(value: Any, _: Checking, name: str) -> str:
     return fold(names.check_identifier(value, name))
 
 
-def _topic(value: Any, reading: Reading, _: str) -> str:
-    topic = strategy_writing.check_topic(value)
-    if topic != value:
-        reading.notes.append(f"the topic is stored as {topic!r}")
-    return topic
-
-
 def _time(value: Any, reading: Reading, name: str) -> int:
+    from datetime import UTC, datetime
+
     if not isinstance(value, str):
         raise InvalidInput(f"its {name} is {repr(value)[:60]}", "Times are ISO 8601, as in 2026-11-21T09:00:00.000Z")
     try:
@@ -137,7 +161,7 @@ def _addressee(value: Any, reading: Reading, name: str) -> int:
 
 
 def _run(value: Any, reading: Reading, _: str) -> int:
-    return reading.run(value if isinstance(value, str) else runs.check_run_id(value))
+    return reading.run(value if isinstance(value, str) else names.check_identifier(value, "run_id"))
 
 
 def _layer(value: Any, reading: Reading, name: str) -> int:
@@ -164,50 +188,52 @@ def _hex(value: Any, _: Reading, name: str) -> bytes:
         raise InvalidInput(f"its {name} is {repr(value)[:60]}", "It is hexadecimal digits") from None
 
 
-def _json(value: Any, reading: Reading, _: str) -> str | None:
-    if isinstance(value, str):
-        # a string that looks like JSON is still a string
-        cleaned = storable(value)
-        reading.notes += cleaned.notes
-        return to_json(cleaned.text)
-    text, notes = storable_payload(value, reading.workplace.max_content_bytes)
-    reading.notes += notes
-    return text
-
-
-TEXT = Codec("a text", None, _text)
-NAME = Codec("a name of at most 200 characters", None, _name, is_minor=True)
+TEXT = Codec("a text", None, _text, check=_text)
+NAME = Codec("a name of at most 200 characters", None, _name, is_minor=True, check=_name)
 TIME = Codec("a time, ISO 8601 UTC with milliseconds", iso, _time, is_number=True)
 BORN = Codec("a time, ISO 8601 UTC with milliseconds", iso, _born, is_number=True)
 WHOLE = Codec("a whole number", None, _whole)
 COUNT = Codec("a whole number from 1", None, _count)
 FLAG = Codec("true; absent is false", lambda value: True if value else None, _flag)
-TOPIC = Codec("a topic, in lower case", None, _topic)
-FOLDED = Codec("a name in lower case", None, _folded, is_minor=True)
+FOLDED = Codec("a name in lower case", None, _folded, is_minor=True, check=_folded)
 AGENT = Codec("an agent's name", None, _agent, is_number=True, is_minor=True)
 ADDRESSEE = Codec("an agent's name", None, _addressee, is_number=True)
 RUN = Codec("a run's name", None, _run, is_number=True)
-LAYER = Codec("a layer's name", None, _layer, is_number=True, is_minor=True)
+LAYER = Codec(
+    "a layer's name",
+    None,
+    _layer,
+    is_number=True,
+    is_minor=True,
+    check=_name,
+    store=lambda *given: names.ensure_layer(*given)[0],
+)
 FILE = Codec("a path inside the project", None, _file)
 FILE_NUMBER = Codec("a path inside the project", None, _file_number, is_number=True)
 HEX = Codec("hexadecimal digits", bytes.hex, _hex)
-JSON = Codec("any JSON value", json.loads, _json)
 
 
 def short(most: int, *, one_line: bool = False) -> Codec:
     """Return the codec of a text that is shortened to a maximum length."""
 
-    def read(value: Any, reading: Reading, name: str) -> str:
+    def read(value: Any, reading: Checking, name: str) -> str:
         content = check_short(value, name, most, reading.workplace.max_content_bytes, one_line=one_line)
         reading.notes += content.notes
         return content.text
 
-    return Codec(f"a text of at most {most} characters", None, read)
+    return Codec(f"a text of at most {most} characters", None, read, check=read)
 
 
 def of_table(table: str, what: str) -> Codec:
     """Return the codec of a name stored in a table of names."""
-    return Codec(what, None, lambda value, reading, name: reading.row_id(table, value, name), is_number=True)
+    return Codec(
+        what,
+        None,
+        lambda value, reading, name: reading.row_id(table, value, name),
+        is_number=True,
+        check=_name,
+        store=lambda transaction, _, project, name, now: names.ensure_name(transaction, table, project, name, now)[0],
+    )
 
 
 CATEGORY, TAG, SCOPE = (
@@ -216,15 +242,18 @@ CATEGORY, TAG, SCOPE = (
 )
 
 
-def one_of(choices: Sequence[str]) -> Codec:
-    """Return the codec of an enumeration numbered from 1."""
+def one_of(choices: Sequence[str], what: str | None = None) -> Codec:
+    """Return the codec of an enumeration numbered from 1; ``what`` names it in errors instead of the field."""
 
-    def read(value: Any, _: Reading, name: str) -> int:
+    def read(value: Any, _: Checking, name: str) -> int:
         if value not in choices:
-            raise unknown_name(name, value, choices)
+            raise unknown_name(what or name, value, choices)
         return choices.index(value) + 1
 
-    return Codec(f"one of {', '.join(choices)}", lambda number: choices[number - 1], read)
+    def show(number: int) -> str:
+        return choices[number - 1]
+
+    return Codec(f"one of {', '.join(choices)}", show, read, check=read, decode=show)
 
 
 def link(table: str) -> Codec:
@@ -259,6 +288,8 @@ class Field:
         merge: one of :data:`MAX`, :data:`MIN`, :data:`FILL`, :data:`SOFT`; empty for content, which is compared as
             a whole.
         either: number of columns that ``sql`` selects; at most one of them is not null.
+        attribute: the attribute of the record; None uses the name.
+        selected: expression for that attribute; None uses ``sql``.
         is_own: whether a link to a missing item is stored as a link to the item itself: a replaced item stays
             replaced even if its replacement is missing.
     """
@@ -272,6 +303,8 @@ class Field:
     merge: str = ""
     is_own: bool = False
     either: int = 1
+    attribute: str | None = None
+    selected: str | None = None
 
     @property
     def column_name(self) -> str:
@@ -280,6 +313,10 @@ class Field:
     @property
     def expression(self) -> str:
         return self.sql or f"i.{self.column_name}"
+
+    @property
+    def selection(self) -> str:
+        return self.selected or self.expression
 
 
 def name_field(
@@ -291,17 +328,18 @@ def name_field(
     *,
     required: bool = False,
     merge: str = "",
+    attribute: str | None = None,
 ) -> Field:
     """Return a field stored as the id of a named row, such as an agent."""
     sql = f"(SELECT n.{name_column} FROM {table} n WHERE n.id = i.{column})"
-    return Field(name, codec, column, sql, required, merge=merge)
+    return Field(name, codec, column, sql, required, merge=merge, attribute=attribute)
 
 
 def link_field(name: str, table: str, column: str | None = None, *, merge: str = "", is_own: bool = False) -> Field:
     """Return a field that links to an item of a table by its uid."""
     column = column or name
     sql = f"(SELECT n.uid FROM {table} n WHERE n.id = i.{column})"
-    return Field(name, link(table), column, sql, merge=merge, is_own=is_own)
+    return Field(name, link(table), column, sql, merge=merge, is_own=is_own, selected=f"i.{column}")
 
 
 Rows = list[dict[str, Any]]
@@ -334,3 +372,112 @@ class Part:
     is_single: bool = False
     add: Callable[[Reading, int, dict[str, Any], Rows], None] | None = None
     parts: tuple[Part, ...] = ()
+
+
+def names_part(of: str, names_of: str, codec: Codec) -> Part:
+    """Return the list of the registered names of an item, such as tags."""
+    name = names_of[:-1]
+    fields = (name_field(name, codec, names_of, f"{name}_id", required=True),)
+    return Part(names_of, f"{of}_{names_of}", f"{of}_id", fields, is_own=True, order="1")
+
+
+@dataclass(frozen=True, slots=True)
+class LineKind:
+    """A kind of lines.
+
+    Attributes:
+        about: description for readers of the schema.
+        fields, parts: the content of its lines.
+        documents: its kind in the search index, if it is searchable; its name, table and letter follow.
+        name: its name in lines.
+        table: the table of its items.
+        letter: the letter of its short ids, or empty.
+        key: the column that identifies an item besides its uid, and the name of that field in lines.
+        predefined: names that exist in every project and are not exported.
+        expires: whether its items have an ``expires_at``.
+        finish: completes a line made from its fields.
+        derive: sets a row's derived columns.
+        prepare: makes room for a new item.
+        enter: updates other tables for new or changed items; receives their ids.
+        withdraw: reverts ``enter`` before items change.
+        keep_old: stores a state before it changes; None uses ``kept_states``. Receives the item's id, that state
+            and the new one.
+        renew: handles an item that was seen again on the other side; receives its id.
+        rank: the fields that order states by age.
+        take: imports a line of a kind without a table of uids; returns whether it added anything.
+    """
+
+    about: str
+    fields: tuple[Field, ...]
+    parts: tuple[Part, ...] = ()
+    documents: Kind | None = None
+    name: str = ""
+    table: str = ""
+    letter: str = ""
+    key: tuple[str, str] | None = None
+    predefined: tuple[str, ...] = ()
+    expires: bool = False
+    finish: Callable[[Line], None] | None = None
+    derive: Callable[[Reading, dict[str, Any]], None] | None = None
+    prepare: Callable[[Reading, dict[str, Any], bytes], None] | None = None
+    enter: Callable[[Transaction, int, Sequence[int]], None] | None = None
+    withdraw: Callable[[Transaction, int, Sequence[int]], object] | None = None
+    keep_old: Callable[[Reading, int, Line, Line], None] | None = None
+    renew: Callable[[Reading, int], None] | None = None
+    rank: tuple[str, ...] = ()
+    take: Callable[[Reading, Line], bool] | None = None
+
+    def __post_init__(self) -> None:
+        if self.documents is not None:
+            for name in ("table", "letter"):
+                object.__setattr__(self, name, getattr(self.documents, name))
+            object.__setattr__(self, "name", self.documents.name.lower())
+
+    def field(self, name: str) -> Field:
+        return next(one for one in self.fields if one.name == name)
+
+
+Texts = Callable[[Transaction, Sequence[int]], dict[int, str]]
+"""Returns texts of items by number."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemKind(LineKind, Generic[Record]):
+    """A kind of searchable items.
+
+    A kind without a ``record`` has ``texts``, ``load_documents`` and ``delete`` of its own.
+
+    Attributes:
+        record: the class of its records: id, uid, seq, the attributes of fields and parts, score, notes.
+        types: the names of its types, numbered from 1.
+        statuses: the names of its statuses, numbered from 1; only the first is live.
+        text: the fields that are searched, a line each.
+        words: the fields and parts that are searched besides, in a last line.
+        document: fields of the search document, with the columns they come from.
+        shown: the texts that a search shows, if not the searchable ones.
+        open: loads a whole item; receives the item's reader. None uses ``record``.
+    """
+
+    record: Callable[..., Record] | None = None
+    types: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = ("live",)
+    text: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    document: Mapping[str, str] = field(default_factory=dict)
+    texts: Texts | None = None
+    load_documents: Callable[[Transaction, int, int], list[Document]] | None = None
+    delete: Callable[[Transaction, int, Sequence[int]], None] | None = None
+    shown: Texts | None = None
+    open: Callable[[Transaction, Any, int], object] | None = None
+
+    @property
+    def kind(self) -> Kind:
+        assert self.documents is not None
+        return self.documents
+
+
+CREATED = Field("created_at", BORN, required=True)
+BEGAN = Field("created_at", BORN, required=True, merge=MIN)
+SESSION = link_field("session", "sessions", "session_id")
+TASK, LOOP = Field("task_id", NAME), Field("loop_id", NAME)
+AUTHOR = name_field("agent", AGENT, "agents", "agent_id", merge=FILL)

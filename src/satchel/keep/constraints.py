@@ -1,0 +1,283 @@
+"""Constraints: rules of the project."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Unpack
+
+from satchel.base.errors import InvalidInput
+from satchel.base.paging import KeptPage
+from satchel.base.records import dataclass
+from satchel.base.vocabulary import PRIORITIES
+from satchel.find import documents, near
+from satchel.find.kind import LIVE, SUPERSEDED, Kind
+from satchel.keep import kept
+from satchel.keep import listing as filters
+from satchel.keep.common_filters import ListFilters
+from satchel.keep.corrections.log import Corrector
+from satchel.keep.kind import (
+    AGENT,
+    CATEGORY,
+    CREATED,
+    FILL,
+    LAYER,
+    SOFT,
+    TAG,
+    TEXT,
+    TIME,
+    Checking,
+    Codec,
+    Field,
+    ItemKind,
+    name_field,
+    names_part,
+    one_of,
+)
+from satchel.keep.listing import Filter, Order, View
+from satchel.keep.projects import Service
+from satchel.store.transaction import Transaction, set_of
+
+STATUSES = ("active", "inactive")
+"""The statuses of a constraint, stored by their position, from 1."""
+
+DEFAULT_CATEGORY = "architecture"
+DEFAULT_PRIORITY = "medium"
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A rule of the project.
+
+    Attributes:
+        id: the store's number; ``ref`` is its short id.
+        uid: 32 hexadecimal digits, stable across export and import.
+        seq: the number of its last change.
+        category: its subject, such as security.
+        priority: low, medium, high or critical.
+        agent: its author, or None.
+        active: whether it is in force.
+        reason: why it ended.
+        deactivated_by: the agent that ended it, or None.
+        deactivated_at: when, in milliseconds UTC.
+        created_at: milliseconds UTC.
+        score: how well it matched a search, higher is better; None without one.
+        notes: what the writer should know; empty when read.
+    """
+
+    id: int
+    uid: str
+    seq: int
+    category: str
+    text: str
+    priority: str
+    layer: str | None
+    tags: tuple[str, ...]
+    agent: str | None
+    active: bool
+    reason: str | None
+    deactivated_by: str | None
+    deactivated_at: int | None
+    created_at: int
+    score: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ref(self) -> str:
+        return Kind.CONSTRAINT.ref(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintPage(KeptPage[Constraint]):
+    """A page of constraints, counted and read in one snapshot."""
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        return self.items
+
+
+def _read_status(value: Any, _: Checking, name: str) -> int:
+    if value not in STATUSES:
+        raise InvalidInput(f"its {name} is {repr(value)[:60]}", f"Valid: {', '.join(STATUSES)}")
+    return int(value == STATUSES[0])
+
+
+_STATUS = Codec(f"one of {', '.join(STATUSES)}", lambda active: STATUSES[1 - active], _read_status, decode=bool)
+
+CONSTRAINT = ItemKind(
+    "a rule",
+    (
+        CREATED,
+        Field("text", TEXT, required=True),
+        name_field("category", CATEGORY, "categories", "category_id", required=True),
+        Field("priority", one_of(PRIORITIES), required=True),
+        name_field("layer", LAYER, "layers", "layer_id"),
+        name_field("agent", AGENT, "agents", "created_by", merge=FILL),
+        Field("status", _STATUS, "active", default=1, merge=SOFT, attribute="active"),
+        Field("reason", TEXT, merge=SOFT),
+        name_field("deactivated_by", AGENT, "agents", "deactivated_by", merge=SOFT),
+        Field("deactivated_at", TIME, merge=SOFT),
+    ),
+    (names_part("constraint", "tags", TAG),),
+    Kind.CONSTRAINT,
+    rank=("deactivated_at",),
+    record=Constraint,
+    statuses=STATUSES,
+    text=("text",),
+    words=("category", "layer", "tags"),
+    document={"agent_id": "created_by"},
+    shown=lambda transaction, numbers: dict(
+        transaction.all(f"SELECT id, text FROM constraints WHERE id IN {set_of(numbers)}")
+    ),
+)
+
+
+SHOWN = (*STATUSES, "all")
+"""The statuses to filter by."""
+
+
+class ConstraintFilters(ListFilters, total=False):
+    """Filters for constraints.
+
+    Keys:
+        category: only this one.
+        priority: only this one or a higher one.
+        layer: only this one.
+        tags: with any of these tags, or with all of them, according to ``match``.
+        match: any or all.
+        status: active, inactive or all.
+        author: only constraints of this agent.
+    """
+
+    category: str | None
+    priority: str | None
+    layer: str | None
+    tags: Sequence[str] | None
+    match: str
+    status: str
+    author: str | None
+
+
+def _of_status(view: View, status: str) -> None:
+    if status != "all":
+        view.where(f"i.active = {int(status == 'active')}")
+
+
+LISTING = kept.listing(
+    CONSTRAINT,
+    (
+        Filter("status", filters.choice_check("status", SHOWN), _of_status, "active"),
+        filters.least_priority("i.priority"),
+        filters.layer("i.layer_id"),
+        filters.by_name("category", "categories", "i.category_id"),
+        filters.author("i.created_by"),
+        filters.MATCH,
+        filters.several("tags", "i.id", "constraint_tags constraint_id tag_id", may_need_all=True),
+    ),
+    Order("priority", "i.priority DESC, i.created_at DESC, i.id DESC"),
+)
+
+
+def _notes_on_similar(transaction: Transaction, project_id: int, old: int | None, text: str) -> tuple[str, ...]:
+    alike = near.by_search(transaction, project_id, Kind.CONSTRAINT, text, _active_texts)
+    return tuple(one.note(Kind.CONSTRAINT) for one in alike if one.item != old)
+
+
+def _active_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    return dict(transaction.all(f"SELECT id, text FROM constraints WHERE active = 1 AND id IN {set_of(numbers)}"))
+
+
+def _replace(transaction: Transaction, project_id: int, old: int, heir: int, by: Corrector) -> None:
+    end(transaction, project_id, old, f"replaced by {Kind.CONSTRAINT.ref(heir)}", by.agent, by.now)
+
+
+def end(
+    transaction: Transaction, project_id: int, number: int, reason: str | None, agent: int | None, now: int
+) -> None:
+    """Deactivate a constraint."""
+    seq = transaction.next_seq(project_id)
+    transaction.run(
+        """
+        UPDATE constraints
+        SET active = 0, reason = :reason, deactivated_by = :agent, deactivated_at = :now, seq = :seq
+        WHERE project_id = :project AND id = :id
+        """,
+        {"reason": reason, "agent": agent, "now": now, "seq": seq, "project": project_id, "id": number},
+    )
+    documents.set_status(transaction, Kind.CONSTRAINT, [(number, seq)], SUPERSEDED)
+
+
+def revive(transaction: Transaction, project_id: int, number: int) -> None:
+    """Activate a constraint again."""
+    seq = transaction.next_seq(project_id)
+    transaction.run(
+        """
+        UPDATE constraints SET active = 1, reason = NULL, deactivated_by = NULL, deactivated_at = NULL, seq = :seq
+        WHERE project_id = :project AND id = :id
+        """,
+        {"seq": seq, "project": project_id, "id": number},
+    )
+    documents.set_status(transaction, Kind.CONSTRAINT, [(number, seq)], LIVE)
+
+
+class Constraints(Service):
+    """Rules of the project."""
+
+    def add(
+        self,
+        text: str,
+        *,
+        category: str = DEFAULT_CATEGORY,
+        priority: str = DEFAULT_PRIORITY,
+        layer: str | None = None,
+        tags: Sequence[str] = (),
+        supersedes: str | int | None = None,
+        agent: str | None = None,
+    ) -> Constraint:
+        """Add a rule; it is durable when this returns.
+
+        Args:
+            text: the rule; at most ``context.max_content_kib``.
+            category: its subject, such as security; created on first use.
+            priority: low, medium, high or critical.
+            layer: one of the project's layers.
+            tags: at most 50 names, case-insensitive; created on first use.
+            supersedes: the short id of the rule it replaces, such as ``c7``.
+            agent: the author; None takes the default, which may be nobody.
+
+        Returns:
+            The constraint as it was kept; ``notes`` says what was cleaned or redacted, and which constraints that
+            hold say nearly the same.
+
+        Raises:
+            InvalidInput, TooLarge: it is not acceptable; nothing was written.
+            NotFound, Conflict, Refused: what it would replace does not exist, was replaced or retracted, or only a
+                person may replace it.
+        """
+        work = self._workplace
+        new = kept.check(CONSTRAINT, work, text=text, category=category, priority=priority, layer=layer, tags=tags)
+        return kept.add(
+            CONSTRAINT,
+            work,
+            new,
+            agent=agent,
+            supersedes=supersedes,
+            similar=partial(_notes_on_similar, text=new.values["text"]),
+            end=_replace,
+            insert=partial(kept.insert, CONSTRAINT),
+        )
+
+    def find(self, **filters: Unpack[ConstraintFilters]) -> ConstraintPage:
+        """List constraints, most urgent first.
+
+        Returns:
+            The page with its total. An unknown name gives an empty page with a note.
+
+        Raises:
+            InvalidInput: a filter is empty, unknown or out of range.
+            StoreDamaged: the search index lists an item that does not exist.
+        """
+        # imported here: writers do not need lists
+        from satchel.keep import lists
+
+        return lists.find(self._workplace, LISTING, ConstraintPage, filters)

@@ -1,0 +1,93 @@
+"""Declaration of decisions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from satchel.base.records import replace
+from satchel.find.kind import Kind
+from satchel.keep.decisions import state, tables
+from satchel.keep.decisions.records import DEFAULT_VERSION, STATUSES
+from satchel.keep.decisions.updates import decision
+from satchel.keep.kind import (
+    AGENT,
+    BEGAN,
+    COUNT,
+    FILL,
+    LAYER,
+    MAX,
+    NAME,
+    SCOPE,
+    SOFT,
+    TAG,
+    TEXT,
+    TIME,
+    Codec,
+    Field,
+    ItemKind,
+    Part,
+    Rows,
+    name_field,
+    names_part,
+    one_of,
+)
+from satchel.keep.moving import histories
+from satchel.keep.moving.reading import Reading
+from satchel.store.transaction import Transaction
+
+
+def _decision_names(names: str, codec: Codec) -> Part:
+    # a decision's state and age are stored with each of its names
+    part = names_part("decision", names, codec)
+    table, column = part.table, part.fields[0].column_name
+
+    def add(reading: Reading, number: int, row: dict[str, Any], rows: Rows) -> None:
+        reading.transaction.many(
+            f"INSERT INTO {table} ({column}, status, created_at, decision_id) "
+            "VALUES (:name, :status, :created, :decision) ON CONFLICT DO NOTHING",
+            [
+                {"name": one[column], "status": row["status"], "created": row["created_at"], "decision": number}
+                for one in rows
+            ],
+        )
+
+    return replace(part, add=add)
+
+
+def _open(transaction: Transaction, reader: Any, number: int) -> object:
+    current = state.load_number(transaction, reader.project_id, number)
+    return None if current is None else decision(current)
+
+
+DECISION: ItemKind[Any] = ItemKind(
+    "a decision under a key, with its history",
+    (
+        BEGAN,
+        Field("key", NAME, required=True),
+        Field("value", histories.VALUE, sql=histories.VALUE_SQL, either=2, required=True),
+        Field("status", one_of(STATUSES), required=True),
+        Field("version", NAME, default=DEFAULT_VERSION),
+        name_field("layer", LAYER, "layers", "layer_id"),
+        Field("rationale", TEXT),
+        name_field("agent", AGENT, "agents", "agent_id", merge=FILL),
+        Field("revision", COUNT, default=1, merge=MAX),
+        Field("updated_at", TIME, required=True, merge=SOFT),
+    ),
+    (
+        _decision_names("tags", TAG),
+        _decision_names("scopes", SCOPE),
+        histories.HISTORY,
+    ),
+    key=("key", "key"),
+    documents=Kind.DECISION,
+    derive=lambda _, row: histories.split_value(row),
+    enter=tables.enter,
+    withdraw=tables.withdraw,
+    keep_old=histories.keep_old,
+    rank=("updated_at",),
+    statuses=STATUSES,
+    texts=tables.searchable_texts,
+    load_documents=tables.load_documents,
+    delete=tables.delete,
+    open=_open,
+)

@@ -1,0 +1,38 @@
+"""Declaration of file changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from satchel.find.kind import Kind
+from satchel.keep.files import changes
+from satchel.keep.files.records import CHANGES
+from satchel.keep.kind import AUTHOR, CREATED, FILE_NUMBER, LAYER, SESSION, TEXT, Field, ItemKind, name_field, one_of
+from satchel.keep.moving.reading import Reading
+
+
+def _change_derived(reading: Reading, row: dict[str, Any]) -> None:
+    retention = reading.workplace.retention
+    row["expires_at"] = retention.expires_at(reading.now, retention.file_changes_hours)
+
+
+FILE_CHANGE: ItemKind[Any] = ItemKind(
+    "a recorded edit",
+    (
+        CREATED,
+        name_field("file", FILE_NUMBER, "files", "file_id", "path", required=True),
+        Field("change", one_of(CHANGES), required=True),
+        AUTHOR,
+        SESSION,
+        name_field("layer", LAYER, "layers", "layer_id"),
+        Field("description", TEXT),
+    ),
+    documents=Kind.FILE_CHANGE,
+    expires=True,
+    derive=_change_derived,
+    types=CHANGES,
+    texts=changes.DOCUMENTS.texts,
+    load_documents=changes.DOCUMENTS.load,
+    delete=changes.delete,
+    open=lambda transaction, reader, number: changes.load(transaction, reader.project_id, number, reader.now),
+)

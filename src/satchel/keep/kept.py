@@ -1,0 +1,358 @@
+"""What follows from the declaration of a kind: checks, records, inserts, deletions, search documents and lists."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from satchel.base.grouping import grouped
+from satchel.base.records import NamedTuple, field_names
+from satchel.base.text import fold
+from satchel.find import documents
+from satchel.find.documents import Document
+from satchel.find.kind import LIVE, SUPERSEDED, Kind
+from satchel.keep import names, projects, replacing
+from satchel.keep.corrections import log
+from satchel.keep.kind import BORN, TIME, Check, ItemKind, Part, Record, Store
+from satchel.keep.listing import Filter, Listing, Order, View
+from satchel.keep.projects import Workplace
+from satchel.keep.sessions.actors import acting, is_by_person
+from satchel.store.transaction import Row, Transaction, set_of
+
+if TYPE_CHECKING:
+    from satchel.keep.messages.visibility import Reader
+
+
+class Checked(NamedTuple):
+    """Checked arguments for a new item, by field, with notes for its writer."""
+
+    values: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+class _Context:
+    def __init__(self, workplace: Workplace) -> None:
+        self.workplace = workplace
+        self.notes: list[str] = []
+
+
+def check(kind: ItemKind[Any], workplace: Workplace, **arguments: object) -> Checked:
+    """Check the arguments for a new item and make its texts storable, before anything is written."""
+    context = _Context(workplace)
+    plan = _plan(kind)
+    values: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if name in plan.writes:
+            one = plan.writes[name]
+            values[name] = None if value is None and not one.required else one.check(value, context, name)
+        else:
+            checker = plan.lists[name].check
+            values[name] = tuple([checker(one, context, name) for one in names.check_names(value, name)])
+    return Checked(values, tuple(dict.fromkeys(context.notes)))
+
+
+def insert(
+    kind: ItemKind[Record],
+    transaction: Transaction,
+    workplace: Workplace,
+    project_id: int,
+    new: Checked,
+    now: int,
+    agent: int | None,
+    notes: tuple[str, ...] = (),
+    **columns: object,
+) -> Record:
+    """Insert an item of an author with its names, lists and search document; ``columns`` are further ones."""
+    plan = _plan(kind)
+    row: dict[str, Any] = {kind.document["agent_id"]: agent, "created_at": now, **columns}
+    lists: list[tuple[str, Sequence[object]]] = []
+    for name, value in new.values.items():
+        if name in plan.lists:
+            listed = plan.lists[name]
+            store = listed.store
+            stored = value if store is None else [store(transaction, workplace, project_id, one, now) for one in value]
+            lists.append((listed.insert, stored))
+        elif value is not None:
+            write = plan.writes[name]
+            store = write.store
+            row[write.column] = value if store is None else store(transaction, workplace, project_id, value, now)
+    seq = transaction.next_seq(project_id, documents=1)
+    number = transaction.add(kind.table, {"uid": os.urandom(16), "seq": seq, "project_id": project_id, **row})
+    for sql, listed_values in lists:
+        transaction.many(sql, [{"value": value, "owner": number} for value in listed_values])
+    record = load(kind, transaction, project_id, number, notes)
+    assert record is not None
+    text = _searchable(
+        kind, *[getattr(record, name, None) or new.values.get(name) for name in (*kind.text, *kind.words)]
+    )
+    known: dict[str, Any] = {"run_id": None} | {name: row.get(column) for name, column in kind.document.items()}
+    documents.add(transaction, Document(kind.kind, number, seq, project_id, text=text, created_at=now, **known))
+    return record
+
+
+def add(
+    kind: ItemKind[Record],
+    workplace: Workplace,
+    new: Checked,
+    *,
+    agent: str | None,
+    supersedes: str | int | None,
+    similar: Callable[[Transaction, int, int | None], tuple[str, ...]],
+    end: Callable[[Transaction, int, int, int, log.Corrector], None],
+    insert: Callable[[Transaction, Workplace, int, Checked, int, int | None, tuple[str, ...]], Record],
+) -> Record:
+    """Add an item of a kind with corrections, and replace another with it.
+
+    ``similar`` returns notes on similar items besides the replaced one, ``end`` replaces an item by another, and
+    ``insert`` is :func:`insert` for the kind.
+    """
+    old = None if supersedes is None else kind.kind.number_of(supersedes)
+    agent = names.check_agent(workplace, agent)
+    similar_notes = projects.looked_up(workplace, lambda transaction, project: similar(transaction, project, old))
+    with projects.writing(workplace) as (transaction, project, now):
+        actor = acting(transaction, workplace, project.id, agent, now)
+        corrector = log.Corrector(actor.number, actor.session, is_by_person(workplace, agent), now)
+        if old is not None:
+            log.check_replaceable(transaction, project.id, (kind.kind, old), corrector)
+        notes = (*new.notes, *log.replaced_note(kind.kind, old), *similar_notes)
+        record = insert(transaction, workplace, project.id, new, now, actor.number, notes)
+        if old is not None:
+            end(transaction, project.id, old, record.id, corrector)
+            log.record(transaction, project.id, log.SUPERSEDED, (kind.kind, old), corrector, heir=record.id)
+    return record
+
+
+def load(
+    kind: ItemKind[Record], transaction: Transaction, project_id: int, number: int, notes: tuple[str, ...] = ()
+) -> Record | None:
+    """Return an item of a project, or None."""
+    row = transaction.one(
+        _plan(kind).select,
+        {"project": project_id, "id": number},
+    )
+    return None if row is None else records(kind, transaction, [row], notes=notes)[0]
+
+
+def records(
+    kind: ItemKind[Record],
+    transaction: Transaction,
+    rows: Sequence[Row],
+    scores: Mapping[int, float] | None = None,
+    notes: tuple[str, ...] = (),
+) -> tuple[Record, ...]:
+    """Build records from rows of the kind's columns; ``scores`` are those of a search, by number."""
+    plan, make = _plan(kind), kind.record
+    assert make is not None
+    lists = (
+        [(place, _lists(transaction, part, [row[0] for row in rows])) for place, part in plan.places] if rows else []
+    )
+    built = []
+    for row in rows:
+        values: list[Any] = list(row[: plan.width])
+        for place, decode in plan.decoders:
+            if values[place] is not None:
+                values[place] = decode(values[place])
+        for place, listed in lists:
+            values[place] = listed.get(row[0], ())
+        built.append(make(*values, scores.get(row[0]) if scores else None, notes))
+    return tuple(built)
+
+
+def _lists(transaction: Transaction, part: Part, numbers: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    rows = transaction.all(
+        f"SELECT i.{part.owner}, {part.fields[0].expression} FROM {part.table} i "
+        f"WHERE i.{part.owner} IN {set_of(numbers)}"
+    )
+    by_owner: dict[int, list[str]] = grouped(rows)
+    return {owner: tuple(sorted(listed, key=fold)) for owner, listed in by_owner.items()}
+
+
+class _Write(NamedTuple):
+    """How an argument for a field is checked and stored."""
+
+    check: Check
+    store: Store | None
+    column: str
+    required: bool
+
+
+class _ListWrite(NamedTuple):
+    """How the names of a list are checked and stored."""
+
+    check: Check
+    store: Store | None
+    insert: str
+
+
+class _Plan(NamedTuple):
+    """What is computed once for a kind.
+
+    Attributes:
+        columns: the SELECT list of its records, in their order, with NULL for lists.
+        select: the statement that loads one.
+        width: the number of those columns.
+        decoders: places of columns with what decodes them.
+        places: places of lists.
+        writes, lists: the fields and lists that a service's arguments give, by name.
+        source: the columns of its search documents.
+    """
+
+    columns: str
+    select: str
+    width: int
+    decoders: tuple[tuple[int, Callable[[Any], Any]], ...]
+    places: tuple[tuple[int, Part], ...]
+    writes: dict[str, _Write]
+    lists: dict[str, _ListWrite]
+    source: documents.Source
+
+
+_PLANS: dict[Kind, _Plan] = {}
+
+
+def _plan(kind: ItemKind[Any]) -> _Plan:
+    plan = _PLANS.get(kind.kind)
+    if plan is None:
+        plan = _PLANS[kind.kind] = _make_plan(kind)
+    return plan
+
+
+def _make_plan(kind: ItemKind[Any]) -> _Plan:
+    attributes = (field_names(kind.record) or ())[: -len(_UNSTORED)]
+    fields = {one.attribute or one.name: one for one in kind.fields}
+    parts = {one.name: one for one in kind.parts}
+    columns = ", ".join(
+        "NULL" if name in parts else fields[name].selection if name in fields else f"i.{name}" for name in attributes
+    )
+    decoders: list[tuple[int, Any]] = [
+        (place, bytes.hex if name == "uid" else decode)
+        for place, name in enumerate(attributes)
+        if name == "uid" or (name in fields and (decode := fields[name].codec.decode) is not None)
+    ]
+    return _Plan(
+        columns,
+        f"SELECT {columns} FROM {kind.table} i WHERE i.project_id = :project AND i.id = :id",
+        len(attributes),
+        tuple(decoders),
+        tuple((place, parts[name]) for place, name in enumerate(attributes) if name in parts),
+        {
+            one.name: _Write(one.codec.check, one.codec.store, one.column_name, one.required)
+            for one in kind.fields
+            if one.codec.check is not None
+        },
+        {
+            part.name: _ListWrite(
+                codec.check,
+                codec.store,
+                f"INSERT INTO {part.table} ({part.fields[0].column_name}, {part.owner}) VALUES (:value, :owner)",
+            )
+            for part in kind.parts
+            if (codec := part.fields[0].codec).check is not None
+        },
+        _source(kind),
+    )
+
+
+_UNSTORED = ("score", "notes")
+"""The last attributes of a record, which no column holds."""
+
+
+def _searchable(kind: ItemKind[Any], *values: Any) -> str:
+    count = len(kind.text)
+    words = [
+        word for value in values[count:] if value is not None for word in ([value] if isinstance(value, str) else value)
+    ]
+    return "\n".join([*filter(None, values[:count]), *([" ".join(words)] if words else [])])
+
+
+def _source(kind: ItemKind[Any]) -> documents.Source:
+    fields = {one.name: one for one in kind.fields}
+    texts = [fields[name].expression for name in (*kind.text, *kind.words) if name in fields]
+    listed = [one for one in kind.parts if one.name in kind.words]
+
+    def lists(transaction: Transaction, numbers: Sequence[int]) -> dict[int, list[str]]:
+        words: dict[int, list[str]] = {}
+        for part in listed:
+            for number, of_item in _lists(transaction, part, numbers).items():
+                words.setdefault(number, []).extend(of_item)
+        return words
+
+    columns = {name: f"i.{column}" for name, column in kind.document.items()}
+    if kind.kind.live is not None:
+        columns["status"] = f"CASE WHEN {kind.kind.live} THEN {LIVE} ELSE {SUPERSEDED} END"
+    if kind.expires:
+        columns["expires_at"] = "i.expires_at"
+    searchable = partial(_searchable, kind)
+    return documents.Source(kind.kind, ", ".join(texts), searchable, also=lists if listed else None, **columns)
+
+
+def texts(kind: ItemKind[Any], transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    """Return the searchable texts of items by number, without those that no longer exist."""
+    return (kind.texts or _plan(kind).source.texts)(transaction, numbers)
+
+
+def shown_texts(kind: ItemKind[Any], transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    """Return the texts that a search shows of items, by number."""
+    return texts(kind, transaction, numbers) if kind.shown is None else kind.shown(transaction, numbers)
+
+
+def load_documents(kind: ItemKind[Any], transaction: Transaction, after: int, most: int) -> list[Document]:
+    """Return the search documents of the next items after a number, in order."""
+    return (kind.load_documents or _plan(kind).source.load)(transaction, after, most)
+
+
+def open_item(kind: ItemKind[Any], transaction: Transaction, reader: Reader, number: int) -> object:
+    """Return a whole item for its reader, or None."""
+    if kind.open is not None:
+        return kind.open(transaction, reader, number)
+    return load(kind, transaction, reader.project_id, number)
+
+
+def delete(kind: ItemKind[Any], transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
+    """Delete items with their lists, corrections and documents.
+
+    Items that a deleted one replaced become replaced by its replacement, or live again.
+    """
+    if kind.delete is not None:
+        kind.delete(transaction, project_id, numbers)
+        return
+    if any(one.name == "superseded_by" for one in kind.fields):
+        for number in numbers:
+            replacing.hand_on(transaction, project_id, kind.kind, number)
+    if kind.withdraw is not None:
+        kind.withdraw(transaction, project_id, numbers)
+    rows = transaction.all(
+        f"DELETE FROM {kind.table} WHERE project_id = :project AND id IN {set_of(numbers)} RETURNING id",
+        {"project": project_id},
+    )
+    deleted = [number for (number,) in rows]
+    documents.remove(transaction, kind.kind, deleted)
+    if kind.kind.text is not None:
+        log.forget(transaction, kind.kind, deleted)
+
+
+def listing(
+    kind: ItemKind[Record],
+    filters: tuple[Filter, ...],
+    usual: Order | None = None,
+    *,
+    in_run: bool = False,
+    finish: Callable[[View, str], None] | None = None,
+) -> Listing[Record]:
+    """Return the list of a kind with its filters and usual order."""
+    return Listing(
+        kind=kind.kind,
+        table=f"{kind.table} i",
+        columns=_plan(kind).columns,
+        source=f"{kind.table} i",
+        make=lambda view, rows: records(kind, view.transaction, rows, view.scores),
+        texts=partial(texts, kind),
+        filters=filters,
+        usual=usual,
+        changed=tuple(one.column_name for one in kind.fields if one.codec in {BORN, TIME}),
+        expires=kind.expires,
+        in_run=in_run,
+        finish=finish,
+    )

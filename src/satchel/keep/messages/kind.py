@@ -1,0 +1,100 @@
+"""Declaration of messages."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from satchel.base.vocabulary import HUMAN, PRIORITIES
+from satchel.find.kind import Kind
+from satchel.keep.kind import (
+    ADDRESSEE,
+    AGENT,
+    CREATED,
+    FILL,
+    TEXT,
+    TIME,
+    Codec,
+    Field,
+    ItemKind,
+    Part,
+    Rows,
+    link_field,
+    name_field,
+    one_of,
+)
+from satchel.keep.messages import updates
+from satchel.keep.messages.queries import load_alive
+from satchel.keep.messages.records import MESSAGE_TYPES
+from satchel.keep.moving.reading import Reading
+from satchel.keep.names import find_agent
+from satchel.keep.texts import storable, to_json
+
+
+def _json(value: Any, reading: Reading, _: str) -> str | None:
+    if isinstance(value, str):
+        # a string that looks like JSON is still a string
+        cleaned = storable(value)
+        reading.notes += cleaned.notes
+        return to_json(cleaned.text)
+    text, notes = updates.storable_payload(value, reading.workplace.max_content_bytes)
+    reading.notes += notes
+    return text
+
+
+_JSON = Codec("any JSON value", json.loads, _json)
+
+
+def _message_derived(reading: Reading, row: dict[str, Any]) -> None:
+    retention = reading.workplace.retention
+    row["expires_at"] = retention.expires_at(reading.now, retention.unread_messages_hours)
+    row["read_expires_at"] = min(row["expires_at"], retention.expires_at(reading.now, retention.messages_hours))
+
+
+def _add_reads(reading: Reading, number: int, row: dict[str, Any], reads: Rows) -> None:
+    if not reads:
+        return
+    to, persons = row["to_agent_id"], find_agent(reading.transaction, reading.project, HUMAN)
+    for one in reads:
+        is_to_all = to is None or (to == persons and to != one["agent_id"])
+        unread = updates.Unread(number, is_to_all, row["expires_at"], row["read_expires_at"], to == persons)
+        updates.mark(reading.transaction, one["agent_id"], [unread], one["read_at"])
+
+
+MESSAGE: ItemKind[Any] = ItemKind(
+    "a message to an agent or to all, with its readers",
+    (
+        CREATED,
+        Field("type", one_of(MESSAGE_TYPES), required=True),
+        Field("priority", one_of(PRIORITIES), required=True),
+        name_field("from", AGENT, "agents", "from_agent_id", merge=FILL),
+        name_field("to", ADDRESSEE, "agents", "to_agent_id"),
+        name_field("first_to", ADDRESSEE, "agents", "first_to_id"),
+        Field("message", TEXT, required=True),
+        Field("payload", _JSON),
+        link_field("reply_to", "agent_messages"),
+        link_field("thread", "agent_messages", "thread_id"),
+    ),
+    (
+        Part(
+            "reads",
+            "message_reads",
+            "message_id",
+            (
+                name_field("agent", ADDRESSEE, "agents", "agent_id", required=True),
+                Field("read_at", TIME, required=True),
+            ),
+            same=("agent_id",),
+            order="i.agent_id",
+            add=_add_reads,
+        ),
+    ),
+    documents=Kind.MESSAGE,
+    expires=True,
+    derive=_message_derived,
+    types=MESSAGE_TYPES,
+    texts=updates.DOCUMENTS.texts,
+    load_documents=updates.DOCUMENTS.load,
+    delete=updates.delete,
+    open=load_alive,
+)

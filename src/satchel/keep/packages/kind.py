@@ -1,0 +1,342 @@
+"""Declaration of packages, and their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from satchel.base.errors import Conflict, InvalidInput, NotFound
+from satchel.base.paging import KeptPage
+from satchel.base.records import dataclass
+from satchel.base.text import check_name, fold
+from satchel.base.vocabulary import PRIORITIES, number_of, priority_number
+from satchel.find import documents
+from satchel.find.kind import LIVE, Kind
+from satchel.keep import kept, names
+from satchel.keep import listing as filters
+from satchel.keep.kind import (
+    AGENT,
+    CREATED,
+    FILL,
+    FOLDED,
+    RUN,
+    SOFT,
+    TASK,
+    TEXT,
+    TIME,
+    Checking,
+    Codec,
+    Field,
+    ItemKind,
+    Part,
+    link_field,
+    name_field,
+    one_of,
+    short,
+)
+from satchel.keep.listing import Filter, Order, RunFilters, View
+from satchel.keep.packages import contents
+from satchel.keep.runs import RunChoice
+from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from satchel.keep.moving.reading import Reading
+
+TYPES = ("research", "failures", "decisions", "handoff", "investigation")
+"""The package types, stored by their position, from 1."""
+
+STATUSES = ("live", "superseded")
+"""The statuses of a package, stored by their position, from 1."""
+
+DEFAULT_TYPE = "research"
+DEFAULT_PRIORITY = "medium"
+
+MAX_SUMMARY_CHARS = 200
+
+RISES = {"error": "critical", "blocker": "critical", "finding": "high"}
+"""Events that raise a package's priority, and to what at least."""
+
+FALLS = {"resolved": "low", "stale": "low"}
+"""Events that lower it."""
+
+EVENTS = (*RISES, *FALLS)
+"""Events that change a package's priority."""
+
+
+def priority_after(event: str, before: int) -> int:
+    """Return the number of a package's priority after an event."""
+    if event in RISES:
+        return max(before, priority_number(RISES[event]))
+    return priority_number(FALLS[event])
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A file of the project or a stored text, with a summary.
+
+    Attributes:
+        id: the store's number; ``ref`` is its short id.
+        uid: 32 hexadecimal digits, stable across export and import.
+        seq: the number of its last change.
+        type: one of :data:`TYPES`.
+        priority: low, medium, high or critical.
+        summary: one line.
+        path: the file, relative to the project's root; None for a stored text.
+        content_bytes: the size of the stored text in UTF-8; None for a file.
+        consumers: the roles that it is meant for, sorted; none means any role.
+        task_id: the task it belongs to; None is the whole run.
+        agent: who produced it, or None.
+        superseded_by: the number of the package that replaced it, or None while it is live.
+        created_at: milliseconds UTC; so for ``updated_at``, when its priority or state last changed.
+        score: how well it matched a search, higher is better; None without one.
+        notes: what the writer should know; empty when read.
+    """
+
+    id: int
+    uid: str
+    seq: int
+    run_id: str
+    type: str
+    priority: str
+    summary: str
+    path: str | None
+    content_bytes: int | None
+    consumers: tuple[str, ...]
+    task_id: str | None
+    agent: str | None
+    superseded_by: int | None
+    created_at: int
+    updated_at: int
+    score: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ref(self) -> str:
+        return Kind.PACKAGE.ref(self.id)
+
+    @property
+    def status(self) -> str:
+        """Return one of :data:`STATUSES`."""
+        return STATUSES[self.superseded_by is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class PackagePage(KeptPage[Package]):
+    """A page of packages of a run or project, counted and read in one snapshot.
+
+    Attributes:
+        run_id: the run; None for all runs of the project.
+        by_priority: pairs of priority and count over the whole list, most urgent first.
+    """
+
+    run_id: str | None = None
+    by_priority: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def packages(self) -> tuple[Package, ...]:
+        return self.items
+
+
+@dataclass(frozen=True, slots=True)
+class PackageContent:
+    """A package's content, or the reason it is missing.
+
+    Attributes:
+        ref: the requested package.
+        package: None if it does not exist.
+        text: its content; None if there is a reason.
+        reason: why there is no text.
+        notes: what was cleaned or redacted.
+    """
+
+    ref: str
+    package: Package | None
+    text: str | None
+    reason: str | None
+    notes: tuple[str, ...] = ()
+
+
+def type_number(name: object) -> int:
+    return number_of("package type", name, TYPES)
+
+
+def _package_path(value: Any, context: Checking, name: str) -> str:
+    root = context.workplace.files_root
+    path = names.check_file(value, root, name)
+    context.notes += contents.check_saved(path, root, context.workplace.max_content_bytes)
+    return path
+
+
+def _package_derived(_: Reading, row: dict[str, Any]) -> None:
+    check_form(row["content_path"], row["content"])
+
+
+def check_form(path: object, content: object) -> None:
+    if (path is None) == (content is None):
+        raise InvalidInput("a package is either a file or a text", "Give path or content, one of them")
+
+
+PACKAGE = ItemKind(
+    "a file or text handed to other agents",
+    (
+        CREATED,
+        Field("type", one_of(TYPES, "package type"), required=True),
+        Field("priority", one_of(PRIORITIES), required=True),
+        Field("summary", short(MAX_SUMMARY_CHARS, one_line=True), required=True),
+        Field("path", Codec("a path inside the project", None, _package_path, check=_package_path), "content_path"),
+        Field("content", TEXT, attribute="content_bytes", selected="octet_length(i.content)"),
+        name_field("run", RUN, "runs", "run_id", "run_id", required=True, attribute="run_id"),
+        TASK,
+        name_field("agent", AGENT, "agents", "producer_id", merge=FILL),
+        link_field("superseded_by", "context_packages", merge=SOFT, is_own=True),
+        Field("updated_at", TIME, required=True, merge=SOFT),
+    ),
+    (
+        Part(
+            "consumers",
+            "package_consumers",
+            "package_id",
+            (Field("role", FOLDED, required=True),),
+            is_own=True,
+            order="i.role",
+        ),
+    ),
+    documents=Kind.PACKAGE,
+    derive=_package_derived,
+    rank=("superseded_by", "updated_at"),
+    record=Package,
+    types=TYPES,
+    statuses=STATUSES,
+    text=("summary", "content"),  # a file may change at any time, so its text is not indexed
+    document={
+        "run_id": "run_id",
+        "type": "type",
+        "agent_id": "producer_id",
+        "task_id": "task_id",
+        "file": "content_path",
+    },
+)
+
+
+class PackageFilters(RunFilters, total=False):
+    """Filters for packages.
+
+    Keys:
+        types: only these types; at least one.
+        priority: only this one or a higher one.
+        task_id: only packages of this task or of the whole run.
+        role: only packages for this role or for any role.
+        author: only packages of this agent.
+        status: live, superseded or all.
+    """
+
+    types: Sequence[str] | None
+    priority: str | None
+    task_id: str | None
+    role: str | None
+    author: str | None
+    status: str
+
+
+def _for_role(view: View, role: str) -> None:
+    consumers = "SELECT 1 FROM package_consumers k WHERE k.package_id = i.id"
+    view.where(f"(EXISTS ({consumers} AND k.role = {{}}) OR NOT EXISTS ({consumers}))", role)
+
+
+def _count_by_priority(view: View, where: str) -> None:
+    rows = view.transaction.all(
+        f"SELECT i.priority, count(*) FROM context_packages i WHERE {where} GROUP BY i.priority ORDER BY 1 DESC",
+        view.values,
+    )
+    view.fields["by_priority"] = tuple((PRIORITIES[number - 1], count) for number, count in rows)
+
+
+LISTING = kept.listing(
+    PACKAGE,
+    (
+        filters.types("i.type", Kind.PACKAGE, "package", "research", type_number),
+        filters.least_priority("i.priority"),
+        filters.compared("task_id", "(i.task_id = {} OR i.task_id IS NULL)"),
+        Filter("role", lambda value, _: fold(check_name(value, "role")), _for_role),
+        filters.author("i.producer_id"),
+        filters.liveness("i.superseded_by"),
+    ),
+    Order("priority", "i.priority DESC, i.created_at DESC, i.id DESC"),
+    in_run=True,
+    finish=_count_by_priority,
+)
+
+
+def check_superseded(transaction: Transaction, project_id: int, run: RunChoice, number: int) -> None:
+    """Refuse to replace a package that is missing, of another run, or already replaced."""
+    ref = Kind.PACKAGE.ref(number)
+    old = kept.load(PACKAGE, transaction, project_id, number)
+    if old is None:
+        raise not_there(number)
+    if old.run_id != run.run_id:
+        raise Conflict(
+            f"{ref} belongs to run {old.run_id}, and this is {run.run_id}",
+            f"A package is superseded in its own run: name it with run_id={old.run_id}, or leave supersedes out",
+        )
+    if old.superseded_by is not None:
+        raise superseded_already(old)
+
+
+def superseded_already(package: Package) -> Conflict:
+    """Return the error for a change to a replaced package."""
+    heir = Kind.PACKAGE.ref(package.superseded_by or 0)
+    return Conflict(f"{package.ref} was superseded by {heir} already", f"Name {heir} instead")
+
+
+def not_there(number: int) -> NotFound:
+    """Return the error for a missing package."""
+    return NotFound(
+        f"there is no package {Kind.PACKAGE.ref(number)} in this project", "Listing packages shows their ids"
+    )
+
+
+def set_priority(transaction: Transaction, project_id: int, number: int, priority: int, now: int) -> None:
+    """Set a live package's priority."""
+    seq = transaction.next_seq(project_id)
+    transaction.run(
+        """
+        UPDATE context_packages SET priority = :priority, seq = :seq, updated_at = :now
+        WHERE project_id = :project AND id = :id
+        """,
+        {"priority": priority, "seq": seq, "now": now, "project": project_id, "id": number},
+    )
+    documents.set_status(transaction, Kind.PACKAGE, [(number, seq)], LIVE)
+
+
+def react_for_task(
+    transaction: Transaction, project_id: int, run: int, task_id: str, types: Sequence[str], event: str, now: int
+) -> list[int]:
+    """Change the priority of a task's live packages by rule, after an event of the task; return their numbers."""
+    listed = ", ".join(str(type_number(name)) for name in types)
+    rows = transaction.all(
+        f"""
+        SELECT id, priority FROM context_packages
+        WHERE project_id = :project AND run_id = :run AND task_id = :task AND superseded_by IS NULL
+            AND type IN ({listed})
+        ORDER BY id
+        """,
+        {"project": project_id, "run": run, "task": task_id},
+    )
+    changed = [
+        (number, priority_after(event, before)) for number, before in rows if priority_after(event, before) != before
+    ]
+    for number, priority in changed:
+        set_priority(transaction, project_id, number, priority, now)
+    return [number for number, _ in changed]
+
+
+def load_with_content(transaction: Transaction, project_id: int, number: int) -> tuple[Package, str | None] | None:
+    """Return a package with its stored text, or None."""
+    package = kept.load(PACKAGE, transaction, project_id, number)
+    if package is None:
+        return None
+    row = transaction.one(
+        "SELECT content FROM context_packages WHERE project_id = :project AND id = :id",
+        {"project": project_id, "id": number},
+    )
+    return package, row[0] if row else None

@@ -1,0 +1,352 @@
+"""Strategies: approaches that worked, with counts of successes and failures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Unpack
+
+from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.paging import KeptPage
+from satchel.base.records import dataclass
+from satchel.base.text import fold
+from satchel.find import documents, likeness, near
+from satchel.find.kind import LIVE, SUPERSEDED, Kind
+from satchel.keep import kept, names, projects, replacing
+from satchel.keep import listing as filters
+from satchel.keep.common_filters import ListFilters
+from satchel.keep.kind import (
+    AUTHOR,
+    CREATED,
+    FOLDED,
+    MAX,
+    SOFT,
+    TIME,
+    WHOLE,
+    Checking,
+    Codec,
+    Field,
+    ItemKind,
+    link_field,
+    short,
+)
+from satchel.keep.listing import Filter, Order
+from satchel.keep.projects import Service, Workplace
+from satchel.store.transaction import Transaction, set_of
+
+MAX_INSIGHT_CHARS = 500
+_MAX_SIMILAR = 3
+
+# keep the characters of C++, C# and node.js
+_BETWEEN_WORDS = re.compile(r"[^\w+#.]+|_+")
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """An approach that worked.
+
+    Attributes:
+        id: the store's number; ``ref`` is its short id.
+        uid: 32 hexadecimal digits, stable across export and import.
+        seq: the number of its last change.
+        topic: its subject, in lower case and hyphenated, as in ``react-native-offline``.
+        insight: the advice and why it works.
+        lang: the programming language in lower case; None is any.
+        framework: the framework in lower case; None is any.
+        helped: number of reported successes; ``not_helped``: of failures.
+        agent: its author, or None.
+        superseded_by: the number of its replacement; its own if retracted; None while it is live.
+        last_seen: when it was saved or last tried, in milliseconds UTC.
+        created_at: milliseconds UTC.
+        score: how well it matched a search, higher is better; None without one.
+        notes: what the writer should know; empty when read.
+    """
+
+    id: int
+    uid: str
+    seq: int
+    topic: str
+    insight: str
+    lang: str | None
+    framework: str | None
+    helped: int
+    not_helped: int
+    agent: str | None
+    superseded_by: int | None
+    last_seen: int
+    created_at: int
+    score: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ref(self) -> str:
+        return Kind.STRATEGY.ref(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyPage(KeptPage[Strategy]):
+    """A page of strategies, counted and read in one snapshot."""
+
+    @property
+    def strategies(self) -> tuple[Strategy, ...]:
+        return self.items
+
+
+def check_topic(topic: object) -> str:
+    """Return a topic in lower case, its words joined by hyphens."""
+    name = names.check_identifier(topic, "topic")
+    words = _BETWEEN_WORDS.sub("-", fold(name)).strip("-.")
+    if not any(character.isalnum() for character in words):
+        raise InvalidInput(f"topic {name!r} contains no word", 'Give a topic such as "react-native-offline"')
+    return words
+
+
+def enter(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
+    """Record the bands of strategies after their rows were written."""
+    for number, insight in _of_numbers(transaction, numbers):
+        likeness.remember(transaction, project_id, Kind.STRATEGY, number, _bands_of(project_id, insight).recorded)
+
+
+def withdraw(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
+    """Remove the bands of strategies before their rows change."""
+    for number, insight in _of_numbers(transaction, numbers):
+        likeness.forget(transaction, project_id, Kind.STRATEGY, number, _bands_of(project_id, insight).recorded)
+
+
+def _of_numbers(transaction: Transaction, numbers: Sequence[int]) -> list[tuple[int, str]]:
+    rows = transaction.all(f"SELECT id, insight FROM strategies WHERE id IN {set_of(numbers)}")
+    return [(row[0], row[1]) for row in rows]
+
+
+def _bands_of(project_id: int, insight: str) -> likeness.Bands:
+    """Return the bands of a short insight, which is compared like a key; longer ones are found by a search."""
+    words = likeness.words_of(insight)
+    return likeness.key_bands(project_id, words) if len(words) < likeness.MIN_WORDS else likeness.NO_BANDS
+
+
+def _notes_on_similar(transaction: Transaction, project_id: int, old: int | None, insight: str) -> tuple[str, ...]:
+    words = likeness.words_of(insight)
+    if len(words) >= likeness.MIN_WORDS:
+        matches = near.by_search(transaction, project_id, Kind.STRATEGY, insight, _insights)
+    else:
+        numbers = likeness.candidates(transaction, project_id, Kind.STRATEGY, _bands_of(project_id, insight))
+        alike = (
+            near.Near(100 - likeness.key_likeness(words, likeness.words_of(other)), number, other)
+            for number, other in (_insights(transaction, numbers) if numbers else {}).items()
+        )
+        matches = tuple(sorted(one for one in alike if one.distance <= 100 - likeness.THRESHOLD)[:_MAX_SIMILAR])
+    topics: dict[int, str] = dict(
+        transaction.all(f"SELECT id, topic FROM strategies WHERE id IN {set_of(one.item for one in matches)}")
+    )
+    return tuple(one.note(Kind.STRATEGY, f"{topics[one.item]}: {one.text}") for one in matches if one.item != old)
+
+
+def _insights(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    sql = f"SELECT id, insight FROM strategies WHERE id IN {set_of(numbers)} AND superseded_by IS NULL"
+    return dict(transaction.all(sql))
+
+
+_COUNT = {
+    helped: f"""
+    UPDATE strategies SET {column} = {column} + 1, last_seen = :now, seq = :seq
+    WHERE project_id = :project AND id = :id RETURNING superseded_by
+    """
+    for helped, column in ((True, "helped"), (False, "not_helped"))
+}
+
+
+def _count_outcome(transaction: Transaction, project_id: int, number: int, now: int, *, helped: bool) -> bool:
+    seq = transaction.next_seq(project_id)
+    values = {"now": now, "seq": seq, "project": project_id, "id": number}
+    row = transaction.one(_COUNT[helped], values)
+    if row is None:
+        return False
+    status = LIVE if row[0] is None else SUPERSEDED
+    documents.set_status(transaction, Kind.STRATEGY, [(number, seq)], status)
+    return True
+
+
+def _topic(value: Any, context: Checking, _: str) -> str:
+    topic = check_topic(value)
+    if topic != value.strip():
+        context.notes.append(f"the topic is stored as {topic!r}")
+    return topic
+
+
+STRATEGY = ItemKind(
+    "an approach that worked",
+    (
+        CREATED,
+        Field("topic", Codec("a topic, in lower case", None, _topic, check=_topic), required=True),
+        Field("insight", short(MAX_INSIGHT_CHARS), required=True),
+        Field("lang", FOLDED),
+        Field("framework", FOLDED),
+        Field("helped", WHOLE, default=0, merge=MAX),
+        Field("not_helped", WHOLE, default=0, merge=MAX),
+        AUTHOR,
+        link_field("superseded_by", "strategies", merge=SOFT, is_own=True),
+        Field("last_seen", TIME, required=True, merge=MAX),
+    ),
+    documents=Kind.STRATEGY,
+    enter=enter,
+    withdraw=withdraw,
+    rank=("superseded_by", "last_seen"),
+    record=Strategy,
+    statuses=("live", "superseded"),
+    text=("insight",),
+    words=("topic", "lang", "framework"),
+    document={"agent_id": "agent_id"},
+)
+
+
+def insert(
+    transaction: Transaction,
+    workplace: Workplace,
+    project_id: int,
+    new: kept.Checked,
+    now: int,
+    agent: int | None,
+    notes: tuple[str, ...] = (),
+) -> Strategy:
+    """Insert a checked strategy of an author."""
+    saved = kept.insert(STRATEGY, transaction, workplace, project_id, new, now, agent, notes, last_seen=now)
+    bands = _bands_of(project_id, saved.insight).recorded
+    likeness.remember(transaction, project_id, Kind.STRATEGY, saved.id, bands)
+    return saved
+
+
+class StrategyFilters(ListFilters, total=False):
+    """Filters for strategies.
+
+    Keys:
+        topic: only this one, normalized.
+        lang: only those for this language, or for any.
+        framework: only those for this framework, or for any.
+        author: only those of this agent.
+        status: live, superseded or all.
+    """
+
+    topic: str | None
+    lang: str | None
+    framework: str | None
+    author: str | None
+    status: str
+
+
+def _folded_check(field: str) -> filters.Check:
+    return lambda value, _: fold(names.check_identifier(value, field))
+
+
+LISTING = kept.listing(
+    STRATEGY,
+    (
+        Filter(
+            "topic",
+            lambda value, _: check_topic(value),
+            lambda view, topic: view.where("i.topic = {}", topic),
+            known="SELECT DISTINCT topic FROM strategies WHERE project_id = :project",
+        ),
+        filters.compared("lang", "(i.lang = {} OR i.lang IS NULL)", _folded_check("lang")),
+        filters.compared(
+            "framework",
+            "(i.framework = {} OR i.framework IS NULL)",
+            _folded_check("framework"),
+        ),
+        filters.author("i.agent_id"),
+        filters.liveness("i.superseded_by"),
+    ),
+    Order("most helpful", "i.helped - i.not_helped DESC, i.created_at DESC, i.id DESC"),
+)
+
+
+class Strategies(Service):
+    """Approaches that worked."""
+
+    def save(
+        self,
+        topic: str,
+        insight: str,
+        *,
+        lang: str | None = None,
+        framework: str | None = None,
+        supersedes: str | int | None = None,
+        agent: str | None = None,
+    ) -> Strategy:
+        """Save one strategy; it is durable when this returns.
+
+        Args:
+            topic: its subject; stored in lower case, with words joined by hyphens.
+            insight: the advice and why it works, at most 500 characters; a longer one is shortened.
+            lang: the programming language, stored in lower case; None is any.
+            framework: the framework, the same way.
+            supersedes: the short id of the strategy it replaces, such as ``s7``.
+            agent: the author; None takes the default, which may be nobody.
+
+        Returns:
+            The strategy; ``notes`` tell the normalized topic, what was shortened, cleaned or redacted, and similar
+            strategies.
+
+        Raises:
+            InvalidInput, TooLarge: something is not acceptable; nothing was written.
+            NotFound, Conflict, Refused: what it would replace does not exist, was replaced or retracted, or only a
+                person may replace it.
+        """
+        work = self._workplace
+        new = kept.check(STRATEGY, work, topic=topic, insight=insight, lang=lang, framework=framework)
+        return kept.add(
+            STRATEGY,
+            work,
+            new,
+            agent=agent,
+            supersedes=supersedes,
+            similar=partial(_notes_on_similar, insight=new.values["insight"]),
+            end=lambda transaction, project, old, heir, _: replacing.mark(
+                transaction, project, Kind.STRATEGY, [old], heir
+            ),
+            insert=insert,
+        )
+
+    def find(self, **filters: Unpack[StrategyFilters]) -> StrategyPage:
+        """List strategies by successes minus failures, best first.
+
+        Returns:
+            The page with its total. An unknown topic or agent gives an empty page with a note.
+
+        Raises:
+            InvalidInput: a filter is empty or out of range.
+        """
+        # imported here: writers do not need lists
+        from satchel.keep import lists
+
+        return lists.find(self._workplace, LISTING, StrategyPage, filters)
+
+    def outcome(self, ref: str | int, helped: bool) -> Strategy:
+        """Record whether a strategy helped; concurrent reports are all counted.
+
+        Args:
+            ref: its short id, such as ``s7``.
+            helped: whether it did.
+
+        Returns:
+            The strategy; it counts as seen now.
+
+        Raises:
+            NotFound: the project has no such strategy.
+            InvalidInput: the id is invalid, or ``helped`` is not a boolean.
+        """
+        work = self._workplace
+        number = Kind.STRATEGY.number_of(ref)
+        if not isinstance(helped, bool):
+            raise InvalidInput(f"helped {helped!r} is neither true nor false", "Give true or false")
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.find(transaction, work)
+            if project is None or not _count_outcome(transaction, project.id, number, now, helped=helped):
+                raise NotFound(
+                    f"there is no strategy {Kind.STRATEGY.ref(number)} in this project",
+                    "Listing strategies shows their ids",
+                )
+            counted = kept.load(STRATEGY, transaction, project.id, number)
+        assert counted is not None
+        return counted
