@@ -93,7 +93,7 @@ def session() -> tuple[Act, ...]:
         subprocess.run([*satchel, "init"], check=True, cwd=project, env=environment, capture_output=True)
         stack.enter_context(chdir(project))
         builder, reviewer = (
-            stack.enter_context(ToolClient([*satchel, "mcp", "--agent", name], environment, name))
+            stack.enter_context(ToolClient(["mcp", "--agent", name], environment, name))
             for name in ("builder", "reviewer")
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import ssl
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator
@@ -22,6 +23,7 @@ import examples
 import postgres_cluster
 from satchel import Satchel, open_satchel
 from satchel.base.clock import Clock
+from satchel.interfaces.http import logs
 from satchel.keep.sessions.clients import CLIENTS, VARIABLE
 from satchel.store import known_stores, migrations, opening
 from satchel.store.known_stores import _connect
@@ -115,6 +117,15 @@ class ManualClock:
 
 
 hypothesis.settings.load_profile(examples.FEW)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_log_between_tests() -> Iterator[None]:
+    """Drop what a server's thread logs where no test captures it: a request is logged after its answer."""
+    write = logs._write
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logs, "_write", lambda facts: write(facts) if sys.stderr is not sys.__stderr__ else None)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

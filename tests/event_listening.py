@@ -144,29 +144,28 @@ class Stream:
 
     Attributes:
         last: the id of the last message with one, as browsers keep it.
-        comments: how many were read.
     """
 
     def __init__(self, answer: HTTPResponse) -> None:
         self.last: str | None = None
-        self.comments = 0
         self._answer = answer
+
+    def line(self) -> str:
+        """Wait for the next line."""
+        return self._answer.readline().decode()
 
     def message(self) -> Message:
         """Wait for the next message; an empty one is the end of the stream."""
         fields: dict[str, str] = {}
-        while line := self._answer.readline().decode():
+        while line := self.line():
             name, _, value = line.rstrip("\n").partition(": ")
             if name:
                 fields[name] = value
             elif "event" in fields:
                 self.last = fields.get("id", self.last)
                 return Message(fields["event"], fields.get("id"), json.loads(fields["data"]))
-            elif fields:
-                self.comments += 1
+            else:
                 fields = {}
-            elif not line.strip():
-                self.comments += 1
         return Message("", None, None)
 
     def messages(self, count: int) -> list[Message]:

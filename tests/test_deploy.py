@@ -256,16 +256,16 @@ def test_the_page_names_the_limits_of_the_program() -> None:
 
 
 def test_the_page_of_postgresql_names_what_the_engine_holds_to() -> None:
-    from satchel.store.postgres import database, group
+    from satchel.store.postgres import database, writing
     from satchel.store.running import DEADLINE_SECONDS
 
     page = (ROOT / "docs" / "postgresql.md").read_text(encoding="utf-8")
     for said in (
         f"at most {database.MOST_CONNECTIONS} for each server process and team",
-        f"up to {group.MOST_TOGETHER} or for {group.LONGEST_SECONDS * 1_000:.0f} ms",
+        f"up to {writing.MOST_TOGETHER} or for {writing.LONGEST_SECONDS * 1_000:.0f} ms",
         f"| {DEADLINE_SECONDS:.0f} s, the owner's upkeep excepted |",
         f"ends it after {database._IDLE_SECONDS} s",
-        f"can tell within {database._LOST_SECONDS:.0f} s",
+        f"can tell within {writing._LOST_SECONDS:.0f} s",
         f"PostgreSQL {database._OLDEST_VERSION} or newer",
         f"PostgreSQL before {database._OLDEST_VERSION}",
     ):

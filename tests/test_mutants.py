@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -58,9 +59,11 @@ def test_instrumented_source_records_the_blocks_that_changes_lie_in(monkeypatch:
     assert reached_lines == [7, 9, 9, 9, 10, 11]
 
 
-def test_the_tests_of_a_module_are_tried_before_others() -> None:
-    tests = ["tests/interfaces/cli/test_pins.py", "tests/keep/test_items.py", "tests/keep/test_pins.py"]
-
-    nearest = sorted(tests, key=lambda test: mutants._nearness(test, "satchel/keep/pins.py"))
-
-    assert nearest[::-1] == [tests[2], tests[0], tests[1]]
+def test_the_tests_that_reach_most_of_a_module_are_tried_after_its_own() -> None:
+    reached = {
+        "tests/keep/test_pins.py": ["satchel/keep/pins.py:1"],
+        "tests/keep/test_items.py": ["satchel/keep/items.py:1", "satchel/keep/items.py:2", "satchel/keep/pins.py:1"],
+        "tests/interfaces/cli/test_pinning.py": ["satchel/keep/pins.py:1", "satchel/keep/pins.py:2"],
+    }
+    nearest = sorted(reached, key=lambda test: mutants._nearness(test, reached[test], "satchel/keep/pins.py"))
+    assert [Path(test).name for test in nearest] == ["test_items.py", "test_pinning.py", "test_pins.py"]

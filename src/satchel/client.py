@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from types import TracebackType
@@ -492,29 +491,6 @@ def through_a_server() -> Refused:
         "agents reach a store in a database through a server alone, which keeps its password from them",
         "Run `satchel serve` beside the database, and set SATCHEL_URL and SATCHEL_TOKEN here instead",
     )
-
-
-@contextmanager
-def passing_schema(url: str) -> Iterator[Address]:
-    """Hand out a new schema of a database, which goes with all that it holds when the block is left.
-
-    Args:
-        url: of the database.
-
-    Raises:
-        SatchelError: it cannot be used.
-    """
-    from satchel.store.postgres.address import parse
-
-    address = parse(url, f"satchel_{os.urandom(5).hex()}")
-    engine = _database_engine(address, load_config(None, {}), system_clock, read_only=False, migrates=True)
-    try:
-        with engine.write():
-            pass
-        yield address
-    finally:
-        engine.remove()
-        engine.close()
 
 
 def _database_engine(

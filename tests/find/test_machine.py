@@ -30,8 +30,8 @@ DAMAGE = {
     ),
     "postgresql": (
         "DELETE FROM documents_words WHERE document % :n = 0",
-        "DELETE FROM documents_packed",
-        "UPDATE documents_packed SET term = 'x' || term, first = first + :n",
+        "DELETE FROM documents_words",
+        "UPDATE documents_words SET place = place + :n, words = ' x ' || words",
     ),
 }
 DAMAGE_OF_BOTH = (

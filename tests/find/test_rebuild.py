@@ -41,7 +41,7 @@ def texts_lost(condition: str) -> Mapping[str, str]:
 
 ALL_TEXTS_LOST = {
     "sqlite": "INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')",
-    "postgresql": "DELETE FROM documents_words; DELETE FROM documents_packed; DELETE FROM documents_packing",
+    "postgresql": "DELETE FROM documents_words",
 }
 
 

@@ -125,26 +125,36 @@ def test_an_empty_list_that_no_filter_has_made_says_nothing(kept: Satchel) -> No
     assert kept.entries.read(after_seq=10**6, task_id="T9").notes == ()
 
 
+BAD_FILTERS: list[tuple[dict[str, Any], str]] = [
+    ({"order": "newest"}, "unknown order 'newest'. Valid: desc, asc"),
+    ({"query": " "}, "query is empty"),
+    ({"after_seq": -1}, "after_seq -1 is out of range"),
+    ({"after_seq": 1.0}, "after_seq 1.0 is not a whole number"),
+    ({"after_seq": 1, "order": "asc"}, "after_seq reads changes in their order"),
+    ({"after_seq": 1, "query": "x"}, "after_seq reads changes in their order"),
+    ({"limit": -1}, "limit -1 is out of range"),
+    ({"limit": 501}, "limit 501 is out of range"),
+    ({"limit": 2.5}, "limit 2.5 is not a whole number"),
+    ({"offset": -1}, "offset -1 is out of range"),
+    ({"since": "soon"}, "since 'soon' is not a time"),
+    ({"since": -1}, "since -1 is out of range"),
+]
+
+
+@pytest.mark.parametrize("is_empty", [True, False])
 @pytest.mark.parametrize("kind", LISTS)
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        ({"order": "newest"}, "unknown order 'newest'. Valid: desc, asc"),
-        ({"query": " "}, "query is empty"),
-        ({"after_seq": -1}, "after_seq -1 is out of range"),
-        ({"after_seq": 1.0}, "after_seq 1.0 is not a whole number"),
-        ({"after_seq": 1, "order": "asc"}, "after_seq reads changes in their order"),
-        ({"after_seq": 1, "query": "x"}, "after_seq reads changes in their order"),
-        ({"limit": 501}, "limit 501 is out of range"),
-        ({"offset": -1}, "offset -1 is out of range"),
-        ({"since": "soon"}, "since 'soon' is not a time"),
-    ],
-)
-def test_what_contradicts_or_is_out_of_range_is_refused(
-    satchel: Satchel, kind: str, given: dict[str, Any], problem: str
-) -> None:
-    with pytest.raises(InvalidInput, match=problem):
-        LISTS[kind](satchel)(**given)
+def test_what_contradicts_or_is_out_of_range_is_refused(satchel: Satchel, kind: str, is_empty: bool) -> None:
+    if not is_empty:
+        satchel.entries.write("discovery", "x")
+    for given, problem in BAD_FILTERS:
+        with pytest.raises(InvalidInput, match=problem):
+            LISTS[kind](satchel)(**given)
+
+
+@pytest.mark.parametrize("kind", BY_AUTHOR)
+def test_an_empty_author_is_refused(satchel: Satchel, kind: str) -> None:
+    with pytest.raises(InvalidInput, match="is empty"):
+        LISTS[kind](satchel)(**{BY_AUTHOR[kind]: ""})
 
 
 @pytest.mark.parametrize("kind", LISTS)

@@ -103,11 +103,15 @@ def test_worktrees_of_this_project_are_looked_at(here: Surroundings) -> None:
     assert asked(here, "look_at", None, Place("own.txt", f"host:{root}")).exists
 
 
-@pytest.mark.parametrize(
-    "given",
-    [[], [1], [None] * 50, [{"$r": "client:Satchel"}], [{"$r": "os:path"}], [["x"] * 10_000], [{"$m": [[[], 1]]}]],
-    ids=str,
-)
 @pytest.mark.parametrize("question", [*_TREES, *_ROOTS, "own", "ancestors", "is_alive", "find_client", "machine"])
-def test_malformed_arguments_end_in_an_answer(here: Surroundings, question: str, given: list[Any]) -> None:
-    assert answer(question, given, here).keys() <= {"answer", "error"}
+def test_malformed_arguments_end_in_an_answer(here: Surroundings, question: str) -> None:
+    for given in [
+        [],
+        [1],
+        [None] * 50,
+        [{"$r": "client:Satchel"}],
+        [{"$r": "os:path"}],
+        [["x"] * 10_000],
+        [{"$m": [[[], 1]]}],
+    ]:
+        assert answer(question, given, here).keys() <= {"answer", "error"}

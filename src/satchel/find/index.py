@@ -49,9 +49,6 @@ class Index(Protocol):
     def remove_unknown(self) -> int:
         """Delete entries without a document and return how many there were."""
 
-    def pack(self) -> bool:
-        """Merge recent writes into the searched form, if that is deferred; return True if there may be more."""
-
     def optimize(self) -> None:
         """Purge deleted text from the index."""
 

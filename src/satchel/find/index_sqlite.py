@@ -116,10 +116,6 @@ class SqliteIndex:
     def empty(self) -> None:
         self._transaction.run("INSERT INTO documents_fts (documents_fts) VALUES ('delete-all')")
 
-    def pack(self) -> bool:
-        """Return False: FTS5 merges automatically."""
-        return False
-
     def optimize(self) -> None:
         """Merge the index into one segment, which drops deleted text."""
         self._transaction.run("INSERT INTO documents_fts (documents_fts) VALUES ('optimize')")

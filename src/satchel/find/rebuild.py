@@ -56,10 +56,6 @@ def _rebuild(engine: Writable, loaders: Iterable[tuple[Kind, Load]], progress: P
             documents.remove_leftovers(transaction, kind)
     with engine.write() as transaction:
         documents.recount(transaction)
-    has_more = True
-    while has_more:
-        with engine.write() as transaction:
-            has_more = index_of(transaction).pack()
     return done
 
 

@@ -14,7 +14,7 @@ from satchel.base.clock import DAY_MS, iso
 from satchel.base.errors import InvalidInput, NotFound, StoreDamaged
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import dataclass
-from satchel.store import opening, unfinished
+from satchel.store import damage, opening, unfinished
 from satchel.store.failures import explained
 from satchel.store.opening import Access
 from satchel.store.trust import Trust, uid_in
@@ -284,7 +284,7 @@ def _unreadable_objects(connection: apsw.Connection) -> list[str]:
     """
     problems = []
     objects = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE rootpage > 0"
-    for kind, name, table, sql in connection.execute(objects).fetchall():
+    for kind, name, table, sql in damage.fetch_all(connection, objects, None):
         way = "NOT INDEXED" if kind == "table" else f'INDEXED BY "{name}"'
         _, where, condition = str(sql if kind == "index" else "").partition(" WHERE ")
         try:

@@ -8,6 +8,7 @@ from typing import Final
 
 import apsw
 
+from satchel.store import damage
 from satchel.store.schema import MIGRATIONS, SCHEMA_VERSION
 
 _OWN_TEXTS: Final = (
@@ -39,12 +40,12 @@ def unknown_objects(connection: apsw.Connection) -> list[str]:
     and virtual tables that replace one of Satchel's tables, are returned.
     """
     expected = _expected_texts()
-    texts = connection.execute(_ALL_TEXTS).get
+    ((texts,),) = damage.fetch_all(connection, _ALL_TEXTS, None)
     if texts is None or expected.issuperset(_without_layout(texts).split("\0")):
         return []
     unknown = [
         row
-        for row in connection.execute(_OBJECTS)
+        for row in damage.fetch_all(connection, _OBJECTS, None)
         if _without_layout(row[3]) not in expected and not (row[0] == "table" and row[1] in _OWN_TABLES)
     ]
     if unknown and _version(connection) > SCHEMA_VERSION:
@@ -55,7 +56,7 @@ def unknown_objects(connection: apsw.Connection) -> list[str]:
 
 def missing_tables(connection: apsw.Connection) -> list[str]:
     """Return the tables of the current schema version that a store lacks."""
-    names = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+    names = {name for (name,) in damage.fetch_all(connection, "SELECT name FROM sqlite_schema", None)}
     return sorted((_tables() | {"documents_fts"}) - names)
 
 

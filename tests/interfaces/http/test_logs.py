@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import sys
 from contextlib import redirect_stderr
 from typing import Any
 
@@ -57,6 +58,14 @@ def test_a_wrong_token_and_a_path_that_leads_nowhere_are_not_repeated(server: Se
         line, text = logged(server, stderr, answer.headers["x-request-id"])
         assert (line["route"], line["method"]) == ("none", "other")
         assert "never" not in text.lower()
+
+
+def test_nothing_is_logged_between_two_tests(capfd: pytest.CaptureFixture[str]) -> None:
+    with redirect_stderr(sys.__stderr__):
+        logs.fault(ValueError())
+    logs.fault(KeyError())
+    logged = capfd.readouterr().err
+    assert ("ValueError" in logged, "KeyError" in logged) == (False, True)
 
 
 @pytest.fixture

@@ -247,7 +247,7 @@ def test_a_damaged_file_is_an_error_and_stays_as_it_is(
     spoil(folder / "tokens.json")
     spoilt = (folder / "tokens.json").read_bytes()
     for asks in (lambda: tokens.access(text), tokens.every, lambda: new(tokens, "x"), lambda: tokens.revoke("ci")):
-        with pytest.raises(Refused, match=r"tokens\.json cannot be read \(.*make the tokens anew"):
+        with pytest.raises(Refused, match=r"tokens\.json cannot be read \(.*make new tokens"):
             asks()
     assert (folder / "tokens.json").read_bytes() == spoilt
 

@@ -92,3 +92,15 @@ def test_calls_that_write_to_one_project_of_a_database_run_together_and_hold_up_
             await asyncio.gather(*writing)
 
     assert asyncio.run(talk()) == "written"
+
+
+def test_threads_without_work_end_when_they_are_closed() -> None:
+    async def talk() -> list[threading.Thread]:
+        turns = Turns()
+        threads = [await turns.run(STORE, name, {}, threading.current_thread) for name in ("search", "write_context")]
+        turns.close()
+        return threads
+
+    for thread in asyncio.run(talk()):
+        thread.join(20)
+        assert not thread.is_alive()

@@ -234,5 +234,5 @@ def test_a_read_writes_nothing(ask: Ask, opened: Satchel) -> None:
 
 def test_of_several_notes_of_which_one_is_refused_none_is_kept_and_that_is_said(empty: Asker) -> None:
     notes = [{"type": "discovery", "content": "x"}, {"type": "scratchpad", "content": {}}]
-    assert empty.refused("write_context", entries=notes).endswith(". Nothing of these 2 was kept")
+    assert empty.refused("write_context", entries=notes).endswith(". None of these 2 was saved")
     assert empty.text("read_context").startswith("0 entries")

@@ -72,30 +72,33 @@ def names_taken(function: Any) -> Iterator[str]:
             yield from get_type_hints(typed)
 
 
-@pytest.mark.parametrize("operation", EVERY, ids=name_of)
-def test_every_parameter_is_one_of_what_runs_it(satchel: Satchel, operation: Operation) -> None:
-    function = operation.run if callable(operation.run) else attrgetter(operation.run)(satchel)
-    declared = {one.passed_as or one.name for one in operation.parameters if not one.for_people and one is not DETAIL}
-    assert declared - set(names_taken(function)) - operation.instead.keys() == set()
+def test_every_parameter_is_one_of_what_runs_it(satchel: Satchel) -> None:
+    unknown = {}
+    for operation in EVERY:
+        function = operation.run if callable(operation.run) else attrgetter(operation.run)(satchel)
+        names = [one for one in operation.parameters if not one.for_people and one is not DETAIL]
+        declared = {one.passed_as or one.name for one in names}
+        unknown[name_of(operation)] = declared - set(names_taken(function)) - operation.instead.keys()
+    assert {name: names for name, names in unknown.items() if names} == {}
 
 
-@pytest.mark.parametrize("operation", EVERY, ids=name_of)
-def test_what_shows_an_answer_exists(operation: Operation) -> None:
-    places = [operation.text, operation.whole, operation.fields, operation.asks, operation.corrects]
-    places += [] if isinstance(operation.shown, Table) else [operation.shown]
-    assert all(callable(load(place)) for place in places if place)
+def test_what_shows_an_answer_exists() -> None:
+    for operation in EVERY:
+        places = [operation.text, operation.whole, operation.fields, operation.asks, operation.corrects]
+        places += [] if isinstance(operation.shown, Table) else [operation.shown]
+        assert all(callable(load(place)) for place in places if place), name_of(operation)
 
 
-@pytest.mark.parametrize("operation", EVERY, ids=name_of)
-def test_an_operation_has_a_text_for_agents_and_help_for_people(operation: Operation) -> None:
-    assert not operation.tool or (operation.text and operation.about and operation.toolset)
-    assert not operation.command or (operation.help and operation.examples)
+def test_an_operation_has_a_text_for_agents_and_help_for_people() -> None:
+    for operation in EVERY:
+        assert not operation.tool or (operation.text and operation.about and operation.toolset), name_of(operation)
+        assert not operation.command or (operation.help and operation.examples), name_of(operation)
 
 
-@pytest.mark.parametrize("operation", EVERY, ids=name_of)
-def test_a_parameter_is_declared_once_in_an_operation(operation: Operation) -> None:
-    names = [one.name for one in operation.parameters]
-    assert len(names) == len(set(names))
+def test_a_parameter_is_declared_once_in_an_operation() -> None:
+    for operation in EVERY:
+        names = [one.name for one in operation.parameters]
+        assert len(names) == len(set(names)), name_of(operation)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_what_was_retracted_and_holds_fails(satchel: Satchel, write: Write, tabl
     satchel.corrections.retract(ref)
     spoil(satchel, f"UPDATE {table} SET {holds}")
     found = check(satchel)
-    assert (found.status, found.detail.startswith(f"{ref} was replaced or retracted and holds")) == ("failed", True)
+    assert (found.status, found.detail.startswith(f"{ref} was replaced or retracted but is")) == ("failed", True)
     satchel.corrections.retract(ref)
     assert check(satchel).status == "ok"
 
@@ -70,4 +70,4 @@ def test_one_of_what_is_not_there_is_a_warning(
     assert check(satchel).status == "ok"
     spoil(satchel, f"UPDATE corrections SET {column} = 99")
     found = check(satchel)
-    assert (found.status, found.detail[:8]) == ("warning", "1 of 1 a")
+    assert (found.status, found.detail[:8]) == ("warning", "1 of 1 r")

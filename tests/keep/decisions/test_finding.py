@@ -258,49 +258,34 @@ def test_one_unknown_tag_of_several_is_said_beside_what_the_others_find(decision
     assert page.notes[0].startswith("there is no tag 'nothing'")
 
 
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        ({"limit": -1}, "limit -1 is out of range"),
-        ({"limit": 501}, "limit 501 is out of range"),
-        ({"limit": 2.5}, "limit 2.5 is not a whole number"),
-        ({"offset": -1}, "offset -1 is out of range"),
-        ({"query": " "}, "query is empty"),
-        ({"status": "activ"}, "unknown status 'activ'. Did you mean 'active'.*Valid: active, deprecated, draft"),
-        ({"status": ""}, "unknown status ''"),
-        ({"layer": "buisness"}, "unknown layer 'buisness'. Did you mean 'business'"),
-        ({"layer": ""}, "layer is empty"),
-        ({"tags": []}, "tags is empty"),
-        ({"tags": "api"}, "tags is no list"),
-        ({"tags": [""]}, r"tags\[0\] is empty"),
-        ({"tags": ["x" * 10_000]}, r"tags\[0\] has 10000 characters"),
-        ({"scopes": []}, "scopes is empty"),
-        ({"scopes": "gateway"}, "scopes is no list"),
-        ({"match": "some"}, "unknown match 'some'. Valid: any, all"),
-        ({"minimum": float("nan")}, "minimum nan is no number"),
-        ({"minimum": True}, "minimum True is no number"),
-        ({"minimum": "5"}, "minimum '5' is no number"),
-        ({"maximum": float("inf")}, "maximum inf is no number"),
-        ({"maximum": 10**400}, "maximum 1000.* is no number"),
-        ({"minimum": 5, "maximum": 4}, "minimum 5 is above maximum 4"),
-        ({"author": ""}, "author is empty"),
-        ({"since": "yesterday"}, "since 'yesterday' is not a time"),
-        ({"since": -1}, "since -1 is out of range"),
-        ({"after_seq": -1}, "after_seq -1 is out of range"),
-        ({"after_seq": 1.5}, "after_seq 1.5 is not a whole number"),
-        ({"after_seq": 1, "order": "asc"}, "after_seq reads changes in their order"),
-        ({"after_seq": 1, "query": "x"}, "after_seq reads changes in their order"),
-        ({"order": "newest"}, "unknown order 'newest'. Valid: desc, asc"),
-    ],
-)
+BAD_FILTERS: list[tuple[dict[str, Any], str]] = [
+    ({"status": "activ"}, "unknown status 'activ'. Did you mean 'active'.*Valid: active, deprecated, draft"),
+    ({"status": ""}, "unknown status ''"),
+    ({"layer": "buisness"}, "unknown layer 'buisness'. Did you mean 'business'"),
+    ({"layer": ""}, "layer is empty"),
+    ({"tags": []}, "tags is empty"),
+    ({"tags": "api"}, "tags is no list"),
+    ({"tags": [""]}, r"tags\[0\] is empty"),
+    ({"tags": ["x" * 10_000]}, r"tags\[0\] has 10000 characters"),
+    ({"scopes": []}, "scopes is empty"),
+    ({"scopes": "gateway"}, "scopes is no list"),
+    ({"match": "some"}, "unknown match 'some'. Valid: any, all"),
+    ({"minimum": float("nan")}, "minimum nan is no number"),
+    ({"minimum": True}, "minimum True is no number"),
+    ({"minimum": "5"}, "minimum '5' is no number"),
+    ({"maximum": float("inf")}, "maximum inf is no number"),
+    ({"maximum": 10**400}, "maximum 1000.* is no number"),
+    ({"minimum": 5, "maximum": 4}, "minimum 5 is above maximum 4"),
+]
+
+
 @pytest.mark.parametrize("is_empty", [True, False])
-def test_a_filter_that_is_none_is_refused(
-    decisions: Decisions, given: dict[str, Any], problem: str, is_empty: bool
-) -> None:
+def test_a_filter_that_is_none_is_refused(decisions: Decisions, is_empty: bool) -> None:
     if not is_empty:
         decisions.set("cache", 1)
-    with pytest.raises(InvalidInput, match=problem):
-        decisions.find(**given)
+    for given, problem in BAD_FILTERS:
+        with pytest.raises(InvalidInput, match=problem):
+            decisions.find(**given)
 
 
 @pytest.mark.no_store

@@ -10,6 +10,7 @@ import pytest
 from index_tables import lose_text, replace_text
 from keep.finding.story import Story
 from satchel import Satchel
+from satchel.keep.housekeeping import checks
 from satchel.keep.housekeeping.checks import index_problems
 from satchel.store.transaction import Transaction
 
@@ -60,6 +61,20 @@ def test_a_damaged_index_is_told_by_its_disagreements(
     assert problem in problems(story.satchel)
     story.satchel.finding.rebuild(untold)
     assert problems(story.satchel) == []
+
+
+@pytest.mark.parametrize(("newest", "step"), [(True, 2), (False, 1)])
+def test_above_a_number_of_items_a_sample_is_compared(
+    story: Story, monkeypatch: pytest.MonkeyPatch, newest: bool, step: int
+) -> None:
+    monkeypatch.setattr(checks, "_COMPARED_WHOLE", 0)
+    with story.satchel.workplace.engine.write() as transaction:
+        highest = transaction.one("SELECT max(id) FROM documents")
+        assert highest is not None
+        monkeypatch.setattr(checks, "_SAMPLE", highest[0] // step)
+        assert index_problems(transaction) == []
+        replace_text(transaction, highest[0] if newest else 3)
+        assert [problem for problem in index_problems(transaction) if "sampled texts" in problem] != []
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from kept_bytes import kept_bytes
 from satchel import Satchel
 from satchel.base.errors import NotFound, StoreForeign, StoreNewer
 from satchel.keep.moving import Imported
+from satchel.keep.moving.files import read_lines
 
 Open = Callable[..., Satchel]
 
@@ -98,6 +99,14 @@ def test_what_is_no_export_is_refused(satchel: Satchel, tmp_path: Path, lines: l
 def test_lines_of_another_project_arrive_in_this_one(satchel: Satchel, tmp_path: Path, lines: list[bytes]) -> None:
     result = bring(satchel, tmp_path, b"".join(lines))
     assert (result.source_project, satchel.housekeeping.statistics().project) == ("there", "project")
+
+
+def test_an_export_is_named_by_the_uid_of_its_project(tmp_path: Path, lines: list[bytes]) -> None:
+    header = json.loads(lines[0])
+    named = {header["project"]["uid"]: f"export of {header['project']['uid']}", "x" * 33: "export", 7: "export"}
+    for uid, name in named.items():
+        (tmp_path / "lines.jsonl").write_text(json.dumps(header | {"project": {"name": "there", "uid": uid}}))
+        assert read_lines(tmp_path / "lines.jsonl").name == name
 
 
 def test_a_preview_foresees_what_happens_and_writes_nothing(

@@ -82,6 +82,7 @@ def test_what_tells_errors_apart_is_kept(one: str, other: str) -> None:
     [
         ("cannot read /home/alice/app/users.csv", "cannot read C:\\build7\\users.csv"),
         ("cannot read ./src/users.csv", "cannot read users.csv"),
+        ("cannot read file:///home/alice/app/users.csv", "cannot read users.csv"),
         ("a.ts:12:5 - broken", "a.ts:4012:17 - broken"),
         ("a.ts(12,5): broken", "a.ts(4012,17): broken"),
         ("<Cart object at 0x7f2a00ffee10>", "<Cart object at 0x10>"),

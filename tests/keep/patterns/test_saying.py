@@ -67,6 +67,11 @@ def test_of_npm_the_error_remains() -> None:
     assert signature("EACCES", said) != signature("EACCES", said.replace("left-pad", "right-pad"))
 
 
+def test_lines_of_npm_about_the_machine_do_not_count() -> None:
+    bare = "npm ERR! missing script: build"
+    assert signature("Error", f"npm ERR! node v18.1.0\nnpm ERR! cwd /srv/shop\n{bare}") == signature("Error", bare)
+
+
 def test_where_a_script_of_a_package_failed_the_script_says_why() -> None:
     bare = "Error: no such plan: gold\n    at run (/srv/app.js:1:2)"
     tail = (

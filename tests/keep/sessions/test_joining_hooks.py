@@ -139,6 +139,15 @@ def test_a_server_and_hooks_of_one_client_that_did_not_meet_are_named(serve: Ope
     assert entered(hooks)
     ((of_server, of_hooks),) = server.sessions.unmet()
     assert (of_server, of_hooks) == tuple(f"claude-{one.uid[:4]}" for one in kept(server).sessions)
+    assert hooks.sessions.end()
+    assert server.sessions.unmet() == ()
+
+
+def test_a_session_of_another_project_is_none_that_was_to_be_met(serve: Open, hook: Open, table: Table) -> None:
+    server = serve(environ={ID: "a"})
+    entered(server)
+    entered(hook("b", begins=True, below=table.add(200), project="other"))
+    assert server.sessions.unmet() == ()
 
 
 def test_two_servers_of_one_client_have_nothing_to_meet(serve: Open, table: Table) -> None:

@@ -247,6 +247,33 @@ def test_another_branchs_text_is_shown_as_that_and_not_taken(team: Team) -> None
     assert _waiting(team, "ben") == ["changed"]
 
 
+def test_a_new_text_of_another_branch_is_shown_as_that_and_a_waiting_one_on_an_own_branch_waits(team: Team) -> None:
+    _set_and_share(team)
+    _send(team, "ann")
+    team.checkout("ann", "-b side")
+    team.set("ann", "cache", "Redis")
+    team.share("ann", "cache")
+    team.commit("ann")
+    team.git(team.top("ann"), "push", "--quiet", "origin", "side")
+    _get(team, "ben")
+    team.git(team.top("ben"), "fetch", "--quiet")
+    team.checkout("ben", "side")
+    items = team.clones["ben"].shared.standing().items
+    assert {one.title: one.state for one in items} == {"db": "waits", "cache": "elsewhere"}
+
+
+def test_a_waiting_text_is_named_by_four_characters_of_its_uid(team: Team) -> None:
+    uid = _set_and_share(team).removesuffix(".md").rpartition("-")[2]
+    _send(team, "ann")
+    _get(team, "ben")
+    shared = team.clones["ben"].shared
+    for unknown in (uid[:3], uid[:7] + "x", "0" * 32):
+        with pytest.raises(NotFound, match="matches no shared text"):
+            shared.accept([unknown])
+    shared.accept([uid[:4].upper()])
+    assert _value(team, "ben") == "SQLite"
+
+
 def test_what_was_fetched_and_not_pulled_is_read(team: Team) -> None:
     """Who works on a branch of their own learns of the default branch all the same."""
     _hand_over(team)

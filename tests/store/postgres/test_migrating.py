@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.store.postgres import migrations
+from satchel.find.conditions import Term
+from satchel.find.index import scoped_index
+from satchel.find.scopes import Scope
+from satchel.store.postgres import schema
 from satchel.store.schema import BASE_VERSION, SCHEMA_VERSION
 from store.postgres.places import Place
+
+_POSTINGS = """
+    DROP INDEX documents_words_lexemes;
+    ALTER TABLE documents_words ADD COLUMN marks BYTEA;
+    CREATE TABLE documents_packed (
+        project_id INTEGER NOT NULL, first INTEGER NOT NULL, term TEXT COLLATE "C" NOT NULL,
+        postings BIGINT[] NOT NULL, places BIGINT[] NOT NULL, PRIMARY KEY (project_id, term, first)
+    );
+    CREATE TABLE documents_packing (project_id INTEGER PRIMARY KEY, last INTEGER NOT NULL);
+    UPDATE documents_words SET marks = '\\x00'
+"""
+"""The index of 0.2.0."""
 
 _BANDS = (-5, 7, 2**40 + 2**31, 2**63 - 1)
 
 
 def test_the_bands_of_near_duplicates_keep_their_lower_bits(own_place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as program:
-        program.setattr(migrations, "SCHEMA_VERSION", BASE_VERSION)
+        program.setattr(schema, "SCHEMA_VERSION", BASE_VERSION)
         own_place.new_project()
     for band in _BANDS:
         own_place.do(f"INSERT INTO likenesses (project_id, mark, kind, item_id) VALUES (1, {band}, 2, 3)")
@@ -21,3 +36,24 @@ def test_the_bands_of_near_duplicates_keep_their_lower_bits(own_place: Place, mo
     assert own_place.ask("SELECT mark FROM likenesses ORDER BY 1") == [(-(2**31),), (-5,), (-1,), (7,)]
     assert own_place.ask("SELECT max(version), min(min_writer) FROM migrations, store") == [(SCHEMA_VERSION, 28)]
     assert own_place.engine().upkeep.schema_problems() == []
+
+
+def test_the_index_of_0_2_0_becomes_a_gin_index_over_the_same_words(
+    own_place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as program:
+        program.setattr(schema, "SCHEMA_VERSION", BASE_VERSION)
+        own_place.new_project()
+    own_place.do(
+        "INSERT INTO documents_words (project_id, document, words, parts, place, length)"
+        " VALUES (1, 7, ' cach ', '', 256, 1)"
+    )
+    own_place.do(_POSTINGS)
+    own_place.new_project()
+    assert own_place.engine().upkeep.schema_problems() == []
+    assert own_place.ask("SELECT min_reader FROM store") == [(BASE_VERSION + 1,)]
+    with own_place.engine().read() as transaction:
+        monkeypatch.setattr("satchel.find.index_postgres_scoped._FEW", 0)
+        transaction_scope = scoped_index(transaction, Scope(1))
+        monkeypatch.setattr(type(transaction_scope), "_place", (1, 1, 7))
+        assert transaction_scope.holding([Term(("cache",))], 9) == [7]

@@ -15,7 +15,7 @@ import postgres_cluster
 from faults.rows import add, names
 from satchel.base.errors import ReadOnly, Refused
 from satchel.store import schema
-from satchel.store.postgres import migrations
+from satchel.store.postgres import schema as postgres_schema
 from satchel.store.postgres.address import parse
 from satchel.store.postgres.engine import PostgresEngine
 from satchel.store.schema import SCHEMA_VERSION
@@ -150,7 +150,7 @@ def test_the_owner_migrates_the_tables_and_the_server_does_not(teams: Teams, mon
     add(teams.engine(teams.admin, teams.mill, role=f"{teams.mill}_owner"), "of before")
     attic = schema.Migration("an attic", ("CREATE TABLE attic (a INTEGER)",))
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, attic))
-    monkeypatch.setattr(migrations, "SCHEMA_VERSION", later)
+    monkeypatch.setattr(postgres_schema, "SCHEMA_VERSION", later)
     server, reader = f"{teams.mill}_server", f"{teams.mill}_reader"
     with pytest.raises(Refused, match=f"from schema version {before} to {later} first, and the role may not"):
         add(teams.engine(server, teams.mill), "of the server")

@@ -18,9 +18,9 @@ from accepting import FIN
 from examples import examples
 from postgres_proxy import BEFORE, CutHere, Message, PostgresProxy
 from satchel.base.errors import Busy, Interrupted, NotKept
-from satchel.store.postgres import group
+from satchel.store.postgres import writing
 from satchel.store.postgres.engine import PostgresEngine
-from satchel.store.postgres.group import Batch, Turns
+from satchel.store.postgres.writing import Batch, Turns
 from satchel.store.transaction import Transaction
 from store.postgres.notes import note, notes, write_note
 from store.postgres.places import Place
@@ -30,7 +30,7 @@ from store.postgres.waiting import Body, queue, writes
 @pytest.fixture
 def engine(place: Place, monkeypatch: pytest.MonkeyPatch) -> PostgresEngine:
     """An engine on a project of its own; a slow machine ends no shared transaction early."""
-    monkeypatch.setattr(group, "LONGEST_SECONDS", 60.0)
+    monkeypatch.setattr(writing, "LONGEST_SECONDS", 60.0)
     return place.engine().of_project(place.new_project())
 
 
@@ -68,8 +68,8 @@ def test_a_shared_transaction_takes_so_many_and_so_long(
     longest: float,
     transactions: int,
 ) -> None:
-    monkeypatch.setattr(group, "MOST_TOGETHER", most)
-    monkeypatch.setattr(group, "LONGEST_SECONDS", longest)
+    monkeypatch.setattr(writing, "MOST_TOGETHER", most)
+    monkeypatch.setattr(writing, "LONGEST_SECONDS", longest)
     with queue(engine, 7) as waiting:
         for number in range(7):
             waiting.add(writes(engine, str(number)))
@@ -134,7 +134,7 @@ def test_each_member_keeps_or_loses_its_own_and_sees_no_memory_of_what_was_lost(
         return run
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(group, "LONGEST_SECONDS", 60.0)
+        patch.setattr(writing, "LONGEST_SECONDS", 60.0)
         with queue(engine, len(kinds)) as waiting:
             for number, kind in enumerate(kinds):
                 waiting.add(body(number, kind))
@@ -204,9 +204,9 @@ def test_a_signal_in_the_moment_when_the_turn_comes_loses_nothing_of_the_others(
 
     def wait_interrupted() -> None:
         with monkeypatch.context() as patch:
-            patch.setattr("satchel.store.postgres.group.threading.Event", Interrupted)
-            turn: Any = group._Waiting()
-        monkeypatch.setattr(group, "_Waiting", lambda: turn)
+            patch.setattr("satchel.store.postgres.writing.threading.Event", Interrupted)
+            turn: Any = writing._Waiting()
+        monkeypatch.setattr(writing, "_Waiting", lambda: turn)
         with engine.write(60_000):
             pytest.fail("the block was entered")
 
@@ -221,8 +221,8 @@ def test_a_signal_in_the_moment_when_the_turn_comes_loses_nothing_of_the_others(
 
 
 def test_a_turn_goes_to_who_came_first() -> None:
-    turns: Turns[str] = Turns()
-    given_up: list[Batch[str] | None] = []
+    turns = Turns()
+    given_up: list[Batch | None] = []
     assert turns.take(0, given_up.append) is None
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(turns.take, 60, given_up.append)
@@ -231,7 +231,8 @@ def test_a_turn_goes_to_who_came_first() -> None:
         second = pool.submit(turns.take, 60, given_up.append)
         while turns.awaited < 2:
             pass
-        batch = Batch("work")
+        nothing: Any = None
+        batch = Batch(nothing, None)
         batch.members = 1
         assert turns.pass_on(batch)
         assert first.result() is batch
@@ -245,7 +246,7 @@ def test_a_turn_goes_to_who_came_first() -> None:
 def test_a_commit_whose_answer_is_lost_is_asked_about_for_all_its_members(
     place: Place, proxy: PostgresProxy, proxied: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group, "LONGEST_SECONDS", 60.0)
+    monkeypatch.setattr(writing, "LONGEST_SECONDS", 60.0)
     engine = place.engine(proxied).of_project(place.new_project())
 
     def decide(message: Message) -> CutHere | None:

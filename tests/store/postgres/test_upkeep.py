@@ -17,7 +17,7 @@ from satchel.base.errors import Conflict, Interrupted, InvalidInput, NotFound, R
 from satchel.store import backups, migrations, schema
 from satchel.store.moving import rows
 from satchel.store.opening import Access
-from satchel.store.postgres import migrations as postgres_migrations
+from satchel.store.postgres import schema as postgres_schema
 from satchel.store.postgres.address import parse
 from satchel.store.postgres.engine import PostgresEngine
 from satchel.store.sqlite import SqliteEngine
@@ -152,7 +152,7 @@ def test_a_backup_of_an_older_version_is_brought_up_to_date_and_itself_left_as_i
         connection.pragma("journal_mode", "delete")
     before = old.read_bytes()
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, attic))
-    for one in (migrations, postgres_migrations, rows):
+    for one in (migrations, postgres_schema, rows):
         monkeypatch.setattr(one, "SCHEMA_VERSION", schema.SCHEMA_VERSION + 1)
     own_place.engine().upkeep.restore(old, lambda *_: 0)
     assert own_place.ask("SELECT name FROM projects") == [("p",)]

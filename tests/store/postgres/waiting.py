@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
 from satchel.store.postgres.engine import PostgresEngine
+from satchel.store.postgres.writing import Turns
 from satchel.store.transaction import Transaction
 from store.postgres.notes import note
 
@@ -24,7 +25,7 @@ class Queue:
 
     def __init__(self, engine: PostgresEngine, pool: ThreadPoolExecutor) -> None:
         self._engine, self._pool = engine, pool
-        self._turns = engine.database.turns(engine.project)
+        self._turns = engine.database.turns.setdefault(engine.project, Turns())
         self._has_turn, self._may_end = threading.Event(), threading.Event()
         self.writes: list[Future[None]] = []
 

@@ -1,4 +1,4 @@
-"""What a request may do: the rights that its token gives."""
+"""The rights that a token gives to a request."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Access:
         token: its public id.
         name: what the person who made it calls it.
         role: :data:`AGENT` or :data:`PERSON`.
-        store: the store's file, an absolute path; or what stands for a database: ``postgresql:NAME``.
+        store: the store's file, an absolute path; or the name of a database: ``postgresql:NAME``.
         project: the one project of the store that it leads to, by name.
         agent: who acts where a call names nobody; None leaves that to the call.
         read_only: refuse every write.

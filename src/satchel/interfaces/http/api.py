@@ -111,7 +111,7 @@ def _query(request: Request) -> dict[str, Any]:
 
 
 def _status(said: Mapping[str, Any]) -> int:
-    """Return the status of what a local program is told."""
+    """Return the HTTP status of the answer to a local program."""
     return ERROR_KINDS[said["error"]["code"]].http_status if "error" in said else 200
 
 

@@ -1,4 +1,4 @@
-"""Who calls over HTTP without a local program: a token, and the session that a header names."""
+"""Callers over HTTP without a local program: a token, and the session that a header names."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _CALLERS = 4_096
 
 
 def person_of(access: Access) -> str:
-    """Return what the person who holds a token is stored as: the one that it acts as, else the one of its name."""
+    """Return the name under which the person of a token is stored: of the one it acts as, else of the token."""
     return access.agent if access.agent is not None and is_persons(access.agent) else person_named(access.name) or HUMAN
 
 
 def agent_of(access: Access, session: str | None) -> str | None:
-    """Return who acts where a call names nobody; a session of a program has an agent of its own."""
+    """Return the agent of a call that names none; None where the session has its own."""
     if access.agent is not None or access.role == PERSON:
         return access.agent or person_of(access)
     return access.name if session is None else None
 
 
 class Callers:
-    """The callers that have been heard of, by token and session: what each has said of itself stays known."""
+    """The known callers, by token and session, with the name that each client gave itself."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, str], Caller] = OrderedDict()

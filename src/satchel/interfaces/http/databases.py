@@ -26,17 +26,17 @@ _OTHERS, _OTHERS_WRITE = stat.S_IRWXG | stat.S_IRWXO, stat.S_IWGRP | stat.S_IWOT
 
 
 def store_of(name: str) -> str:
-    """Return what stands in a token for a database of the configuration."""
+    """Return the name that tokens have for a database of the configuration."""
     return f"{_PREFIX}{name}"
 
 
 def is_database(store: str) -> bool:
-    """Whether a text is what stands in a token for a database."""
+    """Whether a text is the name that tokens have for a database."""
     return store.startswith(_PREFIX) and _NAME.fullmatch(store.removeprefix(_PREFIX)) is not None
 
 
 def name_of(store: str) -> str:
-    """Return the name of the database that stands in a token."""
+    """Return the name of a token's database in the configuration."""
     return store.removeprefix(_PREFIX)
 
 

@@ -1,4 +1,4 @@
-"""What changes and happens in a project, as server-sent events or in pages: ``GET /api/events``."""
+"""The events of a project, as server-sent events or in pages: ``GET /api/events``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PARAMETERS = ("cursor", "kinds", "wait")
 _HEARTBEAT = b": nothing yet\n\n"
 
 _RESET = (
-    "what followed the cursor is more than a listener is told, or was swept: read anew, then go on with this cursor"
+    "too many events followed the cursor, or they were deleted: read your lists again, then continue with this cursor"
 )
 
 
@@ -58,8 +58,8 @@ async def answer(serving: Serving, request: Request, access: Access, is_valid: C
     Args:
         serving: what the server works with.
         request: the request.
-        access: the rights of who asks.
-        is_valid: says whether those rights still hold.
+        access: the rights of the caller.
+        is_valid: whether those rights are still valid.
     """
     given = request.query_params
     for name in given:
@@ -102,7 +102,7 @@ def _one_page(
 
 
 def _begin(listener: Listener, cursor: Cursor | None) -> Cursor:
-    """Let a listener be told what comes from now on, and return where it stands, which is no later."""
+    """Register a listener for new events, and return its position, which is no later."""
     listener.watcher.add(listener)
     with listener.workplace.engine.read() as transaction:
         project = projects.find(transaction, listener.workplace)
@@ -113,7 +113,7 @@ def _begin(listener: Listener, cursor: Cursor | None) -> Cursor:
 
 
 def _missed(listener: Listener, position: Cursor, *, first: bool) -> Page | Cursor:
-    """Return what follows a listener's position; a cursor, to go on from there, where that cannot be told."""
+    """Return what follows a listener's position; a cursor to continue from, if that is too much."""
     with listener.workplace.engine.read() as transaction:
         project = projects.find(transaction, listener.workplace)
         if first and following.missed_too_much(transaction, project, position, listener.kinds):
@@ -129,8 +129,8 @@ class _Stream(Response):
     """The stream of one listener.
 
     Args:
-        position: how far it was told.
-        is_valid: says whether the token still gives its rights.
+        position: the position of the listener.
+        is_valid: whether the token still gives its rights.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class _Stream(Response):
         self._is_cut = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send what the listener is told until it leaves, is cut, or nothing more comes.
+        """Send events until the listener leaves, is cut, or nothing more comes.
 
         Raises:
             Busy: it is cut; whoever answers the request closes its connection then.
@@ -183,7 +183,7 @@ class _Stream(Response):
                 await self._say(send, _lines("failed", _problem(error)))
             except (self._listener.workplace.engine.faults, OSError) as error:
                 _log.exception("reading for a listener failed")
-                failed = SatchelError(f"reading the store failed: {error}", "Read anew, then listen again")
+                failed = SatchelError(f"reading the store failed: {error}", "Read your lists again, then listen again")
                 await self._say(send, _lines("failed", _problem(failed)))
             await self._send(send, {"type": "http.response.body", "body": b"", "more_body": False})
         except _CutError:
@@ -212,7 +212,7 @@ class _Stream(Response):
         raise listener.failed
 
     async def _catch_up(self, send: Send) -> None:
-        """Send what the store holds after the position; what came in meanwhile waits in the queue."""
+        """Send what the store holds after the position; newer events wait in the queue."""
         listener, is_first = self._listener, True
         while not listener.failed:
             listener.is_behind = False
@@ -229,7 +229,7 @@ class _Stream(Response):
                 return
 
     def _text(self, one: StreamItem) -> bytes:
-        """Return the message of what was told, and go on to its place; what the listener was told before stays so."""
+        """Return the message of an event, and move the position to it, never back."""
         ours, its = self._position, one.cursor
         self._position = Cursor(max(ours.changes, its.changes), max(ours.events, its.events))
         return _lines(_event(one), _data(one), self._position)

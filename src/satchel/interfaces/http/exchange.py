@@ -12,7 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 from satchel.interfaces.http.failing import Refusal, send_refusal
 
 NO_ROUTE = "none"
-"""What stands for the route of a path that leads nowhere, in logs and metrics."""
+"""The route of an unknown path, in logs and metrics."""
 
 _CLOSE = ("Connection", "close")
 
@@ -22,7 +22,7 @@ class Gone(Exception):
 
 
 class CutOff(Exception):
-    """An answer that had begun cannot be ended; the connection is to be closed."""
+    """An answer that began cannot be completed; the connection must be closed."""
 
 
 class Exchange:
@@ -60,7 +60,7 @@ class Exchange:
 
     @property
     def seconds(self) -> float:
-        """How long it has taken so far."""
+        """The time since the request began."""
         return perf_counter() - self._began
 
     async def read_body(self, limit: int, seconds: float, reserve: Callable[[int], None]) -> None:

@@ -1,4 +1,4 @@
-"""What callers are told when something is wrong: JSON with a code, the problem and a remedy, whatever it was."""
+"""Errors as callers get them: JSON with a code, the problem and a remedy."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Refusal(Exception):
 
 
 def refusal_of(error: BaseException) -> Refusal | None:
-    """Return what a caller is told of an error; None for one that nobody expected."""
+    """Return the refusal for an error; None for an unexpected one."""
     if isinstance(error, Refusal):
         return error
     if isinstance(error, SatchelError):
@@ -77,7 +77,7 @@ def head_too_long(limit: int) -> Refusal:
 
 
 def internal() -> Refusal:
-    """Return what is told of an error that nobody expected: nothing of it."""
+    """Return the refusal for an unexpected error, which says nothing about it."""
     return Refusal(500, "internal", INTERNAL_PROBLEM, INTERNAL_REMEDY)
 
 

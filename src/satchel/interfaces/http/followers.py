@@ -1,4 +1,4 @@
-"""Who follows projects over HTTP: one watcher for each store, and a bounded queue for each listener."""
+"""Listeners to events over HTTP: one watcher for each store, and a bounded queue for each listener."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _RETRY_SECONDS = 5
 
 
 class Listener:
-    """One who follows a project; but for :meth:`__init__`, to be used on its event loop alone.
+    """One listener to a project; after :meth:`__init__`, used on its event loop only.
 
     Args:
-        watcher: what tells it, once it was added there.
+        watcher: the watcher that notifies it, once it was added there.
         workplace: the store and the project.
-        kinds: of what it wants to be told; None is all.
-        most: how many messages wait for it.
+        kinds: the kinds of its events; None is all.
+        most: the most messages that wait for it.
 
     Attributes:
-        is_behind: whether more came than could wait, so that it has to be read again from the store.
-        failed: why nothing more comes.
+        is_behind: whether more came than could wait, so that the store must be read again.
+        failed: the reason why nothing more comes.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Listener:
         self._news.set()
 
     def fail(self, why: SatchelError) -> None:
-        """Let nothing more come."""
+        """Stop the delivery of messages."""
         self.failed = why
         self._news.set()
 
@@ -100,11 +100,11 @@ class Followers:
 
     @property
     def count(self) -> int:
-        """How many listen."""
+        """The number of listeners."""
         return sum(self._of_token.values())
 
     def enter(self, token: str, workplace: Workplace, kinds: Collection[str] | None) -> Listener:
-        """Let one more listen; each that entered has to leave.
+        """Add a listener, which must leave later.
 
         Raises:
             Refusal: as many as may do so listen already.
@@ -120,7 +120,7 @@ class Followers:
         return listener
 
     def leave(self, token: str, listener: Listener) -> None:
-        """Let a listener go."""
+        """Remove a listener."""
         self._of_token[token] -= 1
         if not self._of_token[token]:
             del self._of_token[token]
@@ -138,7 +138,7 @@ def _too_many(status: int, problem: str, remedy: str) -> Refusal:
 
 
 class _Project:
-    """The listeners of one project, and how far they were told."""
+    """The listeners of one project, and their position."""
 
     def __init__(self, workplace: Workplace, reached: Cursor) -> None:
         self.workplace = workplace
@@ -147,11 +147,11 @@ class _Project:
 
 
 class Watcher:
-    """What tells the listeners of one store: a thread while there are any.
+    """The watcher of one store, a thread that notifies its listeners while there are any.
 
     Args:
         engine: the store.
-        most: how much it hands around at once; where more has come, each listener reads it by itself.
+        most: the most that it passes on at once; if more has come, each listener reads the store.
     """
 
     def __init__(self, engine: Engine, most: int) -> None:
@@ -162,7 +162,7 @@ class Watcher:
         self._thread: threading.Thread | None = None
 
     def add(self, listener: Listener) -> None:
-        """Tell a listener all that is committed from now on. Reads the store.
+        """Add a listener to new commits. Reads the store.
 
         Raises:
             SatchelError: the store cannot be read.
@@ -182,7 +182,7 @@ class Watcher:
                 self._thread.start()
 
     def remove(self, listener: Listener) -> None:
-        """Tell a listener nothing more."""
+        """Remove a listener."""
         project = self._projects.get(listener.project)
         if project is not None:
             project.listeners.discard(listener)
@@ -233,7 +233,7 @@ class Watcher:
         if self.engine.state().which != identity:
             raise Conflict(
                 f"the store {self.engine.location} was replaced or removed while it was listened to",
-                "Read anew, then listen again without a cursor",
+                "Read your lists again, then listen without a cursor",
             )
 
     def _ends(self) -> bool:
@@ -269,7 +269,7 @@ class Watcher:
 
 
 def _hand(listeners: Sequence[Listener], told: Sequence[StreamItem] | None) -> None:
-    """Tell listeners, on their event loop."""
+    """Notify listeners, on their event loop."""
 
     def tell() -> None:
         for listener in listeners:

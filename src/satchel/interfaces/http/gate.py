@@ -1,4 +1,4 @@
-"""What every request passes first: names, token, rate and size. Nothing behind it meets a request without rights."""
+"""The gate that every request passes first: names, token, rate and size. Behind it each request has rights."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class Gate:
             self._held -= held
 
     def _admit_guest(self, scope: Scope, headers: dict[bytes, bytes], exchange: Exchange) -> int:
-        """Let a browser come to a page, and return the largest body that it may send."""
+        """Check the login of a browser, and return the largest body that it may send."""
         guest = scope["state"]["guest"] = self._door.admit(scope, headers, exchange.route)
         if guest.login is None:
             return LOGIN_BYTES if exchange.route == LOGIN_PATH else 0
@@ -243,11 +243,11 @@ class Gate:
 
 
 class Names:
-    """What one server is called, at one of its ports.
+    """The names of one server, at one of its ports.
 
     Args:
-        settings: the names that it was started for.
-        port: the one that a request came to.
+        settings: the names given at its start.
+        port: the port of a request.
     """
 
     def __init__(self, settings: Settings, port: int) -> None:
@@ -264,7 +264,7 @@ class Names:
                 self._hosts |= {name, _with_port(name, _PORTS["https"])}
 
     def check(self, host: bytes | None, origin: bytes | None) -> None:
-        """Refuse a request that was meant for another server, or that a page of another site has sent.
+        """Refuse a request that was meant for another server, or was sent by a page of another site.
 
         Raises:
             Refusal: 421 for the host, 403 for the origin.

@@ -38,11 +38,11 @@ _THREADS = 4
 
 
 class Health:
-    """What is known about the stores that a server has open.
+    """The state of the stores that a server has open.
 
     Args:
-        stores: all that are open.
-        seconds: how long what was found out counts.
+        stores: the open stores.
+        seconds: the time for which a state is remembered.
         now: the time in seconds.
     """
 

@@ -1,4 +1,4 @@
-"""What a server logs: one line of JSON for each request and each fault, on stderr, without anything that was said.
+"""The log of a server: one line of JSON for each request and each fault, on stderr, without any contents.
 
 No query, no body, no token, no message of an exception: any of them may hold what a caller keeps.
 """

@@ -38,7 +38,7 @@ class PrivateFile:
         self._what = what
 
     def state(self) -> State | None:
-        """Return what tells whether the file changed; None where there is none.
+        """Return what tells whether the file changed; None without one.
 
         Raises:
             Refused: it cannot be looked at.
@@ -50,7 +50,7 @@ class PrivateFile:
                 return None
 
     def read(self) -> tuple[State, bytes] | None:
-        """Return what the file holds, and its state then; None where there is none.
+        """Return what the file holds, and its state then; None without one.
 
         Raises:
             Refused: it is no regular file of this user's, others can read or write it, or it cannot be read.
@@ -60,7 +60,9 @@ class PrivateFile:
                 found = os.lstat(self.path)
                 if not stat.S_ISREG(found.st_mode):
                     raise self._refused(
-                        self.path, f"is {kind_of(found.st_mode)}, not a file", f"Remove it, then make {self._what} anew"
+                        self.path,
+                        f"is {kind_of(found.st_mode)}, not a file",
+                        f"Remove it, then make {self._what} again",
                     )
                 descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
             except FileNotFoundError:
@@ -140,7 +142,7 @@ class PrivateFile:
             raise self._refused(
                 path,
                 f"belongs to user {owner_name(found.st_uid)}, not to you",
-                f"Run this as that user, or move it away and make {self._what} anew",
+                f"Run this as that user, or move it away and make {self._what} again",
             )
         if found.st_mode & modes:
             raise self._refused(
@@ -154,7 +156,7 @@ class PrivateFile:
 
 
 class Book(Generic[Content]):
-    """What a private file holds, read again only where the file has changed.
+    """The content of a private file, read again only if the file changed.
 
     Args:
         file: where it stands.

@@ -18,7 +18,7 @@ from satchel.interfaces.operations.detail import fields_maker, with_whole_texts
 from satchel.interfaces.operations.parameters import DETAIL
 
 DRY_RUN = Parameter("dry_run", bool, default=True, about="false removes; otherwise the answer says what would be")
-"""Taken by what removes something for good."""
+"""The parameter of operations that delete something."""
 
 _ERROR = {
     "type": "object",
@@ -53,7 +53,7 @@ def operation_named(name: str) -> Operation:
     """Return an operation.
 
     Raises:
-        NotFound: there is none of that name.
+        NotFound: no operation has that name.
     """
     found = operations().get(name)
     if found is None:
@@ -76,7 +76,7 @@ def run_public(
     callers: Callers,
     header: str | None = None,
 ) -> Mapping[str, Any]:
-    """Run an operation and return its answer as JSON fields, with the notice beside it.
+    """Run an operation and return its answer as JSON fields, with the notice.
 
     Args:
         stores: the stores of the server.
@@ -114,7 +114,7 @@ def run_public(
 def notice_beside(
     satchel: Satchel, operation: Operation, answer: Any, agent: str | None, shown_by: str | None
 ) -> str | None:
-    """Return the notice beside an answer; where it cannot be looked up, the answer stands and the notice says so."""
+    """Return the notice for an answer; if it cannot be looked up, a notice that reports this."""
     try:
         return satchel.notices.line(
             agent=agent,
@@ -127,7 +127,7 @@ def notice_beside(
 
 
 def refuse_unserved(operation: Operation) -> None:
-    """Refuse an operation that needs the disk or the keys of who calls.
+    """Refuse an operation that needs the disk or the keys of the caller.
 
     Raises:
         Refused: it does.

@@ -1,4 +1,4 @@
-"""How often someone may come: token buckets, of which only so many are remembered."""
+"""Rate limits: token buckets, a bounded number of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which servers of this user run: each writes down where it is, and takes that away when it ends."""
+"""The running servers of this user: each writes down its address, and removes it when it ends."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Servers:
             if _answers(one):
                 return one
         where = "" if port is None else f" at port {port}"
-        raise Unavailable(f"no server of yours runs{where}", "Start one with `satchel serve`, then ask again")
+        raise Unavailable(f"no server of this user runs{where}", "Start one with `satchel serve`, then ask again")
 
     def _load(self) -> list[Running]:
         read = self._file.read()
@@ -89,7 +89,7 @@ class Servers:
             return [Running(**one) for one in servers if all(type(one[name]) is kinds[name] for name in kinds)]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise Refused(
-                f"the list of servers in {self._file.path} cannot be read ({error})", "Remove it, and start them anew"
+                f"the list of servers in {self._file.path} cannot be read ({error})", "Remove it, and start them again"
             ) from error
 
     def _save(self, servers: list[Running]) -> None:
@@ -103,7 +103,7 @@ def _is_alive(one: Running) -> bool:
 
 
 def _answers(one: Running) -> bool:
-    """Whether a Satchel answers where a server is to be."""
+    """Whether a Satchel server answers at its address."""
     where = urlsplit(one.url)
     connection = HTTPConnection(where.hostname or "", one.port, timeout=_PROBE_SECONDS)
     try:

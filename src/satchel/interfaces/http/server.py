@@ -91,7 +91,7 @@ def address_of(listener: socket.socket, scheme: str = "http") -> str:
 
 
 def run(serving: Serving, listener: socket.socket, on_ready: Callable[[], None]) -> bool:
-    """Serve until SIGTERM or SIGINT, or until the server is told to end.
+    """Serve until SIGTERM or SIGINT, or until the server must stop.
 
     Args:
         serving: what it works with; its stores are closed at the end.
@@ -99,8 +99,7 @@ def run(serving: Serving, listener: socket.socket, on_ready: Callable[[], None])
         on_ready: called once requests are answered.
 
     Returns:
-        Whether all that was begun has come to an end; else a thread is still at work, and the process is to be left
-        without waiting for it.
+        Whether all work has ended; else a thread is still running, and the process must exit without waiting for it.
     """
     server = Server(serving, on_ready)
     loop = asyncio.new_event_loop()
@@ -110,6 +109,7 @@ def run(serving: Serving, listener: socket.socket, on_ready: Callable[[], None])
         loop.run_until_complete(loop.shutdown_asyncgens())
     finally:
         listener.close()
+        serving.turns.close()
         serving.stores.close()
     if is_done:
         loop.close()
@@ -166,7 +166,7 @@ class Connection(H11Protocol):
             self._write_timer = None
 
     def shutdown(self) -> None:
-        """Let the connection end; for a stream whose listener takes nothing, at once."""
+        """Close the connection; a stream whose listener reads nothing, at once."""
         if self.flow.write_paused and self.scope.get("state", {}).get("is_stream"):
             self.transport.abort()
         super().shutdown()
@@ -191,7 +191,7 @@ class Connection(H11Protocol):
         self.transport.close()
 
     def _cut(self) -> None:
-        """End the connection with a reset: the system would go on offering what it holds for its reader."""
+        """End the connection with a reset: otherwise the system keeps what it holds for the reader."""
         reached = self.transport.get_extra_info("socket")
         if reached is not None:
             reached.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
@@ -207,7 +207,7 @@ class Connection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, which ends streams at once when it is told to stop, and then leaves with status 0.
+    """uvicorn's server, which ends streams at once when it stops, and exits with status 0.
 
     Args:
         serving: what it works with.
@@ -239,7 +239,7 @@ class Server(uvicorn.Server):
         self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
+        """Start, and report it."""
         await super().startup(sockets)
         if self.started:
             gc.freeze()  # what the start has loaded stays
@@ -272,7 +272,7 @@ class Server(uvicorn.Server):
 
 
 def prepare_process(connections: int) -> int:
-    """Let this process open as many files as its connections need, and log in one form.
+    """Raise the limit of open files to what the connections need, and configure the log.
 
     Args:
         connections: how many are wanted.
@@ -320,7 +320,7 @@ def warm(stores: Stores, projects: Iterable[tuple[Store, str]]) -> None:
         with suppress(SatchelError, OSError):
             opened = stores.satchel(Access("", "", AGENT, store, project, read_only=True))
             opened.moments.make(START, Deadline(_BRIEFING_MS), dry_run=True)  # as hooks do, without the vocabulary
-            opened.finding.search("what is kept here")
+            opened.finding.search("anything")
 
 
 async def _unwound(tasks: set[asyncio.Task[None]]) -> bool:

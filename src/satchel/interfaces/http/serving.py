@@ -1,4 +1,4 @@
-"""What one server works with: its tokens, stores, settings and counters."""
+"""The state of one server: its tokens, stores, settings and counters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from satchel.interfaces.http.turns import Turns
 
 
 class TokenBook(Protocol):
-    """What knows the tokens of a server."""
+    """The tokens of a server."""
 
     def access(self, text: str) -> Access | None:
         """Return the rights of a token; None for one that is unknown, has expired or was revoked."""
@@ -30,21 +30,21 @@ class TokenBook(Protocol):
 
 
 class Serving:
-    """What one server works with.
+    """The state of one server.
 
     Args:
-        tokens: knows its tokens.
+        tokens: its tokens.
         stores: the stores that it has open.
         settings: its limits and names.
         logins: the logins of browsers; None serves no pages.
         own_stores: stores beside those of tokens that a person at this machine sees in pages.
 
     Attributes:
-        around: what is entered when the server starts and left when it ends; a part adds its own in ``routes``.
-        metrics: what it counts.
+        around: context managers entered at the start and left at the end; a part adds its own in ``routes``.
+        metrics: its counters.
         turns: the threads that its calls run in.
-        followers: who listens to events.
-        is_ending: whether it was told to stop.
+        followers: the listeners to its events.
+        is_ending: whether it is stopping.
     """
 
     def __init__(
@@ -68,17 +68,17 @@ class Serving:
         self._streams: set[asyncio.Task[object]] = set()
 
     def stream_begins(self, task: asyncio.Task[object]) -> None:
-        """Take in that the answer that a task gives is a stream of events."""
+        """Register a task whose answer is a stream of events."""
         self._streams.add(task)
         self.metrics.streams.set(len(self._streams))
 
     def stream_ends(self, task: asyncio.Task[object]) -> None:
-        """Take in that a task has given its answer."""
+        """Remove a task that has answered."""
         self._streams.discard(task)
         self.metrics.streams.set(len(self._streams))
 
     def end(self) -> None:
-        """Begin to end: streams end at once, other requests may go on for a while."""
+        """Start to stop: end streams at once, and let other requests finish."""
         self.is_ending = True
         for task in self._streams:
             task.cancel()

@@ -1,4 +1,4 @@
-"""What a server takes from callers before it refuses: sizes, times and rates; and the names that it answers to."""
+"""The limits of a server (sizes, times, rates) and the names that it answers to."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 @dataclass(frozen=True, slots=True)
 class StreamLimits:
-    """What those may take who listen to streams of events.
+    """The limits of listeners to streams of events.
 
     Attributes:
-        in_all, of_token: how many may listen at once, and with one token.
-        queue: how many messages wait for one listener. What is more is not kept: it is read again from the store.
-        stalled_seconds: one that takes nothing for so long is cut; at ``write_seconds`` its connection ends.
-        heartbeat_seconds: so often one hears something, though nothing happens, and its token is looked at again.
+        in_all, of_token: the most listeners at once, and with one token.
+        queue: the most messages that wait for one listener; later ones are read again from the store.
+        stalled_seconds: a listener that reads nothing for so long is cut; at ``write_seconds`` its connection ends.
+        heartbeat_seconds: the time between two heartbeats, at which the token is checked again.
     """
 
     in_all: int = 256
@@ -30,22 +30,22 @@ class Settings:
     """The limits of one server.
 
     Attributes:
-        host_names: what callers may call it in ``Host`` beside the loopback names, each with a port or without.
+        host_names: the names that callers may give in ``Host`` as well as the loopback names, with or without a port.
         behind_tls: whether a program in front of it ends TLS, so that it is reached by ``https`` too.
         body_bytes: the largest body of a request.
-        bodies_bytes: what the bodies that are being read may take together.
+        bodies_bytes: the size of all bodies that are being read, together.
         head_bytes: the longest request line with all headers.
-        head_seconds: how long a connection may take to send a whole request head.
-        body_seconds: how long a body may take to arrive.
-        write_seconds: how long a caller may leave an answer unread.
-        keep_alive_seconds: how long a connection is kept for its next request.
-        connections: how many connections are held; requests on more are refused.
+        head_seconds: the time in which a connection must send a whole request head.
+        body_seconds: the time in which a body must arrive.
+        write_seconds: the time after which an unread answer ends the connection.
+        keep_alive_seconds: the time that a connection is kept for its next request.
+        connections: the most connections; requests on further ones get status 503.
         requests_per_minute: of one token.
-        failures_per_minute: how many requests with a wrong token are told so, of one address.
-        remembered: of how many tokens and of how many addresses the rate is known.
-        grace_seconds: how long requests may go on once the server was told to stop.
-        health_seconds: how long what was found out about a store counts.
-        streams: the limits of those who listen to events.
+        failures_per_minute: requests with a wrong token from one address, before it must wait.
+        remembered: the number of tokens, and of addresses, whose rate is remembered.
+        grace_seconds: the time that requests have to end when the server stops.
+        health_seconds: the time for which the state of a store is remembered.
+        streams: the limits of listeners to events.
     """
 
     host_names: tuple[str, ...] = ()

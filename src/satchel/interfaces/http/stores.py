@@ -46,7 +46,7 @@ class Stores:
 
         Args:
             access: the rights of its token.
-            caller: who calls, and in which session; None is a program without one.
+            caller: the caller with its session; None is a program without one.
             agent: who acts where the call itself names nobody.
 
         Raises:

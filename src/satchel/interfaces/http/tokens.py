@@ -35,7 +35,7 @@ _KEPT_MS = 90 * DAY_MS
 """How long a token is listed after it has expired or was revoked."""
 
 _UNREADABLE = (
-    "Nobody has access until that is right: restore the file from your backup, or move it away and make the tokens anew"
+    "Nobody has access until this is fixed: restore the file from your backup, or move it away and make new tokens"
 )
 
 _NOBODYS = bytes(32)
@@ -44,13 +44,13 @@ _NOBODYS = bytes(32)
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What is known of one token; its secret is not.
+    """One token, without its secret.
 
     Attributes:
         id: its public id, ten hexadecimal digits.
         name: what the person who made it calls it.
         role: :data:`~satchel.interfaces.http.access.AGENT` or ``PERSON``.
-        store: the store's file, an absolute path; or what stands for a database: ``postgresql:NAME``.
+        store: the store's file, an absolute path; or the name of a database: ``postgresql:NAME``.
         project: the one project of the store that it leads to, by name.
         agent: who acts where a call names nobody; None leaves that to the call.
         read_only: refuse every write.
@@ -109,7 +109,7 @@ class Tokens:
 
         Args:
             name: what it is called; no other active token has this name.
-            store: the store's file, or what stands for a database.
+            store: the store's file, or the name of a database.
             project: the project of the store that it leads to.
             role: who holds it.
             agent: who acts where a call names nobody.

@@ -1,4 +1,4 @@
-"""Threads for calls: those that wait for others hold up nobody, and those that write to one place take turns."""
+"""Threads for calls: those that wait for others delay nobody, and those that write to one place take turns."""
 
 from __future__ import annotations
 
@@ -54,6 +54,11 @@ class Turns:
                 await asyncio.wait([done])
                 done.exception()  # nobody else takes note of it
             raise
+
+    def close(self) -> None:
+        """Let the threads end, each after what it does now."""
+        for pool in (self._waiting, self._reading, *self._writing.values()):
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def _of(self, access: Access, name: str, arguments: object) -> ThreadPoolExecutor:
         if name == _ASKS_MODEL or (isinstance(arguments, Mapping) and arguments.get(WAIT_SECONDS)):

@@ -1,1 +1,1 @@
-"""The MCP interface: tool registry, protocol and transports. This package imports nothing by itself."""
+"""The MCP interface: tool registry, protocol and transports. This package imports nothing."""

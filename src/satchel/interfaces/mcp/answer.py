@@ -1,4 +1,4 @@
-"""How a tool answers: as text or JSON, with the notice that its receiver should see."""
+"""The answer of a tool, as text or JSON, with the notice for its receiver."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def answer(
         text: makes the text.
         fields: makes the JSON object.
         agent: who gets it; None is the default agent.
-        files: the files it names; what others have claimed of them is said in its last line.
-        taken: the files that its receiver is about to edit; which notes cite them is said there too.
+        files: the files that it names; its last line reports which of them others have claimed.
+        taken: the files that its receiver is about to edit; the last line reports the notes that cite them.
     """
     call.is_done = True
     # before the notice, which reads too, and must not be asked for more than once
@@ -44,7 +44,7 @@ def answer(
 def notice_for(
     call: Call[Satchel], agent: str | None, files: Sequence[str | None] = (), taken: Sequence[str] = ()
 ) -> str | None:
-    """Return what an answer's receiver should know beside it, or None; that it cannot be looked up is such a thing."""
+    """Return the notice for an answer, or None; if it cannot be looked up, a notice that reports this."""
     try:
         with call.on_cancel(call.service.interrupter()):
             return call.service.notices.line(
@@ -58,7 +58,7 @@ def notice_for(
 
 
 def notice_beside_error(call: Call[Satchel], arguments: Mapping[str, object]) -> str | None:
-    """Return what the receiver of an error should know beside it; nothing where that cannot be looked up either."""
+    """Return the notice for an error; None if it cannot be looked up."""
     agent = arguments.get("agent")
     with suppress(Exception), call.on_cancel(call.service.interrupter()):
         return call.service.notices.line(agent=agent if isinstance(agent, str) else None, shown_by="get_messages")

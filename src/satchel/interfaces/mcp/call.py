@@ -1,4 +1,4 @@
-"""One running tool call as its handler sees it: who it serves, how far it is, whether it is still wanted."""
+"""One running tool call as its handler sees it: its service, its progress and its cancellation."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Call(Generic[ServiceT]):
         notify: sends a notification to the caller; None when the transport has no way.
 
     Attributes:
-        is_done: whether what was asked for has been done, and only the answer is left to make. What fails from then
-            on costs a part of the answer, and never makes an error of what was written.
+        is_done: whether the work is done and only the answer remains to be made. A failure after that costs a part of
+            the answer, and is never reported as an error of the call.
     """
 
     __slots__ = (
@@ -58,12 +58,12 @@ class Call(Generic[ServiceT]):
         self.is_done = False
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell the caller how far the call is; nothing is sent unless it asked for progress.
+        """Report progress to the caller, if it asked for that.
 
         Args:
             done: the amount done so far; a value that does not exceed the last one told is not sent, because
                 the protocol demands that progress increases.
-            total: the amount of all there is to do, if known.
+            total: the whole amount, if known.
             message: what is being done.
         """
         if self._notify is None or self._cancelled or self._finished or not done > self._done:
@@ -81,7 +81,7 @@ class Call(Generic[ServiceT]):
         return self._cancelled
 
     def check(self) -> None:
-        """Go on only while the call is wanted.
+        """Raise an error if the call was cancelled.
 
         Raises:
             Interrupted: it was cancelled.
@@ -123,7 +123,7 @@ class Call(Generic[ServiceT]):
             for callback in self._callbacks:
                 try:
                     callback()
-                except Exception:  # noqa: BLE001 - the other callbacks and the reading thread must go on
+                except Exception:  # noqa: BLE001 - the other callbacks and the reading thread must continue
                     log_fault("a cancellation callback")
 
     def finish(self) -> None:

@@ -1,4 +1,4 @@
-"""``satchel mcp``: what it takes, and the server of one client over stdio."""
+"""``satchel mcp``: its options, and the server of one client over stdio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of our own: told in full to the log on stderr, never to the client."""
+"""Unexpected errors: logged in full on stderr, never shown to the client."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INTERNAL_TEXT = "internal error; see the server's log"
 
 
 def reason_of(error: Exception, where: str) -> str:
-    """Say in a few words what failed; the traceback of what nobody expected goes to the log.
+    """Return the reason of a failure in a few words; log the traceback of an unexpected one.
 
     Args:
         where: what was being done, for the log.

@@ -1,4 +1,4 @@
-"""What the server teaches agents: its instructions, and prompts for a building, an analysing and a reviewing agent."""
+"""Guidance for agents: the instructions of the server, and prompts for building, analysing and reviewing agents."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def instructions(served: Collection[str]) -> str:
 
 
 _TASK = PromptArgument("task_id", "The task this is about")
-_GOAL = PromptArgument("goal", "What is to be achieved", required=True)
+_GOAL = PromptArgument("goal", "The goal", required=True)
 
 
 def _build(given: Mapping[str, str]) -> str:

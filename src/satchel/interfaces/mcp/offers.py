@@ -1,4 +1,4 @@
-"""What a server offers besides tools: resources a host can attach, and prompts a person can pick."""
+"""Resources that a host can attach, and prompts that a person can pick."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from satchel.interfaces.mcp.schema import check_arguments, shown
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A text with an address of its own; ``read`` makes it at each request."""
+    """A text with an address; ``read`` makes it at each request."""
 
     uri: str
     name: str

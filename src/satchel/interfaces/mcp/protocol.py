@@ -2,7 +2,7 @@
 
 Two eras share one process. A request of the stateless era (2026-07-28) carries its revision and the client's
 capabilities in ``params._meta`` and is served by that alone; a client of the handshake era (up to 2025-11-25)
-first agrees on a revision with ``initialize``. Each request is judged by itself, as the 2026-07-28 revision
+first agrees on a revision with ``initialize``. Each request is judged alone, as the 2026-07-28 revision
 asks (Versioning and Compatibility): nothing that came before locks a connection into an era.
 """
 
@@ -65,7 +65,7 @@ APPLICATION_METHODS: Final = frozenset({"tools/call", "resources/list", "resourc
 
 
 class Server(Generic[ServiceT]):
-    """What is served, whatever the transport and the client.
+    """The server, for every transport and client.
 
     Args:
         name: the server's name, for the client's log.
@@ -143,9 +143,9 @@ class Server(Generic[ServiceT]):
         """Serve one request.
 
         Args:
-            request: what was asked.
+            request: the request.
             revision: the protocol revision it is asked in, as :meth:`Connection.admit` returned it.
-            call: what a tool's handler gets.
+            call: the call that a tool's handler gets.
 
         Returns:
             The result, in that revision's shape.
@@ -187,7 +187,7 @@ class Server(Generic[ServiceT]):
         }
 
     def _meet_client(self, info: object) -> None:
-        """Take in how a client names itself: in its handshake, or since 2026-07-28 in each request."""
+        """Record the name of a client: from its handshake, or since 2026-07-28 from each request."""
         if self._meet is not None and isinstance(info, dict):
             name, version = info.get("name"), info.get("version")
             self._meet(name if isinstance(name, str) else None, version if isinstance(version, str) else None)
@@ -251,7 +251,7 @@ class Server(Generic[ServiceT]):
 
 
 class Connection:
-    """What a client of the handshake era has agreed on; asked only by the thread that reads its messages."""
+    """The revision agreed with a client of the handshake era; used only by the thread that reads its messages."""
 
     def __init__(self, server: Server[Any]) -> None:
         self._server = server

@@ -90,7 +90,7 @@ class Tool(Generic[ServiceT]):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a tool call answered: its text, and whether it is an error."""
+    """The answer of a tool call: its text, and whether it is an error."""
 
     text: str
     is_error: bool = False
@@ -103,7 +103,7 @@ class Registry(Generic[ServiceT]):
         tools: every tool there is.
         toolsets: the names of the sets to serve; ``all`` serves every one.
         read_only: leave out every tool that may change something.
-        choosing: says how one that is left out is to be had; None for who started the server.
+        choosing: returns how to get a tool that is left out; None explains it to who started the server.
 
     Raises:
         InvalidInput: a toolset is unknown, or none is named.
@@ -201,7 +201,7 @@ class Registry(Generic[ServiceT]):
         if call.is_done and not tool.read_only:
             return Outcome(
                 f"done, and what was to be kept is kept; the answer could not be written: {reason_of(error, where)}. "
-                "Read it back rather than ask again"
+                "Read it back instead of repeating the call"
             )
         if isinstance(error, AnswerLost) and not tool.read_only:
             return Outcome(f"done, and what was to be kept is kept; the answer was lost. {error.remedy}")
@@ -224,9 +224,9 @@ def _at_the_start(tool: Tool[Any]) -> str:
 
 
 def _nothing_of(arguments: Mapping[str, object]) -> str:
-    """Say of a call that gave several items at once that none of them was kept, whichever was refused."""
+    """Return a sentence for a call with several items: that none of them was saved."""
     several = max((len(value) for value in arguments.values() if _are_items(value)), default=0)
-    return f". Nothing of these {several} was kept" if several > 1 else ""
+    return f". None of these {several} was saved" if several > 1 else ""
 
 
 def _are_items(value: object) -> TypeGuard[list[object]]:
@@ -239,10 +239,10 @@ def _words(text: str) -> set[str]:
 
 
 _EVERYWHERE = "agent"
-"""What every tool accepts, since subagents are told to say who they are, and leaves out where it needs none."""
+"""The parameter that every tool accepts, since subagents give their name; tools that need none ignore it."""
 
 _AUTHOR, _ME = "author", "me"
-"""The one filter whose value may be meant by it even then."""
+"""The one filter whose value refers to that parameter even then."""
 
 
 def _listed(schema: Schema, rare: Collection[str]) -> Schema:

@@ -91,12 +91,12 @@ def make_server_of(
     caller: Caller | None,
     service: Satchel | None = None,
 ) -> Server[Satchel]:
-    """Put together what is served of some tools, to whoever calls.
+    """Return a server of some tools for a caller.
 
     Args:
         opened: returns the store that resources are read from.
-        caller: who calls, and is told how the client names itself.
-        service: what tools work on that are given no other.
+        caller: the caller, which learns how the client names itself.
+        service: the store that tools work on unless their call brings another.
     """
 
     def state(given: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""What a server does when a session starts, beside answering."""
+"""The start of a session: a server reads the shared text of the repository in the background."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from satchel.base.errors import SatchelError
 from satchel.client import Satchel
 
 _PAUSE_SECONDS = 0.2
-"""Before it begins, so that the client has its first answers; loading what reads takes 40 ms."""
+"""The pause before it begins, so that the client has its first answers."""
 
 _LAST_SECONDS = 2.0
 
 
 @contextmanager
 def shared_text_read(satchel: Satchel) -> Iterator[None]:
-    """Read what the repository's shared text says, by a thread of its own, while the block runs."""
+    """Read the repository's shared text in a thread while the block runs."""
     import threading
 
     done = threading.Event()

@@ -59,7 +59,7 @@ def serve_stdio(
 ) -> int:
     """Serve one client until its input ends, SIGTERM or SIGINT comes, or it stops reading.
 
-    Without streams the process's own are taken over for good: file descriptors 0 and 1 then lead to nowhere
+    Without streams the process's own are taken over and not given back: file descriptors 0 and 1 lead to nowhere
     and to stderr, so that no stray print, of a handler, a child process or the interpreter's exit,
     reaches the client. That form belongs in the main thread, because of the signals.
 
@@ -67,7 +67,7 @@ def serve_stdio(
         server: what is served.
         stdin: where messages come from; needs ``readline(size)``.
         stdout: where answers go; needs ``write`` and ``flush``.
-        grace_seconds: how long running and queued calls may go on after the end of input before they are
+        grace_seconds: how long running and queued calls may continue after the end of input before they are
             interrupted. A second signal ends the wait.
         max_line_bytes: the longest line that is read; a longer one is refused without being held in memory.
 
@@ -261,7 +261,7 @@ class _Session(Generic[ServiceT]):
         for element in value:
             message = read_message(element, may_nest=may_nest)
             if isinstance(message, Request) and message.method == "initialize":
-                message = Rejected(message.id, RpcError(INVALID_REQUEST, "initialize cannot stand in a batch"))
+                message = Rejected(message.id, RpcError(INVALID_REQUEST, "initialize cannot be part of a batch"))
             self._take(message, batch.send)
 
     def _take(self, message: Request | Notification | Rejected | None, send: Send) -> None:

@@ -1,31 +1,47 @@
-"""A database that holds a store: its connections, its settings, and the write turns of each project."""
+"""A database that holds a store: its connections, its settings, and what its errors mean."""
 
 from __future__ import annotations
 
 import logging
-import os
+import re
 import selectors
 import threading
 import time
 from collections import deque
 from contextlib import suppress
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
+from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.generators import fetch_many
 from psycopg.pq import TransactionStatus as Status
 
 from satchel.base.clock import Clock
-from satchel.base.errors import Busy, InvalidInput, Refused, SatchelError
+from satchel.base.errors import (
+    Busy,
+    Interrupted,
+    InvalidInput,
+    IoError,
+    ReadOnly,
+    Refused,
+    SatchelError,
+    StoreDamaged,
+    StoreFull,
+    StoreMissing,
+    TimedOut,
+    TooLarge,
+    Unreachable,
+)
 from satchel.store import forks
-from satchel.store.postgres import failures
 from satchel.store.postgres.address import Address
-from satchel.store.postgres.connection import Statement, StoreConnection, adapters
-from satchel.store.postgres.group import Turns
-from satchel.store.postgres.transaction import Counter
-from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running
+from satchel.store.postgres.connection import MOST_PREPARED, StoreConnection, adapters
+from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running, timed_out
+
+if TYPE_CHECKING:
+    from satchel.store.postgres.writing import Turns
+
 
 # a briefing, a search and an event stream at once, for each of a few callers; PostgreSQL's own default is 100 in all
 MOST_CONNECTIONS = 20
@@ -35,19 +51,6 @@ _CONNECT_SECONDS = 10
 _UNUSED_SECONDS = 300.0
 _OLDEST_VERSION = 14
 _LIMITS_TRANSACTIONS = 17
-MARK_BYTES = 8
-MARKS_BYTES = 16 * MARK_BYTES
-"""How many bytes of marks of the last transactions are stored, the newest first."""
-
-# a snapshot taken before the wait misses the claims of others in the meantime: REPEATABLE READ gave 161 claims for
-# 40 paths
-WRITE: Statement = ("BEGIN ISOLATION LEVEL READ COMMITTED", None)
-LOCK_STORE = "SELECT pg_advisory_xact_lock(:key)"
-_MARKS_OF_STORE = "SELECT writes, marks FROM store"
-_MARKS_OF_PROJECT = "SELECT writes, marks FROM projects WHERE name = :name FOR UPDATE"
-_LOST_SECONDS = 30.0
-"""How long to ask for the outcome of a commit whose answer was lost: the server may be restarting."""
-
 _CHECK = """
     SELECT current_setting('server_version_num')::int, current_setting('fsync'), current_setting('synchronous_commit'),
         current_setting('server_encoding')
@@ -55,30 +58,6 @@ _CHECK = """
 
 # errors are raised; without a handler the library's warnings would go to the terminal
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
-
-
-class Shared:
-    """A write transaction with its connection, shared by threads until it is committed.
-
-    Attributes:
-        project: by name; None works in the store as a whole.
-        mark: marks the transaction in the row of the project, or of the store, to find out whether it was kept.
-        number: number of transactions including it.
-        memo_version: the version of the memo when it began; None if it works in the store as a whole.
-        forgot: whether any of it has changed what others may have in their memo.
-        counter: that of the project's changes; None if it works in the store as a whole.
-    """
-
-    __slots__ = ("connection", "counter", "forgot", "mark", "memo_version", "number", "project")
-
-    def __init__(self, connection: StoreConnection, project: str | None) -> None:
-        self.connection = connection
-        self.project = project
-        self.mark = os.urandom(MARK_BYTES)
-        self.number = 0
-        self.memo_version: int | None = None
-        self.forgot = False
-        self.counter: Counter | None = None
 
 
 class _Alone(threading.local):
@@ -114,7 +93,7 @@ class Database:
         self._idle: deque[tuple[float, StoreConnection]] = deque()
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._in_use: dict[StoreConnection, threading.BoundedSemaphore] = {}
-        self._turns: dict[str | None, Turns[Shared]] = {}
+        self.turns: dict[str | None, Turns] = {}
         self.alone = _Alone()
         digest = blake2b(address.schema.encode(), digest_size=8, person=b"satchel").digest()
         self.lock_key = int.from_bytes(digest, "big", signed=True)
@@ -127,12 +106,8 @@ class Database:
         self._idle.clear()  # libpq closes no connection of another process
         self._in_use.clear()
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
-        self._turns = {}
+        self.turns = {}
         self.running.reset()
-
-    def turns(self, project: str | None) -> Turns[Shared]:
-        """Return the turns of a project; None is the store as a whole."""
-        return self._turns.setdefault(project, Turns())
 
     @property
     def role_label(self) -> str:
@@ -239,36 +214,6 @@ class Database:
                 connection.close()
         free.release()
 
-    def was_kept(self, shared: Shared) -> bool | None:
-        """Return whether a commit was kept whose answer was lost; None if that cannot be found out.
-
-        It asks the locked row, not pg_xact_status: a crash gives the number of a lost transaction to the next one, and
-        a commit that still runs keeps the lock. The outcome is unknown if no server responds, or too much was written
-        since.
-        """
-        until = time.monotonic() + _LOST_SECONDS
-        pause = threading.Event()
-        while (seconds := until - time.monotonic()) > 0:
-            try:
-                with self.connect() as connection:
-                    begin = (WRITE, self.settings(round(seconds * 1_000)))
-                    if shared.project is None:
-                        lock = (LOCK_STORE, {"key": self.lock_key})
-                        *_, result = connection.run_all(*begin, lock, (_MARKS_OF_STORE, None))
-                    else:
-                        *_, result = connection.run_all(*begin, (_MARKS_OF_PROJECT, {"name": shared.project}))
-            except (psycopg.Error, SatchelError):
-                pause.wait(0.1)
-                continue
-            if not result.rows:
-                return None
-            ((number, marks),) = result.rows
-            if shared.mark in (marks[start : start + MARK_BYTES] for start in range(0, len(marks), MARK_BYTES)):
-                return True
-            # those that came since have pushed no mark out
-            return False if number - shared.number < MARKS_BYTES // MARK_BYTES else None
-        return None
-
     def close(self) -> None:
         """Close every idle connection; others when they come back."""
         with self._idle_lock:
@@ -279,10 +224,10 @@ class Database:
 
     def explained(self, error: psycopg.Error, *, interrupted: bool = False) -> BaseException:
         """Return the error to raise instead of the database's: Satchel's, or the same one."""
-        return failures.explain(error, self.location, interrupted=interrupted) or error
+        return explain(error, self.location, interrupted=interrupted) or error
 
     def explained_connecting(self, error: psycopg.Error) -> SatchelError:
-        return failures.explain_connecting(error, self.location)
+        return explain_connecting(error, self.location)
 
     def _options(self) -> dict[str, Any]:
         try:
@@ -302,7 +247,7 @@ class Database:
         }
         if self.address.password is not None:
             options["password"] = self.address.password
-        return {**options, "autocommit": True, "prepare_threshold": None, "context": adapters()}
+        return {**options, "autocommit": True, "prepare_threshold": 1, "context": adapters()}
 
     def _configure(self, connection: StoreConnection) -> None:
         """Refuse a server that may lose confirmed commits, or that Satchel cannot work with."""
@@ -328,6 +273,7 @@ class Database:
                 f"Satchel needs {_OLDEST_VERSION} or newer",
             )
         connection.version = version
+        connection.prepared_max = MOST_PREPARED
 
 
 def _is_alive(connection: StoreConnection) -> bool:
@@ -352,3 +298,118 @@ def _is_readable(connection: StoreConnection) -> bool:
     with selectors.DefaultSelector() as selector:
         selector.register(connection.pgconn.socket, selectors.EVENT_READ)
         return bool(selector.select(0))
+
+
+_NOTHING = "Nothing was written"
+_OF_EVERY_STORE = re.compile(r"\b(projects|store)\b")
+"""Tables that are there as long as the store is."""
+
+
+def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -> SatchelError | None:
+    """Translate an error of the database; None for a bug in Satchel, which should surface as it is.
+
+    `interrupted` tells that another thread interrupted the transaction.
+    """
+    match error:
+        case errors.LockNotAvailable() | errors.DeadlockDetected():
+            return Busy(
+                f"{location} stayed locked by others for longer than the wait",
+                f"{_NOTHING}; try again, or raise store.lock_wait_ms",
+            )
+        case errors.UndefinedTable() if _OF_EVERY_STORE.search(error.diag.message_primary or ""):
+            return StoreMissing(
+                f"the store {location} is gone, though there was one; nothing was written",
+                "This is for a person to decide: restore the schema from a backup; restarting the program creates "
+                "an empty store",
+            )
+        case errors.QueryCanceled():
+            return Interrupted("the call was interrupted", _NOTHING) if interrupted else timed_out(location)
+        case errors.TooManyConnections() | errors.ConfigurationLimitExceeded():
+            return no_connection(location)
+        case errors.ReadOnlySqlTransaction():
+            return ReadOnly(
+                f"{location} cannot be written: the server is a standby, or the session is for reading",
+                "Name the primary; `target_session_attrs=read-write` in the URL finds it among several hosts",
+            )
+        case errors.DiskFull() | errors.OutOfMemory():
+            return StoreFull(f"the server of {location} has no room left", f"{_NOTHING}; free some space there")
+        case errors.IoError():
+            return IoError(f"the server of {location} reports a failing disk", "See its log; nothing was written")
+        case errors.DataCorrupted() | errors.IndexCorrupted():
+            return StoreDamaged(f"{location} is damaged ({one_line(error)})", "Restore the database from a backup")
+        case errors.ProgramLimitExceeded():
+            return TooLarge(
+                f"{location} cannot store a name or path of that length ({one_line(error)})", f"{_NOTHING}; shorten it"
+            )
+        case errors.InsufficientPrivilege():
+            return Refused(
+                f"the role may not do that in {location} ({one_line(error)})",
+                "Grant the role what docs/postgresql.md lists, or use the one that owns the schema",
+            )
+        case errors.InvalidParameterValue() if 'role "' in str(error):
+            return Refused(f"{location} has no such role ({one_line(error)})", "Check the role in the URL")
+        case errors.InvalidSqlStatementName() | errors.DuplicatePreparedStatement():
+            return Refused(
+                f"the pooler in front of {location} does not keep prepared statements ({one_line(error)})",
+                "PgBouncer does from 1.21 on, with max_prepared_statements above 0",
+            )
+        case errors.InvalidPassword() | errors.InvalidAuthorizationSpecification():
+            return Refused(f"the server of {location} refuses the login", "Check the user and the password")
+        case errors.InvalidCatalogName():
+            return InvalidInput(f"there is no database of {location}", "Create it, or check the name in the URL")
+        case psycopg.DataError() if error.sqlstate is None and "NUL" in str(error):
+            return InvalidInput("a text contains the character NUL, which PostgreSQL cannot store", "Remove it")
+        case errors.IdleInTransactionSessionTimeout() | errors.TransactionTimeout():
+            return TimedOut(
+                f"a transaction on {location} stayed open for too long", f"{_NOTHING}; ask for less at once"
+            )
+        case psycopg.OperationalError() | psycopg.InterfaceError():
+            return unreachable(location, error)
+        case _:
+            return None
+
+
+def unreachable(location: str, error: Exception) -> Unreachable:
+    """Return the error for a connection that was lost, or could not be opened, before anything was committed."""
+    return Unreachable(
+        f"{location} cannot be reached ({one_line(error)})", f"{_NOTHING}; check that the server runs, and the address"
+    )
+
+
+def no_connection(location: str) -> Busy:
+    """Return the error for a server that takes no more connections, or a pool without an idle one."""
+    return Busy(
+        f"{location} has no connection left",
+        f"{_NOTHING}; try again, or raise max_connections there, or put PgBouncer between",
+    )
+
+
+def unknown_outcome(location: str) -> IoError:
+    """Return the error for a commit whose answer was lost and whose outcome is unknown."""
+    return IoError(
+        f"the connection to {location} was lost in the middle of a commit, and the server does not know the outcome",
+        "It is unknown whether the write was saved: read it back before you write it again",
+    )
+
+
+def one_line(error: object) -> str:
+    """Return the beginning of the server's message on one line: it may quote stored content."""
+    return " ".join(str(error).split())[:160].replace("`", "'")
+
+
+_REFUSED_LOGIN = ("password authentication failed", "no password supplied", "no pg_hba.conf entry", "fe_sendauth")
+_FULL = ("too many clients", "too many connections", "remaining connection slots", "max_client_conn")
+
+
+def explain_connecting(error: psycopg.Error, location: str) -> SatchelError:
+    """Translate an error of connecting, for which libpq gives only the server's text and no code."""
+    text = str(error)
+    if any(part in text for part in _FULL):
+        return no_connection(location)
+    if any(part in text for part in _REFUSED_LOGIN) or ('role "' in text and "does not exist" in text):
+        return Refused(
+            f"the server of {location} refuses the login ({one_line(error)})", "Check the user, and the password"
+        )
+    if 'database "' in text and "does not exist" in text:
+        return InvalidInput(f"there is no database of {location}", "Create it, or check the name in the URL")
+    return failed if (failed := explain(error, location)) is not None else unreachable(location, error)

@@ -16,10 +16,10 @@ from satchel.base.errors import Interrupted, NotKept, ReadOnly
 from satchel.base.machine import caller_elsewhere
 from satchel.store import forks
 from satchel.store.engine import State
-from satchel.store.postgres import migrations
+from satchel.store.postgres import schema
 from satchel.store.postgres.address import Address
+from satchel.store.postgres.connection import PostgresTransaction
 from satchel.store.postgres.database import Database
-from satchel.store.postgres.transaction import PostgresTransaction
 from satchel.store.postgres.writing import Writer
 from satchel.store.running import Tracked
 from satchel.store.transaction import Transaction
@@ -133,7 +133,7 @@ class PostgresEngine:
         database = self.database
         self._make_ready(writes=False)
         if not database.has_store:
-            with migrations.empty_transaction() as nothing:
+            with schema.empty_transaction() as nothing:
                 yield nothing
             return
         forked = forks.generation
@@ -271,7 +271,7 @@ class PostgresEngine:
             return
         with database.lock:
             if not (database.is_ready and database.has_store):
-                migrations.make_ready(database, writes=writes, migrates=self.migrates)
+                schema.make_ready(database, writes=writes, migrates=self.migrates)
 
     def _raise(self, error: psycopg.Error, transaction: PostgresTransaction) -> None:
         translated = self.database.explained(error, interrupted=transaction.interrupted or transaction.is_ended)

@@ -11,8 +11,9 @@ import psycopg
 
 from satchel.base.errors import InvalidInput, ReadOnly, StoreDamaged, TooLarge
 from satchel.store.moving.taking import Taker
-from satchel.store.postgres import failures, migrations
-from satchel.store.postgres.transaction import PostgresTransaction
+from satchel.store.postgres.connection import PostgresTransaction
+from satchel.store.postgres.database import one_line
+from satchel.store.postgres.schema import NUMBERED, make_ready, numbered_tables
 from satchel.store.schema import BEING_FILLED
 from satchel.store.transaction import Row
 
@@ -48,7 +49,7 @@ class PostgresTaker(Taker):
         self._database = database
         self._connection = connection
         self._schema = {"schema": database.address.schema}
-        self._sequences = migrations.numbered_tables(connection, database.address.schema)
+        self._sequences = numbered_tables(connection, database.address.schema)
 
     @contextmanager
     def _writing(self) -> Iterator[PostgresTransaction]:
@@ -94,7 +95,7 @@ class PostgresTaker(Taker):
                 transaction.execute(f'ALTER TABLE {table} ADD CONSTRAINT "{name}" {definition}')
             except psycopg.errors.ForeignKeyViolation as error:
                 raise StoreDamaged(
-                    f"a row of {table} refers to a missing row ({failures.one_line(error.diag)})",
+                    f"a row of {table} refers to a missing row ({one_line(error.diag)})",
                     "Another program changed the source store: `satchel restore` goes back to a backup there",
                 ) from error
 
@@ -131,7 +132,7 @@ def open_taker(engine: PostgresEngine) -> Iterator[PostgresTaker]:
     with database.connect() as connection:
         try:
             if not _is_being_filled(connection, database):
-                migrations.make_ready(database, writes=True, migrates=True)
+                make_ready(database, writes=True, migrates=True)
             taker = PostgresTaker(database, connection)
         except psycopg.Error as error:
             raise database.explained(error) from error
@@ -140,7 +141,7 @@ def open_taker(engine: PostgresEngine) -> Iterator[PostgresTaker]:
 
 def numbered_columns(transaction: Transaction, schema: str) -> list[Row]:
     """Return the numbered tables, each with the column and the sequence of the numbers."""
-    return transaction.all(migrations.NUMBERED, {"schema": schema})
+    return transaction.all(NUMBERED, {"schema": schema})
 
 
 def highest_of(transaction: Transaction, schema: str) -> list[tuple[Row, int]]:

@@ -76,7 +76,7 @@ _TRIGGERS = f"""
     WHERE {_IN_SCHEMA} AND r.rulename <> '_RETURN'
     ORDER BY 1
 """
-_MADE = re.compile(r"CREATE TABLE (\w+)")
+_MADE = re.compile(r"CREATE (TABLE|INDEX) (\w+)")
 
 
 class PostgresUpkeep(Upkeep):
@@ -273,8 +273,9 @@ class PostgresUpkeep(Upkeep):
             there = {name for name, _ in transaction.all(_INDEXES, self._schema)}
             pointing: dict[str, int] = dict(transaction.all(_FOREIGN_KEYS, self._schema))
             added = [name for (name,) in transaction.all(_TRIGGERS, self._schema)]
-        made = {match[1] for text in INDEX_TABLES if (match := _MADE.search(text))}
-        own = tables | made
+        made = [(match[1], match[2]) for text in INDEX_TABLES if (match := _MADE.search(text))]
+        own = tables | {name for kind, name in made if kind == "TABLE"}
+        indexes |= {name for kind, name in made if kind == "INDEX"}
         return [
             *(f"table {name} is not Satchel's" for name in sorted(relations - own)),
             *(f"{name} is not Satchel's" for name in added),

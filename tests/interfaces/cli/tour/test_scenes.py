@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from satchel import open_satchel
 from satchel.base.errors import SatchelError
 from satchel.base.tokens import token_counter
 from satchel.interfaces.cli.tour.client import ToolClient
-from satchel.interfaces.cli.tour.scenes import BUDGET, KEY, Act, keep_apart, learn, work_as_team
+from satchel.interfaces.cli.tour.scenes import BUDGET, KEY, Act, keep_apart, learn, share, work_as_team
 from satchel.interfaces.cli.tour.sessions import HookSession
 
 FILE = "src/auth.py"
@@ -27,6 +28,7 @@ FIX = "The shop's exports need encoding='cp1252', not utf-8"
 class Played:
     """The acts of all scenes, and the folder they were played in."""
 
+    shared: list[Act]
     team: list[Act]
     apart: list[Act]
     lesson: list[Act]
@@ -34,7 +36,7 @@ class Played:
 
     def answer(self, what: str) -> str:
         """Return what came back of the one act that begins like this."""
-        (found,) = [act.answer for act in (*self.team, *self.apart, *self.lesson) if act.what.startswith(what)]
+        (found,) = [act.answer for act in (*self.team, *self.apart, *self.lesson) if act.action.startswith(what)]
         return found
 
 
@@ -50,14 +52,19 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
 
     def start(name: str) -> ToolClient:
         arguments = ["mcp", "--db", str(folder / "tour.db"), "--project", "tour", "--agent", name, "--toolsets", "all"]
-        return ToolClient([sys.executable, "-m", "satchel", *arguments], name=name, timeout_seconds=60)
+        return ToolClient(arguments, os.environ, name)
 
     with ExitStack() as stack:
         builder, reviewer = (stack.enter_context(start(name)) for name in ("builder", "reviewer"))
         builder.call("write_context", {"type": "discovery", "content": "rain"})
         team = list(work_as_team(builder, reviewer, FILE))
         apart = list(keep_apart(*sessions(folder, folder / "tour.db"), FILE))
-        yield Played(team, apart, list(learn(builder, reviewer, folder)), folder)
+        shared = list(share(builder, reviewer))
+        yield Played(shared, team, apart, list(learn(builder, reviewer, folder)), folder)
+
+
+def test_the_note_is_found_by_other_words(played: Played) -> None:
+    assert "floats lost a cent in March" in played.shared[-1].answer
 
 
 def test_the_decisions_history_is_in_the_store(played: Played) -> None:
@@ -134,7 +141,7 @@ def test_the_second_one_would_have_failed_in_the_same_way(played: Played) -> Non
 def test_the_briefing_warns_before_the_second_one_begins(played: Played) -> None:
     briefing, opened, _ = [act for act in played.lesson if act.agent == "reviewer"]
     assert f"y1 tentative, confidence 5 of 10: {FIX}" in briefing.answer
-    assert (opened.what, opened.answer) == ("opens its file with cp1252 at once, and has its answer", "5")
+    assert (opened.action, opened.answer) == ("opens its file with cp1252 at once, and has its answer", "5")
 
 
 def test_the_briefing_stays_inside_its_budget(played: Played) -> None:
@@ -169,4 +176,4 @@ def test_hooks_that_keep_nobody_apart_are_found_out(tmp_path: Path) -> None:
 
 def test_a_briefing_without_a_warning_is_found_out(tmp_path: Path) -> None:
     with pytest.raises(SatchelError, match="the briefing did not warn"):
-        list(learn(Careless(["nothing"]), Careless(["nothing"]), tmp_path))
+        list(learn(Careless([], {}, "careless"), Careless([], {}, "careless"), tmp_path))

@@ -39,7 +39,7 @@ def test_without_a_server_it_says_how_to_start_one(folder: Path, capsys: pytest.
         silent.listen()
         servers, port = Servers(folder), silent.getsockname()[1]
     servers.enter(f"http://127.0.0.1:{port}", port)
-    with pytest.raises(Unavailable, match="no server of yours runs"):
+    with pytest.raises(Unavailable, match="no server of this user runs"):
         servers.find()
 
 

@@ -1,4 +1,4 @@
-"""Three scenes of the tour: agents work as a team, hooks keep two sessions apart, one fails and the other is warned."""
+"""Scenes of the tour: agents share notes, work as a team, are kept apart by hooks, and learn from an error."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ KEY = "test_timeout_seconds"
 BUDGET = 300
 """Tokens of the second agent's briefing."""
 
+_NOTES = (
+    "The report adds up the second column of each export; exports have no header",
+    "Shops send their exports at night, so sold.csv is complete only after 06:00",
+    "Prices are kept as integers in cents, because floats lost a cent in March",
+)
+_QUESTION = "why are prices integers"
 _RULE = "Every fix comes with a test that failed before it"
 _SOLD, _RETURNED = "sold.csv", "returned.csv"
 _EXPORTS = {_SOLD: "Café Zoë;12\nMüller;7\n", _RETURNED: "Señor Núñez;3\nCafé Zoë;2\n"}
@@ -33,20 +39,25 @@ class Act:
     """What an agent did, and what came back."""
 
     agent: str
-    what: str
+    action: str
     answer: str
 
 
-def work_as_team(builder: ToolClient, reviewer: ToolClient, file: str) -> Iterator[Act]:
-    """Let two agents decide, agree on a rule, and write to each other.
-
-    Args:
-        builder, reviewer: their connections to servers that serve all toolsets.
-        file: the file that they write about.
+def share(builder: ToolClient, reviewer: ToolClient) -> Iterator[Act]:
+    """Let one agent write notes and another find one of them.
 
     Raises:
-        SatchelError: a server refused what it should have done, or allowed what it should not.
+        SatchelError: a server refused, or the note that answers was not the first.
     """
+    notes = [{"type": "discovery", "content": note} for note in _NOTES]
+    yield _act(builder, f"writes {len(notes)} notes", "write_context", {"entries": notes})
+    yield (answer := _act(reviewer, f"asks: {_QUESTION}", "search", {"query": _QUESTION, "limit": 1}))
+    if "floats lost a cent" not in answer.answer:
+        raise SatchelError("the reviewer did not find the builder's note")
+
+
+def work_as_team(builder: ToolClient, reviewer: ToolClient, file: str) -> Iterator[Act]:
+    """Let two agents decide, agree on a rule, and write to each other about a file."""
     for agent, value, why in (
         (builder, 60, "the slowest test needs it"),
         (reviewer, 30, "slow tests hide hangs"),
@@ -60,26 +71,22 @@ def work_as_team(builder: ToolClient, reviewer: ToolClient, file: str) -> Iterat
     request = f"I am about to rewrite {file}: please review it then"
     message = {"to": reviewer.name, "type": "request", "priority": "critical", "message": request}
     yield _act(builder, f"sends a critical message to the {reviewer.name}", "send_message", message)
-    told = "asks for the rules, and is told that a message waits"
-    yield _act(reviewer, told, "get_constraints", {"tags": ["testing"]})
+    action = "asks for the rules, and is told that a message waits"
+    yield _act(reviewer, action, "get_constraints", {"tags": ["testing"]})
     yield _act(reviewer, "reads what is unread", "get_messages", {"unread": True})
 
 
 def keep_apart(first: HookSession, second: HookSession, file: str) -> Iterator[Act]:
     """Let two sessions of clients edit one file, with nothing but their hooks between them.
 
-    Args:
-        first, second: the sessions, which begin here.
-        file: the file that both edit.
-
     Raises:
-        SatchelError: an edit was stopped or let through against what the claims say, or without a word.
+        SatchelError: an edit was stopped or let through against the claims, or without a hint.
     """
     first.begin()
     second.begin()
     _edit(first, file, goes_through=True)
-    told = f"edits {file}: its hook says nothing, and claims the file for the session"
-    yield Act(first.client, told, "")
+    action = f"edits {file}: its hook says nothing, and claims the file for the session"
+    yield Act(first.client, action, "")
     hint = _edit(second, file, goes_through=True)
     if not hint:
         raise SatchelError(f"{second.client} was not told that {first.client} edits {file}")
@@ -104,12 +111,8 @@ def learn(first: ToolClient, second: ToolClient, folder: Path) -> Iterator[Act]:
     The failure is a real one: a program reads a file in the wrong encoding. The second agent takes the right one from
     its briefing.
 
-    Args:
-        first, second: their connections to servers that serve the toolsets briefing and errors.
-        folder: where both work; two small files are made in it.
-
     Raises:
-        SatchelError: a server refused, the program did not fail, or the briefing gave no warning.
+        SatchelError: the program did not fail, or the briefing gave no warning.
     """
     for name, text in _EXPORTS.items():
         (folder / name).write_bytes(text.encode(_ENCODING))
@@ -121,25 +124,25 @@ def learn(first: ToolClient, second: ToolClient, folder: Path) -> Iterator[Act]:
     yield Act(first.name, f"adds up {_SOLD}, which a shop exported, and fails", error)
     met = {"error_type": error_type, "message": message, "stack": done.stderr, "lang": "python"}
     yield (reported := _act(first, "reports the error, with its traceback", "report_error", met))
-    told = f"tries another encoding, {_ENCODING}, and has its answer"
-    yield Act(first.name, told, _total(folder, _SOLD, _ENCODING))
+    action = f"tries another encoding, {_ENCODING}, and has its answer"
+    yield Act(first.name, action, _total(folder, _SOLD, _ENCODING))
     solved = {"id": reported.answer.split()[0], "solution": _FIX}
     yield (recorded := _act(first, f"records what fixed it: {_FIX}", "report_outcome", solved))
     query = f"add up {_RETURNED}, which the shop exported"
     asked = {"role": "qa_expert", "task_id": "returns", "query": query, "budget": BUDGET}
-    told = f"is to {query}, and begins with a briefing of at most {BUDGET} tokens"
-    yield (briefing := _act(second, told, "get_briefing", asked))
+    action = f"is to {query}, and begins with a briefing of at most {BUDGET} tokens"
+    yield (briefing := _act(second, action, "get_briefing", asked))
     warned = re.search(r"encoding='([\w-]+)'", briefing.answer)
     if warned is None:
         raise SatchelError("the briefing did not warn of the error that was solved")
-    told = f"opens its file with {warned[1]} at once, and has its answer"
-    yield Act(second.name, told, _total(folder, _RETURNED, warned[1]))
-    told = "says that it helped, so the next one is told with more confidence"
-    yield _act(second, told, "report_outcome", {"id": recorded.answer.split()[1]})
+    action = f"opens its file with {warned[1]} at once, and has its answer"
+    yield Act(second.name, action, _total(folder, _RETURNED, warned[1]))
+    action = "says that it helped, so the next one is told with more confidence"
+    yield _act(second, action, "report_outcome", {"id": recorded.answer.split()[1]})
 
 
-def _act(agent: ToolClient, what: str, tool: str, arguments: Mapping[str, object], *, refused: bool = False) -> Act:
-    return Act(agent.name, what, agent.call(tool, arguments, refused=refused))
+def _act(agent: ToolClient, action: str, tool: str, arguments: Mapping[str, object]) -> Act:
+    return Act(agent.name, action, agent.call(tool, arguments))
 
 
 def _total(folder: Path, file: str, encoding: str) -> str:

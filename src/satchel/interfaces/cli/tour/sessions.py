@@ -1,4 +1,4 @@
-"""Sessions of clients as Satchel sees them: what their hooks tell, and the commands that their agents run."""
+"""Sessions of clients as Satchel sees them: the events of their hooks, and the commands of their agents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PATCH = "*** Begin Patch\n*** Update File: {file}\n@@\n-before\n+after\n*** End
 class HookSession:
     """One session of a client: each event starts ``satchel hook`` as the client does, and each command a process.
 
-    What the user has configured, paused or named plays no part.
+    The user's own configuration plays no part.
 
     Args:
         client: ``claude`` or ``codex``.
@@ -38,8 +38,8 @@ class HookSession:
 
     def __init__(self, client: str, folder: Path, where: Mapping[str, str], home: Path) -> None:
         known = client_named(client)
-        if known is None or known.id_variable is None:
-            raise SatchelError(f"sessions of {client!r} have no id that their commands see")
+        assert known is not None
+        assert known.id_variable is not None
         self.client = client
         self._folder = folder
         self._id = f"tour-{client}"
@@ -55,33 +55,33 @@ class HookSession:
         }
 
     def begin(self) -> None:
-        """Let the client tell that the session begins."""
-        self._tell("SessionStart", source="startup")
+        """Send the event of a session's start."""
+        self._send("SessionStart", source="startup")
 
     def edit(self, file: str) -> tuple[bool, str]:
-        """Let the agent edit a file with its client's own tool, unless the hook before it says no.
+        """Edit a file with the client's own tool, unless the hook denies it.
 
         Returns:
-            Whether the edit was let through, and what the hook told the agent, or why it stopped the edit.
+            Whether the edit was let through, and the hook's text for the agent.
         """
         used = self._use_of_tool(file)
-        said = self._tell("PreToolUse", **used)
-        if said.get("permissionDecision") == "deny":
-            return False, str(said.get("permissionDecisionReason"))
+        output = self._send("PreToolUse", **used)
+        if output.get("permissionDecision") == "deny":
+            return False, str(output.get("permissionDecisionReason"))
         path = self._folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="utf-8") as stream:
             stream.write(f"edited by {self.client}\n")
-        self._tell("PostToolUse", **used, tool_response={"success": True})
-        return True, str(said.get("additionalContext", ""))
+        self._send("PostToolUse", **used, tool_response={"success": True})
+        return True, str(output.get("additionalContext", ""))
 
     def run(self, *arguments: str) -> str:
-        """Let the agent run a command of Satchel in its shell; return what it prints.
+        """Run a command of Satchel in the agent's shell and return its output.
 
         Raises:
             SatchelError: it failed.
         """
-        done = self._start(arguments, b"")
+        done = self._run(arguments, b"")
         if done.returncode:
             raise SatchelError(f"satchel {' '.join(arguments)} failed: {done.stderr.decode(errors='replace').strip()}")
         return done.stdout.decode().strip()
@@ -91,22 +91,22 @@ class HookSession:
         if self.client == "codex":
             patch = _PATCH.format(file=file)
             return {"tool_name": "apply_patch", "tool_use_id": number, "tool_input": {"command": patch}}
-        given = {"file_path": str(self._folder / file), "old_string": "before", "new_string": "after"}
-        return {"tool_name": "Edit", "tool_use_id": number, "tool_input": given}
+        edit = {"file_path": str(self._folder / file), "old_string": "before", "new_string": "after"}
+        return {"tool_name": "Edit", "tool_use_id": number, "tool_input": edit}
 
-    def _tell(self, event: str, **fields: object) -> dict[str, Any]:
-        """Send an event to a hook; return what it answers for the event."""
-        told = {"hook_event_name": event, "session_id": self._id, "cwd": str(self._folder), **fields}
-        done = self._start(("hook", self.client, event), json.dumps(told).encode())
+    def _send(self, event: str, **fields: object) -> dict[str, Any]:
+        """Send an event to a hook and return its output for the event."""
+        message = {"hook_event_name": event, "session_id": self._id, "cwd": str(self._folder), **fields}
+        done = self._run(("hook", self.client, event), json.dumps(message).encode())
         answer = json.loads(done.stdout) if done.stdout.strip() else {}
-        said: dict[str, Any] = answer.get("hookSpecificOutput", {})
-        return said
+        output: dict[str, Any] = answer.get("hookSpecificOutput", {})
+        return output
 
-    def _start(self, arguments: tuple[str, ...], given: bytes) -> subprocess.CompletedProcess[bytes]:
+    def _run(self, arguments: tuple[str, ...], stdin: bytes) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
             [sys.executable, "-m", "satchel", *arguments],
             check=False,
-            input=given,
+            input=stdin,
             cwd=self._folder,
             env=self._environ,
             capture_output=True,

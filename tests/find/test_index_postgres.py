@@ -1,4 +1,4 @@
-"""Packing the postings of the index on PostgreSQL: whatever is written, removed and packed, the living are found."""
+"""The index on PostgreSQL: after any changes a search finds what the living documents contain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import postgres_cluster
 from satchel import Satchel, open_satchel
 from satchel.base.records import replace
-from satchel.find import documents, index_postgres
+from satchel.find import documents, index_postgres_scoped
 from satchel.find.conditions import Term
 from satchel.find.documents import Document
 from satchel.find.index import index_of, scoped_index
@@ -21,10 +21,10 @@ from satchel.find.index_postgres import joined, stems
 from satchel.find.kind import Kind
 from satchel.find.scopes import Scope
 from satchel.find.words import parts_text
-from satchel.store.postgres import packing
+from satchel.store.postgres.schema import BUCKET_BITS
 from satchel.store.transaction import Transaction
 
-SCHEMA = f"find_packing_{os.getpid()}"
+SCHEMA = f"find_index_{os.getpid()}"
 WORDS = "cache token login config parse_config HTTPServer2 a the retry retries naïve 検索".split()
 ITEMS = count(1)
 SCOPES = (
@@ -47,10 +47,8 @@ def opened() -> Iterator[Satchel]:
 
 
 @pytest.fixture
-def satchel(opened: Satchel, monkeypatch: pytest.MonkeyPatch) -> Satchel:
-    """The store with nothing in its index, which packs few documents into small blocks."""
-    monkeypatch.setattr(packing, "DOCUMENTS", 5)
-    monkeypatch.setattr(packing, "POSTINGS", 4)
+def satchel(opened: Satchel) -> Satchel:
+    """The store with nothing in its index."""
     with opened.workplace.engine.write() as transaction:
         transaction.run("DELETE FROM documents")
         index_of(transaction).empty()
@@ -66,11 +64,6 @@ def made(chance: random.Random) -> Document:
 
 def made_text(chance: random.Random) -> str:
     return " ".join(chance.choices(WORDS, k=chance.randint(0, 8)))
-
-
-def pack(transaction: Transaction) -> None:
-    while index_of(transaction).pack():
-        pass
 
 
 def held(text: str, term: Term) -> tuple[int, int, int]:
@@ -150,8 +143,6 @@ def test_any_changes_leave_the_index_with_what_the_living_documents_hold(
         elif roll < 0.9:
             document = living.pop(chance.choice([*living]))
             documents.remove(transaction, document.kind, [document.item_id])
-        elif roll < 0.95:
-            pack(transaction)
         else:
             if chance.random() < 0.5:
                 index_of(transaction).empty()
@@ -159,9 +150,7 @@ def test_any_changes_leave_the_index_with_what_the_living_documents_hold(
                 documents.renew(transaction, document)
 
     for _ in range(25):
-        monkeypatch.setattr(index_postgres, "_LARGE", chance.choice((0, 10_000)))
-        monkeypatch.setattr("satchel.find.index_postgres_scoped._READ_COST", chance.choice((0, 10_000)))
-        monkeypatch.setattr("satchel.find.index_postgres_scoped._WINDOW", chance.choice((4, 20_000)))
+        monkeypatch.setattr(index_postgres_scoped, "_FEW", chance.choice((0, 10_000)))
         with engine.write() as transaction:
             for _ in range(chance.randint(1, 12)):
                 change(transaction)
@@ -170,55 +159,43 @@ def test_any_changes_leave_the_index_with_what_the_living_documents_hold(
             check(transaction, living, chance)
 
 
-def test_a_write_packs_once_enough_documents_wait(satchel: Satchel) -> None:
-    chance = random.Random(1)
-    for _ in range(200):
-        with satchel.workplace.engine.write() as transaction:
-            documents.add(transaction, replace(made(chance), text="cache"), counts=True)
-    ((waiting,),) = postgres_cluster.run(
-        f"SELECT count(*) FROM {SCHEMA}.documents_words WHERE document > (SELECT last FROM {SCHEMA}.documents_packing)"
-    )
-    assert int(str(waiting)) < 200
-    blocks = postgres_cluster.run(
-        f"SELECT first, cardinality(postings) FROM {SCHEMA}.documents_packed WHERE term = 'cach' ORDER BY first"
-    )
-    assert blocks[0][0] == 0
-    assert all(size == 5 for _, size in blocks)
-
-
-def test_long_texts_are_packed_at_once(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packing, "BYTES", 20_000)
+def test_the_newest_documents_come_from_the_newest_bucket_first(
+    satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_postgres_scoped, "_FEW", 0)
+    size = 1 << BUCKET_BITS
     with satchel.workplace.engine.write() as transaction:
-        for place in range(3):
-            documents.add(transaction, replace(made(random.Random(place)), text="token " * 2_000), counts=True)
-        assert transaction.all("SELECT cardinality(postings) FROM documents_packed") == [(2,)]
-        assert scoped_index(transaction, Scope(1)).counts([Term(("token",))], 9) == [3]
+        for number in (size - 1, size, 3 * size):
+            index_of(transaction).insert(number, replace(made(random.Random(number)), text="cache"))
+        transaction.run(
+            "INSERT INTO documents (id, seq, project_id, kind, item_id, status, created_at) "
+            "VALUES (:id, 1, 1, 1, 1, 0, 0)",
+            {"id": 3 * size},
+        )
+        for most in (1, 2, 3):
+            newest = [3 * size, size, size - 1][:most]
+            assert scoped_index(transaction, Scope(1)).holding([Term(("cache",))], most) == newest
+            oldest = scoped_index(transaction, Scope(1)).matches([Term(("cache",))], (), None, most, newest=False)
+            assert [number for number, _ in oldest] == sorted(newest := [size - 1, size, 3 * size][:most], reverse=True)
 
 
-def test_what_is_packed_leaves_nothing_of_a_removed_document(satchel: Satchel) -> None:
+def test_a_text_with_more_words_than_a_tsvector_holds_is_indexed(satchel: Satchel) -> None:
+    text = "first " + " ".join(f"{number:x}token" for number in range(100_000)) + " last"
     with satchel.workplace.engine.write() as transaction:
-        items = [replace(made(random.Random(place)), text=f"cache secret{place}") for place in range(5)]
-        for item in items:
-            documents.add(transaction, item, counts=True)
-        pack(transaction)
-        assert transaction.one("SELECT count(*) FROM documents_packed WHERE term LIKE 'secret_%'") == (5,)
-        documents.remove(transaction, items[0].kind, [items[0].item_id])
-        assert transaction.all("SELECT term FROM documents_packed WHERE term = 'secret0'") == []
-        assert transaction.one("SELECT cardinality(postings) FROM documents_packed WHERE term = 'cach'") == (4,)
+        documents.add(transaction, replace(made(random.Random(1)), text=text), counts=True)
+        index = scoped_index(transaction, Scope(1))
+        assert index.counts([Term((word,)) for word in ("first", f"{30_000:x}token", "last")], 9) == [1, 1, 0]
 
 
-def test_the_documents_of_other_projects_stay_where_they_are(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packing, "DOCUMENTS", 256)  # a write packs by itself where its number says so
+def test_a_search_reads_no_documents_of_another_project(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_postgres_scoped, "_FEW", 0)
     with satchel.workplace.engine.write() as transaction:
         transaction.run(
-            "INSERT INTO projects (id, uid, name, created_at) VALUES (99, '\\x01', 'other', 0) ON CONFLICT DO NOTHING"
+            "INSERT INTO projects (id, uid, name, created_at) VALUES (11, '\\x01', 'other', 0) ON CONFLICT DO NOTHING"
         )
-        chance = random.Random(2)
-        mine, theirs = ([replace(made(chance), run_id=None, project_id=one) for _ in range(6)] for one in (1, 99))
-        for pair in zip(mine, theirs, strict=True):
-            for document in pair:
-                documents.add(transaction, document, counts=True)
-        monkeypatch.setattr(packing, "DOCUMENTS", 5)
-        transaction.run(packing.PACK, packing.amounts(1))
-        assert [row[0] for row in transaction.all("SELECT project_id FROM documents_packing")] == [1]
-        assert transaction.one("SELECT count(*) FROM documents_packed WHERE project_id = 99") == (0,)
+        for project in (1, 11):
+            theirs = replace(made(random.Random(1)), run_id=None, project_id=project, item_id=project, text="cache")
+            documents.add(transaction, theirs, counts=True)
+        numbers = [scoped_index(transaction, Scope(project)).holding([Term(("cache",))], 9) for project in (1, 11)]
+        assert [len(one) for one in numbers] == [1, 1]
+        assert numbers[0] != numbers[1]

@@ -1,0 +1,51 @@
+"""How many round trips a call makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from satchel import Satchel, open_satchel
+from satchel.base.records import replace
+from satchel.store.postgres.connection import Statement, StoreConnection
+from satchel.store.postgres.engine import PostgresEngine
+from store.postgres.places import Place
+
+_CALLS: dict[str, tuple[int, Callable[[Satchel, int], object]]] = {
+    "a note": (5, lambda satchel, number: satchel.entries.write("error", f"note {number} of the cache token")),
+    "a rule": (6, lambda satchel, number: satchel.constraints.add(f"rule {number}")),
+    "a decision": (7, lambda satchel, number: satchel.decisions.set(f"key-{number}", "value")),
+    "a page": (4, lambda satchel, _: satchel.entries.read(limit=20)),
+    "a question": (9, lambda satchel, _: satchel.entries.read(query="what about the cache token?")),
+    "an identifier": (12, lambda satchel, _: satchel.finding.search("parse_config cache")),
+    "a phrase": (8, lambda satchel, _: satchel.finding.search('cache AND "the cache"', syntax="operators")),
+}
+
+
+@pytest.fixture
+def satchel(own_place: Place, tmp_path: Path) -> Iterator[Satchel]:
+    """A store as the server opens it: bound to its project."""
+    with open_satchel(f"{own_place.url}&schema={own_place.schema}", "p", cwd=tmp_path, environ={}) as opened:
+        opened.runs.start("night")
+        engine = opened.workplace.engine
+        assert isinstance(engine, PostgresEngine)
+        yield Satchel(replace(opened.workplace, engine=engine.of_project("p")), opened.place, opened.config, {})
+
+
+@pytest.mark.parametrize("call", _CALLS)
+def test_a_call_makes_few_round_trips(satchel: Satchel, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    most, act = _CALLS[call]
+    for number in range(2):
+        act(satchel, number)
+    trips: list[int] = []
+    run_all = StoreConnection.run_all
+
+    def counted(self: StoreConnection, *statements: Statement, on_wait: Callable[[], None] | None = None) -> object:
+        trips.append(len(statements))
+        return run_all(self, *statements, on_wait=on_wait)
+
+    monkeypatch.setattr(StoreConnection, "run_all", counted)
+    act(satchel, 2)
+    assert len(trips) <= most
