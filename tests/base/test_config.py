@@ -273,7 +273,7 @@ def test_each_bad_source_has_a_warning_of_its_own(tmp_path: Path) -> None:
 )
 def test_an_unknown_key_in_the_file_gets_the_nearest_name(tmp_path: Path, text: str, shown: str, meant: str) -> None:
     assert from_toml(tmp_path, text).warnings == (
-        f"your config.toml: {shown!r} is no key of Satchel; did you mean {meant!r}?",
+        f"your config.toml: {shown!r} is not a key of Satchel; did you mean {meant!r}?",
     )
 
 
@@ -284,13 +284,13 @@ def test_an_unknown_key_like_no_other_gets_the_list(tmp_path: Path) -> None:
 
 def test_an_unknown_argument_gets_the_nearest_name() -> None:
     assert load_config(None, {}, {"store.backup_keep": 3}).warnings == (
-        "argument: 'store.backup_keep' is no key of Satchel; did you mean 'store.backups_keep'?",
+        "argument: 'store.backup_keep' is not a key of Satchel; did you mean 'store.backups_keep'?",
     )
 
 
 def test_an_unknown_variable_gets_the_nearest_name_without_its_value() -> None:
     assert load_config(None, {"SATCHEL_PROJEKT": "secret"}).warnings == (
-        "environment: 'SATCHEL_PROJEKT' is no key of Satchel; did you mean 'SATCHEL_PROJECT'?",
+        "environment: 'SATCHEL_PROJEKT' is not a key of Satchel; did you mean 'SATCHEL_PROJECT'?",
     )
 
 
