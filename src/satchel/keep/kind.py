@@ -445,7 +445,8 @@ Texts = Callable[[Transaction, Sequence[int]], dict[int, str]]
 class ItemKind(LineKind, Generic[Record]):
     """A kind of searchable items.
 
-    A kind without a ``record`` has ``texts``, ``load_documents`` and ``delete`` of its own.
+    A kind without a ``record`` declares ``texts``, ``load_documents`` and ``open``; ``delete`` replaces the derived
+    one.
 
     Attributes:
         record: the class of its records: id, uid, seq, the attributes of fields and parts, score, notes.

@@ -13,7 +13,7 @@ from satchel.brief.briefing.sources import ANY_PRIORITY, Asked, New, Source, can
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, ARMS, IS_MINE, UNREAD
-from satchel.keep.packages.kind import TYPES
+from satchel.keep.packages.records import TYPES
 from satchel.keep.patterns.records import KNOWN, TENTATIVE, ask_solutions, by_pattern
 from satchel.store.asking import Asking
 from satchel.store.transaction import Row, set_of

@@ -27,7 +27,7 @@ from satchel.keep.importing.values import Unreadable, identity, number_of, optio
 from satchel.keep.kind import Line
 from satchel.keep.moving.records import Arriving
 from satchel.keep.moving.windows import line_of_window
-from satchel.keep.packages.kind import DEFAULT_PRIORITY, DEFAULT_TYPE, TYPES
+from satchel.keep.packages.records import DEFAULT_PRIORITY, DEFAULT_TYPE, TYPES
 from satchel.keep.patterns.preparing import MAX_TTL_DAYS, prepare
 from satchel.keep.patterns.records import ACTIVE, CONFIRMED, DEFAULT_TTL_DAYS, DEMOTED, FIRST, STATES
 from satchel.keep.texts import parse_json

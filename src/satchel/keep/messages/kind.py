@@ -95,6 +95,5 @@ MESSAGE: ItemKind[Any] = ItemKind(
     types=MESSAGE_TYPES,
     texts=updates.DOCUMENTS.texts,
     load_documents=updates.DOCUMENTS.load,
-    delete=updates.delete,
     open=load_alive,
 )

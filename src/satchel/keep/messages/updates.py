@@ -15,7 +15,7 @@ from satchel.find.documents import Document
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.texts import check_json, check_size, json_texts, map_texts, parse_json, storable_json, to_json
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +212,3 @@ def _searchable(message: str, payload: str | None) -> str:
 DOCUMENTS = documents.Source(
     Kind.MESSAGE, "message, payload", _searchable, type="type", agent_id="from_agent_id", expires_at="expires_at"
 )
-
-
-def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Delete messages with their documents and readings; replies to them stay."""
-    transaction.run(
-        f"DELETE FROM agent_messages WHERE project_id = :project AND id IN {set_of(numbers)}", {"project": project_id}
-    )
-    documents.remove(transaction, Kind.MESSAGE, numbers)

@@ -6,7 +6,7 @@ from satchel.base.lazy import exported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from satchel.keep.packages.kind import (
+    from satchel.keep.packages.records import (
         EVENTS,
         STATUSES,
         TYPES,
@@ -26,4 +26,4 @@ __all__ = [
     "Packages",
 ]
 
-__getattr__ = exported(__name__, "kind", "service")
+__getattr__ = exported(__name__, "records", "service")

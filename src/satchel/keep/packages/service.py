@@ -13,15 +13,13 @@ from satchel.find.kind import Kind
 from satchel.keep import kept, projects, replacing, runs
 from satchel.keep.names import check_agent
 from satchel.keep.packages import contents, kind
-from satchel.keep.packages.kind import (
+from satchel.keep.packages.kind import LISTING, PACKAGE, PackageFilters
+from satchel.keep.packages.records import (
     DEFAULT_PRIORITY,
     DEFAULT_TYPE,
     EVENTS,
-    LISTING,
-    PACKAGE,
     Package,
     PackageContent,
-    PackageFilters,
     PackagePage,
     priority_after,
 )

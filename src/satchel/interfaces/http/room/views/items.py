@@ -16,7 +16,7 @@ from satchel.interfaces.http.room.views.listing import Field
 from satchel.interfaces.to_json import fields_of
 from satchel.keep.entries.records import Entry
 from satchel.keep.items import Item
-from satchel.keep.packages.kind import PackageContent
+from satchel.keep.packages.records import PackageContent
 
 _RESULTS = 20
 _TEXTS = ("content", "message", "text", "value", "insight", "description", "rationale", "reason", "error")

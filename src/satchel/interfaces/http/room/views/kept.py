@@ -9,7 +9,7 @@ from satchel.base.vocabulary import LAYERS, LIVENESS, PRIORITIES
 from satchel.interfaces.http.room.asking import Asked, Page, View
 from satchel.interfaces.http.room.views import listing
 from satchel.interfaces.http.room.views.listing import QUERY, Field
-from satchel.keep.packages.kind import TYPES as PACKAGE_TYPES
+from satchel.keep.packages.records import TYPES as PACKAGE_TYPES
 from satchel.keep.runs import STATUSES
 
 _FROM = listing.choices(PRIORITIES, "any")

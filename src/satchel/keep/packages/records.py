@@ -1,0 +1,125 @@
+"""Records of packages."""
+
+from __future__ import annotations
+
+from satchel.base.paging import KeptPage
+from satchel.base.records import dataclass
+from satchel.base.vocabulary import number_of, priority_number
+from satchel.find.kind import Kind
+
+TYPES = ("research", "failures", "decisions", "handoff", "investigation")
+"""The package types, stored by their position, from 1."""
+
+STATUSES = ("live", "superseded")
+"""The statuses of a package, stored by their position, from 1."""
+
+DEFAULT_TYPE = "research"
+DEFAULT_PRIORITY = "medium"
+
+MAX_SUMMARY_CHARS = 200
+
+RISES = {"error": "critical", "blocker": "critical", "finding": "high"}
+"""Events that raise a package's priority, and to what at least."""
+
+FALLS = {"resolved": "low", "stale": "low"}
+"""Events that lower it."""
+
+EVENTS = (*RISES, *FALLS)
+"""Events that change a package's priority."""
+
+
+def priority_after(event: str, before: int) -> int:
+    """Return the number of a package's priority after an event."""
+    if event in RISES:
+        return max(before, priority_number(RISES[event]))
+    return priority_number(FALLS[event])
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A file of the project or a stored text, with a summary.
+
+    Attributes:
+        id: the store's number; ``ref`` is its short id.
+        uid: 32 hexadecimal digits, stable across export and import.
+        seq: the number of its last change.
+        type: one of :data:`TYPES`.
+        priority: low, medium, high or critical.
+        summary: one line.
+        path: the file, relative to the project's root; None for a stored text.
+        content_bytes: the size of the stored text in UTF-8; None for a file.
+        consumers: the roles that it is meant for, sorted; none means any role.
+        task_id: the task it belongs to; None is the whole run.
+        agent: who produced it, or None.
+        superseded_by: the number of the package that replaced it, or None while it is live.
+        created_at: milliseconds UTC; so for ``updated_at``, when its priority or state last changed.
+        score: how well it matched a search, higher is better; None without one.
+        notes: what the writer should know; empty when read.
+    """
+
+    id: int
+    uid: str
+    seq: int
+    run_id: str
+    type: str
+    priority: str
+    summary: str
+    path: str | None
+    content_bytes: int | None
+    consumers: tuple[str, ...]
+    task_id: str | None
+    agent: str | None
+    superseded_by: int | None
+    created_at: int
+    updated_at: int
+    score: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ref(self) -> str:
+        return Kind.PACKAGE.ref(self.id)
+
+    @property
+    def status(self) -> str:
+        """Return one of :data:`STATUSES`."""
+        return STATUSES[self.superseded_by is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class PackagePage(KeptPage[Package]):
+    """A page of packages of a run or project, counted and read in one snapshot.
+
+    Attributes:
+        run_id: the run; None for all runs of the project.
+        by_priority: pairs of priority and count over the whole list, most urgent first.
+    """
+
+    run_id: str | None = None
+    by_priority: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def packages(self) -> tuple[Package, ...]:
+        return self.items
+
+
+@dataclass(frozen=True, slots=True)
+class PackageContent:
+    """A package's content, or the reason it is missing.
+
+    Attributes:
+        ref: the requested package.
+        package: None if it does not exist.
+        text: its content; None if there is a reason.
+        reason: why there is no text.
+        notes: what was cleaned or redacted.
+    """
+
+    ref: str
+    package: Package | None
+    text: str | None
+    reason: str | None
+    notes: tuple[str, ...] = ()
+
+
+def type_number(name: object) -> int:
+    return number_of("package type", name, TYPES)
