@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import psycopg
@@ -68,13 +67,7 @@ def numbered(sql: str) -> tuple[bytes, tuple[str, ...]]:
 
 
 class Result(NamedTuple):
-    """Result of a statement.
-
-    Attributes:
-        rows: the returned rows.
-        changed: number of rows changed or returned.
-        status: the server's status, such as ``COMMIT``.
-    """
+    """The rows of a statement, how many it changed or returned, and the server's status, such as ``COMMIT``."""
 
     rows: list[Row]
     changed: int
@@ -91,6 +84,7 @@ class StoreConnection(Connection[Row]):
 
     version = 0
     on_wait: Callable[[], None] | None = None
+    _is_sending = False
 
     def run_all(self, *statements: Statement, on_wait: Callable[[], None] | None = None) -> list[Result]:
         """Run statements in order, in one round trip, and return their results.
@@ -106,7 +100,11 @@ class StoreConnection(Connection[Row]):
                 cursors = [self._send(*statements[0])]
             else:
                 with self.pipeline():
-                    cursors = [self._send(*statement) for statement in statements]
+                    self._is_sending = True
+                    try:
+                        cursors = [self._send(*statement) for statement in statements]
+                    finally:
+                        self._is_sending = False
         except BaseException:
             self._prepared.clear()  # psycopg counts statements behind a failed one as prepared
             raise
@@ -124,9 +122,22 @@ class StoreConnection(Connection[Row]):
         return cursor
 
     def wait(self, gen: PQGen[Answer], *args: Any, **kwargs: Any) -> Answer:
+        if self._is_sending:
+            return _without_waiting(gen)
         if self.on_wait is None:
             return super().wait(gen, *args, **kwargs)
         return super().wait(_looking(gen, self.on_wait), _LOOK_SECONDS)
+
+
+def _without_waiting(gen: PQGen[Answer]) -> Answer:
+    """Run a generator that sends: libpq keeps what the socket does not take yet."""
+    try:
+        next(gen)
+        while True:
+            gen.send(Ready.W)
+    except StopIteration as ended:
+        answer: Answer = ended.value
+        return answer
 
 
 def _looking(gen: PQGen[Answer], on_wait: Callable[[], None]) -> Generator[Wait, Ready | int, Answer]:
@@ -187,20 +198,11 @@ _MOST_WAITING = 500
 
 _CANCEL_SECONDS = 5.0
 
-_NO_SEQUENCES: Mapping[str, str] = MappingProxyType({})
-
 _Waiting = tuple[str, Parameters | None, "AwaitedRows | None"]
 
 
 class Counter:
-    """The change counter of the project whose row is locked.
-
-    Attributes:
-        project_id: of the project.
-        seq: the last number taken.
-    """
-
-    __slots__ = ("project_id", "seq")
+    """The last change number of the project whose row is locked."""
 
     def __init__(self, project_id: int, seq: int) -> None:
         self.project_id = project_id
@@ -258,7 +260,7 @@ class PostgresTransaction:
         connection: StoreConnection,
         begin: Sequence[Statement] = (),
         memo: dict[Hashable, Any] | None = None,
-        sequences: Mapping[str, str] = _NO_SEQUENCES,
+        sequences: Mapping[str, str] | None = None,
         counter: Counter | None = None,
     ) -> None:
         self.connection = connection
@@ -272,7 +274,7 @@ class PostgresTransaction:
         self.has_begun = False
         self.forks = forks.generation
         self._waiting: list[_Waiting] = [(*one, None) for one in begin]
-        self._sequences = sequences
+        self._sequences = sequences or {}
         self._counter = counter
         self._expected: AwaitedRows | None = None
         self._numbers: dict[str, deque[int]] = {}
