@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from faults.rows import add, names
-from satchel.base.errors import TimedOut
+from satchel.base.errors import Interrupted, TimedOut
 from satchel.store import sqlite_transaction
 from store.opened import OpenEngine
 
@@ -32,3 +32,13 @@ def test_upkeep_has_no_deadline(open_engine: OpenEngine, monkeypatch: pytest.Mon
     monkeypatch.setattr(sqlite_transaction, "DEADLINE_SECONDS", 0.0)
     with engine.without_deadline(), engine.read() as transaction:
         assert transaction.all(_ENDLESS.format(most=200_000)) == [(200_000,)]
+
+
+def test_a_statement_is_interrupted_while_it_runs(open_engine: OpenEngine) -> None:
+    engine = open_engine()
+    add(engine, "before")
+    interrupt = engine.interrupter()
+    with pytest.raises(Interrupted), engine.read() as transaction:  # noqa: PT012
+        transaction.connection.create_scalar_function("ring", lambda *_: interrupt())
+        transaction.all(f"SELECT ring() UNION ALL SELECT * FROM ({_ENDLESS.format(most=1_000_000)})")
+        pytest.fail("the statement ran to its end")

@@ -108,3 +108,12 @@ def test_it_writes_nothing(project: Path) -> None:
     with pytest.raises(Exception, match="readonly"):
         seen.connection.execute("DELETE FROM projects")
     seen.close()
+
+
+def test_it_is_one_snapshot(project: Path) -> None:
+    seen = glance(str(project), {"HOME": os.environ["HOME"]})
+    assert seen is not None
+    with open_satchel(cwd=project, environ={}) as satchel:
+        satchel.entries.write("discovery", "sun", agent="ann")
+    assert seen.one("SELECT count(*) FROM context") == (1,)
+    seen.close()

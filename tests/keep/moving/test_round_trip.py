@@ -66,6 +66,21 @@ def test_a_store_with_some_of_everything_comes_whole_and_once(
     check_round_trip(open_in, clock, tmp_path, _EVERYTHING, caller)
 
 
+def test_who_confirmed_a_solution_comes_along_and_is_counted_once(
+    open_in: Open, clock: ManualClock, tmp_path: Path
+) -> None:
+    one, other = open_in(folder(tmp_path, "one")), open_in(folder(tmp_path, "other"))
+    one.patterns.report("ValueError", "cannot read it", solution="open it as cp1252", agent="ann")
+    for agent, helped in (("ben", True), ("cy", False)):
+        one.patterns.outcome("y1", helped, agent=agent)
+    take(other, dump(one))
+    (pattern,) = (line for line in dump(other) if line["kind"] == "error_pattern")
+    assert sorted((part["agent"], part.get("helped", False)) for part in pattern["solutions"][0]["confirmations"]) == [
+        ("ben", True),
+        ("cy", False),
+    ]
+
+
 @pytest.mark.slow
 @settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(choices=st.lists(_STEP, max_size=80))

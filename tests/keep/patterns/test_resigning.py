@@ -96,6 +96,17 @@ class TestMerging:
     def test_what_moved_is_found_with_the_older_one(self, merged: Satchel) -> None:
         assert [one.ref for one in merged.patterns.find(query="wait").patterns] == ["x1"]
 
+    def test_only_reports_that_the_equal_solution_ended_are_ended_by_the_other(self, satchel: Satchel) -> None:
+        make_old(satchel, SAME)
+        satchel.patterns.solve("x1", "Open it first", agent="Ann")
+        satchel.patterns.solve("x2", "open it FIRST", agent="Bob")
+        with satchel.workplace.engine.write() as transaction:
+            transaction.run("UPDATE error_reports SET solution_id = 2 WHERE pattern_id = 2")
+        satchel.patterns.report("ValueError", "something else")
+        with satchel.workplace.engine.read() as transaction:
+            reports = transaction.all("SELECT pattern_id, solution_id FROM error_reports ORDER BY id")
+        assert reports == [(1, None), (1, 1), (3, None)]
+
     def test_another_language_makes_it_one_of_any(self, satchel: Satchel) -> None:
         make_old(satchel, SAME)
         with satchel.workplace.engine.write() as transaction:
