@@ -17,7 +17,7 @@ from satchel.find.query import SYNTAXES, Query, parse
 from satchel.find.scopes import Scope
 from satchel.find.search import Ranking
 from satchel.find.snippets import Snipper, Snippet
-from satchel.keep import citations, indexing, names, projects, runs
+from satchel.keep import citations, names, projects, runs
 from satchel.keep.citations import Citation
 from satchel.keep.entries.sightings import seen_with
 from satchel.keep.kinds import KIND_OF, KINDS, read_ref, texts_of
@@ -263,7 +263,8 @@ class Finding(Service):
         Returns:
             The number of indexed items.
         """
-        return indexing.index_all(self._workplace.engine, progress)
+        loaders = [(kind, thing.load) for kind, thing in KINDS.items()]
+        return rebuilding.rebuild(self._workplace.engine, loaders, progress)
 
 
 def _written_with(
