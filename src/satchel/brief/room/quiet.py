@@ -12,7 +12,6 @@ from contextlib import suppress
 from satchel.base.errors import InvalidInput
 from satchel.brief.attempts import fails
 from satchel.brief.room.looking import Look
-from satchel.brief.room.seen import EVERYTHING, HOOK, PROPOSAL
 from satchel.find.kind import Kind
 from satchel.keep import events
 from satchel.keep.decisions.records import STATUSES
@@ -21,6 +20,7 @@ from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.files.places import Place
 from satchel.keep.loop_scope import ATTEMPTS
 from satchel.keep.names import PERSONS
+from satchel.keep.seen import EVERYTHING, HOOK, PROPOSAL
 
 _LOOKED_AT = 100
 _SESSIONS, _PADS, _EVENTS, _REFUSED = 20, 10, 500, 100

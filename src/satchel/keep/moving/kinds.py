@@ -18,7 +18,7 @@ from satchel.keep.corrections.log import CONFIRMED, SUPERSEDED
 from satchel.keep.entries import sightings
 from satchel.keep.entries import updates as entry_writing
 from satchel.keep.entries.records import CODEBASE_ANALYSIS, ENTRY_TYPES, STRUCTURED_TYPES
-from satchel.keep.moving import solutions, windows
+from satchel.keep.moving import marks, solutions, windows
 from satchel.keep.moving.fields import (
     AGENT,
     COUNT,
@@ -218,6 +218,7 @@ _ENTRY_KIND = LineKind(
             ),
             same=("agent_id", "run_id", "created_at"),
         ),
+        marks.pin_of(Kind.ENTRY),
     ),
     letter=Kind.ENTRY.letter,
     documents=Kind.ENTRY,
@@ -266,6 +267,7 @@ _PACKAGE_KIND = LineKind(
             is_own=True,
             order="i.role",
         ),
+        marks.pin_of(Kind.PACKAGE),
     ),
     letter=Kind.PACKAGE.letter,
     documents=Kind.PACKAGE,
@@ -331,6 +333,7 @@ _STRATEGY_KIND = LineKind(
         link_field("superseded_by", "strategies", merge=SOFT, is_own=True),
         Field("last_seen", TIME, required=True, merge=MAX),
     ),
+    (marks.pin_of(Kind.STRATEGY),),
     letter=Kind.STRATEGY.letter,
     documents=Kind.STRATEGY,
     enter=strategy_writing.enter,
@@ -418,6 +421,8 @@ LINE_KINDS: dict[str, LineKind] = {
         _STRATEGY_KIND,
         _CORRECTION_KIND,
         _DELIVERY_KIND,
+        marks.SEEN_KIND,
+        marks.TEXT_KIND,
     )
 }
 """All kinds in export order: an item comes after the items it refers to."""

@@ -15,7 +15,7 @@ from satchel.keep.decisions.records import STATUSES as DECISION_STATUSES
 from satchel.keep.files.records import CHANGES
 from satchel.keep.messages import updates as message_writing
 from satchel.keep.messages.records import MESSAGE_TYPES
-from satchel.keep.moving import histories
+from satchel.keep.moving import histories, marks
 from satchel.keep.moving.fields import (
     ADDRESSEE,
     AGENT,
@@ -89,6 +89,7 @@ DECISION_KIND = LineKind(
         _decision_names("tags", TAG),
         _decision_names("scopes", SCOPE),
         histories.HISTORY,
+        marks.pin_of(Kind.DECISION),
     ),
     letter=Kind.DECISION.letter,
     key=("key", "key"),
@@ -129,7 +130,7 @@ CONSTRAINT_KIND = LineKind(
         name_field("deactivated_by", AGENT, "agents", "deactivated_by", merge=SOFT),
         Field("deactivated_at", TIME, merge=SOFT),
     ),
-    (_names("constraint", "tags", TAG),),
+    (_names("constraint", "tags", TAG), marks.pin_of(Kind.CONSTRAINT)),
     letter=Kind.CONSTRAINT.letter,
     documents=Kind.CONSTRAINT,
     rank=("deactivated_at",),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -12,6 +12,7 @@ from satchel.keep.moving import windows
 from satchel.keep.moving.fields import FILL, MAX, MIN, SOFT, Field, Line, Part
 from satchel.keep.moving.kind import LineKind
 from satchel.keep.moving.kinds import LINE_KINDS
+from satchel.keep.moving.records import KindLines
 from satchel.store.transaction import Row, Transaction, set_of
 
 SCHEMA = 1
@@ -81,6 +82,22 @@ def digest(line: Line) -> bytes:
     return _hash(line, plan.apart, plan)
 
 
+class Tally:
+    """Numbers of lines and digests by kind, the same wherever the items are; short ids do not count."""
+
+    def __init__(self, kinds: Iterable[str]) -> None:
+        self._kinds = {kind: (0, blake2b(digest_size=DIGEST_BYTES)) for kind in kinds}
+
+    def add(self, line: Line) -> None:
+        lines, digest = self._kinds[line["kind"]]
+        content = {name: value for name, value in line.items() if name != "id"}
+        digest.update(_encode(content).encode("utf-8", "surrogatepass"))
+        self._kinds[line["kind"]] = lines + 1, digest
+
+    def result(self) -> tuple[KindLines, ...]:
+        return tuple(KindLines(kind, lines, digest.hexdigest()) for kind, (lines, digest) in self._kinds.items())
+
+
 def says_more(line: Line) -> bool:
     """Return whether a line has fields that :func:`digest` leaves out, so that :func:`whole_digest` differs."""
     return not _plan(LINE_KINDS[line["kind"]]).ignored.isdisjoint(line)
@@ -98,7 +115,7 @@ def core_digest(line: Line) -> bytes:
     return _hash(line, plan.apart | plan.soft, plan)
 
 
-_IDS = frozenset({"id", "uid"})
+_IDS = frozenset({"id", "uid", "seq"})
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
@@ -150,7 +167,7 @@ def _plan(kind: LineKind) -> _Plan:
         apart |= {part.name for part in kind.parts if not part.is_own}
         plan = _PLANS[kind.name] = _Plan(
             kind,
-            f"SELECT i.id, i.uid, {columns} FROM {kind.table} i",
+            f"SELECT i.id, i.uid, {'i.seq' if kind.has_seq else 'NULL'}, {columns} FROM {kind.table} i",
             _shows(kind.fields),
             frozenset(apart | _IDS),
             frozenset(field.name for field in kind.fields if field.merge in {SOFT, FILL}),
@@ -176,10 +193,12 @@ def _show(shows: _Shows, values: Sequence[Any], line: Line) -> Line:
 def _lines(transaction: Transaction, plan: _Plan, rows: Sequence[Row]) -> dict[int, Line]:
     kind = plan.kind
     by_number: dict[int, Line] = {}
-    for number, uid, *values in rows:
+    for number, uid, seq, *values in rows:
         line: Line = {"kind": kind.name, "uid": uid.hex()}
         if kind.letter:
             line["id"] = f"{kind.letter}{number}"
+        if seq is not None:
+            line["seq"] = seq
         _show(plan.shows, values, line)
         if kind.finish is not None:
             kind.finish(line)
