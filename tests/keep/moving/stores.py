@@ -225,8 +225,8 @@ def _end(satchel: Satchel, first: int, _: int) -> None:
 
 
 def _pin(satchel: Satchel, first: int, second: int) -> None:
-    pins = satchel.pins.pin if second % 3 else satchel.pins.unpin
-    pins(f"{'edcsp'[first % 5]}{1 + second % 3}", agent=PERSONS[first % 2])
+    pins = satchel.pins.pin if first % 7 else satchel.pins.unpin
+    pins(f"{'edcsp'[second % 5]}{1 + first % 2}", agent=PERSONS[first % 2])
 
 
 def _see(satchel: Satchel, first: int, second: int) -> None:
