@@ -353,7 +353,7 @@ def test_the_examples_of_a_server_run(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_examples_of_postgresql_run(tmp_path: Path) -> None:
-    (_, roles), (_, tables), (_, configuration), (_, token), (_, dump) = runnable("docs/postgresql.md")
+    (_, roles), (_, tables), (_, configuration), (_, token), (_, dump), (_, move) = runnable("docs/postgresql.md")
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "deploy").symlink_to(ROOT / "deploy")
     cluster = conninfo_to_dict(postgres_cluster.url())
@@ -365,7 +365,7 @@ def test_the_examples_of_postgresql_run(tmp_path: Path) -> None:
         "XDG_CONFIG_HOME": "",
     }
     try:
-        for block in (roles, tables, configuration.replace("@db.example.org/", "@/"), token, dump):
+        for block in (roles, tables, configuration.replace("@db.example.org/", "@/"), token, dump, move):
             done = run_example("sh", block, tmp_path, **variables)
             assert done.returncode == 0, done.stderr
         environ = {"HOME": str(tmp_path), **variables}
@@ -390,7 +390,8 @@ def test_the_examples_of_postgresql_run(tmp_path: Path) -> None:
     finally:
         with psycopg.connect(postgres_cluster.url(), autocommit=True) as connection:
             connection.execute("DROP DATABASE satchel WITH (FORCE)")
-            connection.execute("DROP ROLE shop_owner, shop_server, shop_reader")
+            for team in ("shop", "bank"):
+                connection.execute(f"DROP ROLE {team}_owner, {team}_server, {team}_reader")
 
 
 @pytest.mark.slow

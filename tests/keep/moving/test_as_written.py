@@ -52,7 +52,7 @@ def check_move(one: Satchel, other: Satchel, file: Path) -> None:
     """Move a store into an empty one, and compare."""
     moved = other.moving.import_as_written(export(one, file))
     assert (moved.differing, moved.troubles) == ((), ())
-    assert moved.kinds == tuple(kind for kind in moved.exported if kind.kind != "delivery")
+    assert moved.kinds == moved.exported
     assert lines(other) == lines(one)
     assert [check for check in other.housekeeping.doctor() if check.status == "failed"] == []
 
@@ -182,3 +182,19 @@ def test_several_projects_move_into_one_store(open_in: Open, tmp_path: Path) -> 
         one = open_in(folder(tmp_path, name))
         one.decisions.set("store", name, agent=f"agent-{name}")
         check_move(one, open_in(folder(tmp_path, name), db=file, project=name), tmp_path / "lines.jsonl")
+
+
+@pytest.mark.parametrize("target", _ENGINES)
+def test_an_import_that_is_stopped_changes_nothing(
+    open_on: Open, clock: ManualClock, tmp_path: Path, target: str
+) -> None:
+    one, other = open_on("sqlite"), open_on(target)
+    fill(one, clock, _EVERYTHING)
+
+    def stop(_done: int, _total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        other.moving.import_as_written(export(one, tmp_path / "lines.jsonl"), progress=stop)
+    assert other.housekeeping.statistics().project is None
+    check_move(one, other, tmp_path / "lines.jsonl")

@@ -10,7 +10,7 @@ from satchel.brief.room.looking import LINE_CHARS, Look
 from satchel.brief.room.records import Need
 from satchel.brief.room.seen import hook_ref
 from satchel.keep import events
-from satchel.keep.seen import HOOK
+from satchel.keep.moving.marks import HOOK
 
 _LOOKED_AT = 500
 

@@ -17,8 +17,8 @@ from satchel.find.kind import Kind, read_number
 from satchel.keep import events
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import REVIEW_VERDICT
+from satchel.keep.moving.marks import PROPOSAL
 from satchel.keep.projects import Workplace
-from satchel.keep.seen import PROPOSAL
 from satchel.keep.sessions import joining
 from satchel.keep.strategies import updates
 from satchel.store.transaction import set_of

@@ -19,8 +19,8 @@ from satchel.keep.entries import structured
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.files.places import Place
 from satchel.keep.loop_scope import ATTEMPTS
+from satchel.keep.moving.marks import EVERYTHING, HOOK, PROPOSAL
 from satchel.keep.names import PERSONS
-from satchel.keep.seen import EVERYTHING, HOOK, PROPOSAL
 
 _LOOKED_AT = 100
 _SESSIONS, _PADS, _EVENTS, _REFUSED = 20, 10, 500, 100

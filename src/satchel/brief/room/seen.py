@@ -10,9 +10,9 @@ from satchel.brief.room.looking import Look
 from satchel.brief.room.records import CHANGES
 from satchel.find.kind import Kind, read_number
 from satchel.keep.kinds import read_ref
+from satchel.keep.moving.marks import CORRECTION, EVERYTHING, FILES, HOOK, NOBODY, SOLUTION
 from satchel.keep.names import ensure_agent, find_name
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
-from satchel.keep.seen import CORRECTION, EVERYTHING, FILES, HOOK, NOBODY, SOLUTION
 
 OF_CHANGES = {
     "decision": Kind.DECISION.number,

@@ -14,8 +14,8 @@ from satchel.find.kind import Kind
 from satchel.keep.corrections.log import CONFIRMED, SUPERSEDED
 from satchel.keep.decisions.records import STATUSES
 from satchel.keep.files.records import CHANGES as OF_FILES
+from satchel.keep.moving.marks import NOBODY
 from satchel.keep.patterns.records import DEMOTED, SOLUTION_LETTER
-from satchel.keep.seen import NOBODY
 from satchel.store.transaction import Row
 
 MOST = 50

@@ -84,10 +84,10 @@ def read_lines(file: Path, stream: BinaryIO | None = None) -> Arriving:
     return arriving
 
 
-def _lines(file: Path, given: BinaryIO | None, arriving: Arriving) -> Iterator[tuple[str, str, Line]]:
+def _lines(file: Path, source: BinaryIO | None, arriving: Arriving) -> Iterator[tuple[str, str, Line]]:
     read = 0
-    with file.open("rb") if given is None else nullcontext(given) as stream:
-        if given is None:
+    with file.open("rb") if source is None else nullcontext(source) as stream:
+        if source is None:
             stream.readline(_MAX_HEADER_BYTES)
         number = 1
         while raw := stream.readline(_MAX_LINE_BYTES):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -85,11 +85,11 @@ def digest(line: Line) -> bytes:
 class Tally:
     """Numbers of lines and digests by kind, the same wherever the items are; short ids do not count."""
 
-    def __init__(self, kinds: Iterable[str]) -> None:
-        self._kinds = {kind: (0, blake2b(digest_size=DIGEST_BYTES)) for kind in kinds}
+    def __init__(self) -> None:
+        self._kinds: dict[str, tuple[int, blake2b]] = {}
 
     def add(self, line: Line) -> None:
-        lines, digest = self._kinds[line["kind"]]
+        lines, digest = self._kinds.get(line["kind"]) or (0, blake2b(digest_size=DIGEST_BYTES))
         content = {name: value for name, value in line.items() if name != "id"}
         digest.update(_encode(content).encode("utf-8", "surrogatepass"))
         self._kinds[line["kind"]] = lines + 1, digest

@@ -24,7 +24,14 @@ from satchel.keep.moving.fields import (
 )
 from satchel.keep.moving.kind import LineKind
 from satchel.keep.moving.reading import Reading
-from satchel.keep.seen import CORRECTION, EVERYTHING, FILES, NOBODY, PROPOSAL, SOLUTION
+
+EVERYTHING = 0
+SOLUTION, FILES, CORRECTION, HOOK, PROPOSAL = 20, 21, 22, 23, 24
+"""What the table ``seen`` holds beside each :class:`Kind`: a solution, the edits of an agent, a correction, a failure
+of a hook, and the strategy that a verdict lets a run propose, which anybody accepts or rejects for all."""
+
+NOBODY = -1
+"""The agent of edits whose author is unknown; 0 is all of a kind."""
 
 
 def _add_pin(kind: Kind, reading: Reading, number: int, _row: dict[str, Any], rows: Rows) -> None:
@@ -82,7 +89,7 @@ _UIDS = " ".join(
 _EXPIRIES = " ".join(f"WHEN {number} THEN ({_expiry(number, _TABLES[number])})" for number in _EXPIRING)
 
 # marks of items that are gone, and of failures of hooks, which are events, stay behind
-_SEEN = f"""(
+_MARKS = f"""(
     SELECT * FROM (
         SELECT row_number() OVER (ORDER BY s.person_id, s.kind, s.item_id) AS id, a.uid, s.project_id, s.person_id,
             CASE s.item_id WHEN {NOBODY} THEN {NOBODY} ELSE s.kind END AS kind, s.item_id,
@@ -118,7 +125,7 @@ def _take_seen(reading: Reading, line: Line) -> bool:
 
 SEEN_KIND = LineKind(
     "seen",
-    _SEEN,
+    _MARKS,
     "how far a person has seen the changes of a project, all of a kind, or one item; for `import --as-written`",
     (
         name_field("person", ADDRESSEE, "agents", "person_id", required=True),
@@ -153,8 +160,8 @@ _NUMBERED = "SELECT row_number() OVER (ORDER BY project_id, uid) AS id, s.* FROM
 def _take_text(reading: Reading, line: Line) -> bool:
     item = {"project_id": reading.project, "uid": read_uid(line.get("uid"))}
     row = reading.fields(TEXT_KIND.fields, line, reading.row)
-    (seen,) = TEXT_KIND.parts
-    digests = reading.part_rows(seen, line.get(seen.name) or [])
+    (part,) = TEXT_KIND.parts
+    digests = reading.part_rows(part, line.get(part.name) or [])
     reading.transaction.insert_many("shared_texts", [{**item, **row}])
     reading.transaction.insert_many("shared_seen", [{**item, **one} for one in digests])
     return True

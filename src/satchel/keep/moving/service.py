@@ -75,7 +75,7 @@ class Moving(Service):
                 raise unknown_name("kind of lines", kind, LINE_KINDS)
         work = self._workplace
         now = work.clock()
-        tally = moving.Tally(selected)
+        tally = moving.Tally()
         done = 0
         encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
         with work.engine.without_deadline(), work.engine.read() as transaction:
@@ -107,7 +107,7 @@ class Moving(Service):
             counted = tally.result()
             digests = {one.kind: [one.lines, one.digest] for one in counted}
             target.write(encode({"kind": END, "lines": done, "kinds": digests}).encode() + b"\n")
-        return Exported(project.name, done, tuple(one for one in counted if one.lines))
+        return Exported(project.name, done, counted)
 
     def import_file(
         self, file: Path, *, stream: BinaryIO | None = None, dry_run: bool = False, progress: Progress | None = None
@@ -226,7 +226,7 @@ class _Import:
                 raise StoreDamaged(
                     f"{arriving.source} is cut: its last line is missing", "Nothing was imported; export it again"
                 )
-            tally = moving.Tally(_AS_WRITTEN)
+            tally = moving.Tally()
             for line in moving.all_lines(transaction, project.id, now, _AS_WRITTEN):
                 tally.add(line)
         for trouble in arriving.troubles:
@@ -235,9 +235,9 @@ class _Import:
         return ImportedAsWritten(
             arriving.source,
             arriving.project,
-            tuple(one for one in here if one.lines),
-            tuple(one for one in exported if one.lines),
-            tuple(one.kind for one in here if one not in exported),
+            here,
+            exported,
+            tuple(dict.fromkeys(one.kind for one in (*exported, *here) if one not in here or one not in exported)),
             tuple(self._troubles),
             self._more,
         )
