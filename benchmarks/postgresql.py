@@ -39,11 +39,11 @@ def run(bench: Bench) -> Section:
         figures.append(Figure("fdatasync of 8 KB on this disk", fsync.median, "ms", fsync.p95))
         for size in (bench.choose(10_000, 800), *(() if bench.quick else (100_000,))):
             bench.progress.say(f"a store of {size:,} items in PostgreSQL")
-            with open_kept("project", size, bench, fill, clock=lambda: LATER) as kept:
-                file = kept.place.file
+            file = bench.folder / "moved.jsonl"
+            with open_kept("project", size, bench, fill, clock=lambda: LATER) as kept, file.open("wb") as stream:
+                kept.moving.export(stream)
             with closing(_satchel(f"{url}&schema=of_{size}", bench.folder, project=None)) as empty:
-                assert file is not None
-                empty.housekeeping.restore(file)
+                empty.moving.import_as_written(file)
             with open_kept("project", size, bench, fill, clock=lambda: LATER) as lite:
                 for name, way in delays:
                     bench.progress.say(f"{size:,} items, {name}")

@@ -66,10 +66,13 @@ def _help(command: click.Command, parent: click.Context, title: str, level: int)
 def _lines() -> str:
     said = (
         f"`satchel export` writes a JSON object a line, in UTF-8, of schema {SCHEMA}. The first line is "
-        '`{"kind": "satchel", "schema": ..., "project": {"name": ..., "uid": ...}, "exported_at": ..., "lines": ...}`, '
-        'the last `{"kind": "end", "lines": ...}`: a file without it was cut. Every other line is an item: `kind`, '
-        "`uid` (32 hexadecimal digits, the same in every store), `id` (its short id where it comes from, for people) "
-        "and the fields of its kind. What is not there is left out. A link is the uid of the item that it leads to. A "
+        '`{"kind": "satchel", "schema": ..., "project": {"name": ..., "uid": ...}, "exported_at": ..., "lines": ..., '
+        '"seq": ..., "kinds": [...]}`, the last `{"kind": "end", "lines": ..., "kinds": {KIND: [LINES, DIGEST]}}`: a '
+        "file without it was cut. Every other line is an item: `kind`, "
+        "`uid` (32 hexadecimal digits, the same in every store), `id` (its short id where it comes from, for people), "
+        "`seq` (the project's number of its last change) and the fields of its kind. Only `satchel import "
+        "--as-written` takes `seq`, `pinned` and the kinds `seen` and `shared_text`. What is not there is left out. A "
+        "link is the uid of the item that it leads to. A "
         "program refuses a newer schema, reports fields that it does not know, and leaves out kinds that it does not "
         "know. [How to move and merge](../moving.md)."
     )

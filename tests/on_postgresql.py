@@ -103,8 +103,6 @@ class Lent:
         address = self._of_files.pop(next(iter(self._of_files)))
         for engine in self._engines.pop(address, ()):
             engine.close()
-            for backup in engine.upkeep.backups():
-                backup.file.unlink()
         self._schemas.give_back(address)
 
     def address_of(self, file: Path) -> Address:

@@ -343,7 +343,7 @@ def test_the_examples_of_a_server_run(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_examples_of_postgresql_run(tmp_path: Path) -> None:
-    (_, roles), (_, tables), (_, configuration), (_, token), (_, moving) = runnable("docs/postgresql.md")
+    (_, roles), (_, tables), (_, configuration), (_, token), (_, dump), (_, move) = runnable("docs/postgresql.md")
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "deploy").symlink_to(ROOT / "deploy")
     cluster = conninfo_to_dict(postgres_cluster.url())
@@ -355,7 +355,7 @@ def test_the_examples_of_postgresql_run(tmp_path: Path) -> None:
         "XDG_CONFIG_HOME": "",
     }
     try:
-        for block in (roles, tables, configuration.replace("@db.example.org/", "@/"), token, moving):
+        for block in (roles, tables, configuration.replace("@db.example.org/", "@/"), token, dump, move):
             done = run_example("sh", block, tmp_path, **variables)
             assert done.returncode == 0, done.stderr
         environ = {"HOME": str(tmp_path), **variables}

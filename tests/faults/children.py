@@ -329,18 +329,6 @@ def _write_and_then_fail(store: str) -> None:
         os.wait()
 
 
-def _move_until_told(source: str, target: str) -> None:
-    """Move a store; at each step say how far it is, and wait for a line."""
-
-    def step(done: int, total: int) -> None:
-        _say(f"{done} {total}")
-        _hear()
-
-    with _open(source) as giving, open_satchel(target, cwd=Path(source).parent, environ={}) as taking:
-        giving.housekeeping.move(taking.workplace.engine, step)
-    _say("done")
-
-
 def _all_entries(satchel: Satchel) -> Iterator[Entry]:
     offset: int | None = 0
     while offset is not None:
@@ -355,7 +343,6 @@ _TASKS: dict[str, Callable[..., None]] = {
     "write-many": _write_many,
     "write-for-ever": _write_for_ever,
     "write-until-told": _write_until_told,
-    "move-until-told": _move_until_told,
     "hold-turn": _hold_turn,
     "wait-for-turn": _wait_for_turn,
     "hold-turn-and-fork": _hold_turn_and_fork,

@@ -119,7 +119,7 @@ def test_an_older_backup_is_refused_and_the_store_stays(
     store_file.write_bytes(_WRITTEN)
     engine = open_engine()
     with pytest.raises(StoreOlder, match=r"satchel restore FILE"):
-        engine.upkeep.restore(backup, lambda *_: 0)
+        engine.upkeep.restore(backup)
     with engine.read() as transaction:
         assert transaction.all(_DECISIONS) == [(12,)]
     assert backup.read_bytes() == before

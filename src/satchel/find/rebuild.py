@@ -8,7 +8,7 @@ from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.index import index_of
 from satchel.find.kind import Kind
-from satchel.store.engine import Writable
+from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 
 Progress = Callable[[int, int], None]
@@ -18,7 +18,7 @@ Load = Callable[[Transaction, int, int], list[Document]]
 _PER_STEP = 200
 
 
-def rebuild(engine: Writable, loaders: Iterable[tuple[Kind, Load]], progress: Progress) -> int:
+def rebuild(engine: Engine, loaders: Iterable[tuple[Kind, Load]], progress: Progress) -> int:
     """Index every item again and return how many there were.
 
     Each step is its own transaction, so writers wait briefly. Searches stay complete throughout: a text is replaced in
@@ -30,7 +30,7 @@ def rebuild(engine: Writable, loaders: Iterable[tuple[Kind, Load]], progress: Pr
         return _rebuild(engine, loaders, progress)
 
 
-def _rebuild(engine: Writable, loaders: Iterable[tuple[Kind, Load]], progress: Progress) -> int:
+def _rebuild(engine: Engine, loaders: Iterable[tuple[Kind, Load]], progress: Progress) -> int:
     done = 0
     with engine.write() as transaction:
         index = index_of(transaction)

@@ -21,7 +21,7 @@ from satchel.interfaces.to_json import fields_of
 from satchel.keep.items import Item, OpenedItems
 from satchel.keep.kind import called
 from satchel.keep.moving.states import SHARED, KeptState
-from satchel.keep.packages.kind import PackageContent
+from satchel.keep.packages.records import PackageContent
 from satchel.keep.patterns.records import Solution
 
 _LOOK_BACK = 200

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import InvalidInput, NotFound, unknown_name
@@ -17,7 +18,7 @@ from satchel.find.query import SYNTAXES, Query, parse
 from satchel.find.scopes import Scope
 from satchel.find.search import Ranking
 from satchel.find.snippets import Snipper, Snippet
-from satchel.keep import citations, indexing, kept, names, projects, runs
+from satchel.keep import citations, kept, names, projects, runs
 from satchel.keep.citations import Citation
 from satchel.keep.entries.sightings import seen_with
 from satchel.keep.kinds import KIND_OF, KINDS, read_ref, texts_of
@@ -271,7 +272,8 @@ class Finding(Service):
         Returns:
             The number of indexed items.
         """
-        return indexing.index_all(self._workplace.engine, progress)
+        loaders = [(kind, partial(kept.load_documents, thing)) for kind, thing in KINDS.items()]
+        return rebuilding.rebuild(self._workplace.engine, loaders, progress)
 
 
 def _written_with(

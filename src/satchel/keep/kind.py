@@ -405,6 +405,7 @@ class LineKind:
         renew: handles an item that was seen again on the other side; receives its id.
         rank: the fields that order states by age.
         take: imports a line of a kind without a table of uids; returns whether it added anything.
+        only_as_written: whether lines are ignored unless an import is one as written.
     """
 
     about: str
@@ -426,6 +427,12 @@ class LineKind:
     renew: Callable[[Reading, int], None] | None = None
     rank: tuple[str, ...] = ()
     take: Callable[[Reading, Line], bool] | None = None
+    only_as_written: bool = False
+
+    @property
+    def has_seq(self) -> bool:
+        """Whether its table has the number of each item's last change."""
+        return self.take is None and self.table != "sessions"
 
     def __post_init__(self) -> None:
         if self.documents is not None:

@@ -32,16 +32,6 @@ class State(NamedTuple):
     written: int
 
 
-class Writable(Protocol):
-    """A store that accepts write transactions: an engine, or a store that is being filled."""
-
-    def write(self, wait_ms: int | None = None) -> AbstractContextManager[Transaction]:
-        """Open a write transaction; see :meth:`Engine.write`."""
-
-    def without_deadline(self) -> AbstractContextManager[None]:
-        """Lift the time limit for statements of the calling thread: for upkeep that reads or writes everything."""
-
-
 class Engine(Protocol):
     """A store. Safe to share between threads.
 

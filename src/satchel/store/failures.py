@@ -24,7 +24,7 @@ from satchel.base.errors import (
     StoreOlder,
     system_error,
 )
-from satchel.store.schema import BASE_VERSION, BEING_FILLED, SCHEMA_VERSION
+from satchel.store.schema import BASE_VERSION, SCHEMA_VERSION
 
 _READ_FAILED = frozenset({errno.EIO, errno.ENXIO, errno.ERANGE})
 """The error numbers of a failing disk (``unixRead`` in SQLite's os_unix.c)."""
@@ -41,15 +41,7 @@ RESTORE = (
 
 
 def newer(location: str, needed: int, action: str) -> StoreNewer:
-    """Return the error for a store that needs a newer program, or that is still being filled.
-
-    `action` is "read" or "written".
-    """
-    if needed >= BEING_FILLED:
-        return StoreNewer(
-            f"{location} is not complete yet: rows are being moved into it, or that was interrupted",
-            "Wait until it is done; if it was interrupted, run the same `satchel move` or `satchel restore` again",
-        )
+    """Return the error for a store that needs a newer program; `action` is "read" or "written"."""
     return StoreNewer(
         f"{location} can only be {action} by a Satchel that knows schema version {needed}; "
         f"this one ({__version__}) knows {SCHEMA_VERSION}",

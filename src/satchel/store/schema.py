@@ -87,9 +87,6 @@ MIGRATIONS: tuple[Migration, ...] = (
 SCHEMA_VERSION = BASE_VERSION + len(MIGRATIONS) - 1
 """The version this program brings a store to."""
 
-BEING_FILLED = 1_000_000
-"""The version that a store says it needs while the rows of another are moved into it."""
-
 
 def steps(version: int, target: int) -> list[tuple[int, Migration]]:
     """Return the migrations between two versions (0 is a new store), each with the version it leads to."""

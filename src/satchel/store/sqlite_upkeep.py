@@ -6,7 +6,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,10 +34,7 @@ from satchel.store.opening import Access
 from satchel.store.upkeep import Finding, Restored, Shrunk, Upkeep
 
 if TYPE_CHECKING:
-    from satchel.store.moving.copying import Indexing
-    from satchel.store.moving.sqlite_taker import SqliteTaker
     from satchel.store.sqlite import SqliteEngine
-    from satchel.store.transaction import Transaction
 
 _WAL_WARNING_BYTES = 128 * 1024 * 1024
 _CHECKPOINT_PAUSE = 0.01
@@ -110,13 +107,7 @@ class SqliteUpkeep(Upkeep):
         engine.want_new()
         return aside
 
-    def back_up(
-        self,
-        target: Path | None,
-        now: int,
-        index: Indexing,  # noqa: ARG002 -- a copy of pages has its index
-        progress: Progress | None = None,
-    ) -> Backup:
+    def back_up(self, target: Path | None, now: int, progress: Progress | None = None) -> Backup:
         return backups.back_up(self._engine.access, target, now, progress, trust=self._trust)
 
     def back_up_daily(self) -> Backup | None:
@@ -125,12 +116,7 @@ class SqliteUpkeep(Upkeep):
             return None
         return backups.back_up_daily(engine.access, engine.clock(), engine.backups_keep, engine.trust)
 
-    def restore(
-        self,
-        source: Path,
-        index: Indexing,  # noqa: ARG002 -- as above
-        progress: Progress | None = None,
-    ) -> Restored:
+    def restore(self, source: Path, progress: Progress | None = None) -> Restored:
         """Replace the store with a backup, after saving its present state.
 
         A healthy store is overwritten in one transaction, so that other processes see the old state or the new one; its
@@ -205,16 +191,6 @@ class SqliteUpkeep(Upkeep):
                     backups.copy_pages(transaction.connection, copy)
             with closing(type(self._engine)(Access(file, "relaxed"), clock=clock)) as engine:
                 yield engine
-
-    def open_taker(self) -> AbstractContextManager[SqliteTaker]:
-        from satchel.store.moving import sqlite_taker  # a server needs it for one rare command only
-
-        return sqlite_taker.open_taker(self._engine)
-
-    def highest_ids(self, transaction: Transaction) -> dict[str, int]:
-        from satchel.store.moving import sqlite_taker  # as above
-
-        return sqlite_taker.highest_ids(transaction)
 
     def accept(self, *, owner: str | None = None, tree: bool = False) -> Accepted:
         return accepting.accept(self._engine, owner=owner, tree=tree)

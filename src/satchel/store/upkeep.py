@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from satchel.base.clock import Clock
     from satchel.store.accepting import Accepted
     from satchel.store.engine import Engine
-    from satchel.store.moving.copying import Indexing
-    from satchel.store.moving.taking import Taker
-    from satchel.store.transaction import Transaction
 
 
 class Finding(NamedTuple):
@@ -115,15 +112,25 @@ class Upkeep(ABC):
         """
 
     @abstractmethod
-    def back_up(self, target: Path | None, now: int, index: Indexing, progress: Progress | None = None) -> Backup:
+    def back_up(self, target: Path | None, now: int, progress: Progress | None = None) -> Backup:
         """Copy the store while it is in use; the copy is checked before it gets its name.
 
         Args:
             target: the file to create, which must not exist; None chooses a name in the folder of backups.
             now: the time in milliseconds UTC.
-            index: fills the search index of a copy that is made row by row.
             progress: called with the pages copied.
+
+        Raises:
+            Refused: another program backs the store up; :meth:`dump_command` names it.
         """
+
+    def dump_command(self, target: Path | None) -> str | None:  # noqa: ARG002 -- for databases
+        """Return the shell command that backs the store up to `target`; None if :meth:`back_up` does."""
+        return None
+
+    def load_command(self, source: Path | None) -> str | None:  # noqa: ARG002 -- for databases
+        """Return the shell command that restores the store from `source`; None if :meth:`restore` does."""
+        return None
 
     def back_up_daily(self) -> Backup | None:
         """Make the daily backup if a day has passed and something has changed; None if none is due."""
@@ -144,34 +151,22 @@ class Upkeep(ABC):
         return None
 
     @abstractmethod
-    def restore(self, source: Path, index: Indexing, progress: Progress | None = None) -> Restored:
+    def restore(self, source: Path, progress: Progress | None = None) -> Restored:
         """Replace the store with a backup, after saving its present state; change counters never go back.
 
         Args:
             source: a backup; it is verified first and never changed.
-            index: fills the search index of a store that is restored row by row.
             progress: called with the pages copied.
 
         Raises:
             NotFound, StoreForeign, StoreDamaged, StoreNewer: the backup cannot be used; nothing was changed.
             Busy: another process kept the store locked for longer than the wait.
+            Refused: another program restores the store; :meth:`load_command` names it.
         """
 
     @abstractmethod
     def temporary_copy(self, clock: Clock) -> AbstractContextManager[Engine]:
-        """Yield a copy of the store, empty if there is no store, and delete it when the block ends."""
-
-    @abstractmethod
-    def open_taker(self) -> AbstractContextManager[Taker]:
-        """Open the store, created if it is missing, to be filled with the rows of another.
-
-        Raises:
-            StoreForeign, StoreNewer, Refused, ReadOnly: it cannot be filled.
-        """
-
-    @abstractmethod
-    def highest_ids(self, transaction: Transaction) -> dict[str, int]:
-        """Return the highest id given so far, by table."""
+        """Yield a copy of the store, empty if there is no store, which is gone when the block ends."""
 
     def accept(self, *, owner: str | None = None, tree: bool = False) -> Accepted:  # noqa: ARG002 -- files have owners
         """Put the store on the user's list of trusted stores; see :func:`satchel.store.accepting.accept`.
@@ -197,8 +192,7 @@ class Upkeep(ABC):
         """Return the folder of the list of trusted stores if the store needs it and it cannot be written."""
         return None
 
-    @abstractmethod
-    def sweep(self) -> None:
+    def sweep(self) -> None:  # noqa: B027 -- only files leave such
         """Delete unfinished files of killed processes."""
 
     def copies_with(self, table: str, uid: bytes) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
@@ -241,9 +235,9 @@ class Upkeep(ABC):
         """Read every text and return the rows whose text is not valid UTF-8; `label` names a row by table and key."""
         return []
 
-    @abstractmethod
     def _backup_folders(self) -> tuple[Path, ...]:
         """Return the folders that hold backups."""
+        return ()
 
     def _copies(self) -> Iterable[Path]:
         return [backup.file for backup in self.backups()]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from satchel.keep.moving.kinds import LINE_KINDS
 
 Cli = Callable[..., tuple[int, str, str]]
 
 
-def lines(text: str) -> list[dict[str, object]]:
+def lines(text: str) -> list[dict[str, Any]]:
     """Return the lines of an export."""
     return [json.loads(line) for line in text.splitlines()]
 
@@ -28,7 +31,9 @@ def test_it_writes_lines_with_a_header_and_an_end(cli: Cli) -> None:
     header, *items, end = lines(out)
     assert (status, header["kind"], header["schema"], header["lines"]) == (0, "satchel", 1, len(items))
     assert [item["kind"] for item in items] == ["agent", "run", "decision", "entry"]
-    assert (end, err) == ({"kind": "end", "lines": 4}, "exported 4 lines of project\n")
+    assert err == "exported 4 lines of project\n"
+    assert (end["kind"], end["lines"], list(end["kinds"])) == ("end", 4, ["agent", "run", "decision", "entry"])
+    assert header["kinds"] == list(LINE_KINDS)
 
 
 def test_only_some_kinds_are_written(cli: Cli) -> None:
@@ -95,3 +100,36 @@ def test_a_cut_file_is_taken_as_far_as_it_goes_and_the_status_says_so(cli: Cli, 
     assert status == 15
     assert "  decisions: 1: 1 new" in out.splitlines()
     assert "left out: line line 5: the file is truncated in this line" in out.splitlines()
+
+
+def test_an_export_is_imported_as_written_from_standard_input(cli: Cli) -> None:
+    kept(cli)
+    assert cli("pin", "e1", "--agent", "human")[0] == 0
+    whole = cli("export")[1].encode()
+    status, out, _ = cli("import", "--as-written", "--project", "other", stdin=whole)
+    assert status == 0
+    first, *kinds, left_out, last = out.splitlines()
+    assert first == "imported as written from standard input (project project)"
+    assert [line.split()[0] for line in kinds] == ["agent", "run", "decision", "entry"]
+    assert [line.split()[1] for line in kinds] == ["2", "1", "1", "1"]
+    assert all(line.endswith("  same") for line in kinds)
+    assert left_out.startswith("not moved: conversations with other models, live sessions")
+    assert last == "same: every line was stored as it was exported"
+    assert "e2 entry by human" in cli("pin", "--list", "--project", "other")[1]
+    status, _, err = cli("import", "--as-written", "--project", "other", stdin=whole)
+    assert (status, "is not empty" in err, "leave out --as-written to merge" in err) == (4, True, True)
+
+
+def test_a_kind_that_differs_after_an_import_as_written_is_named_and_the_status_is_1(cli: Cli) -> None:
+    kept(cli)
+    changed = cli("export")[1].replace("semicolons", "commas").encode()
+    status, out, _ = cli("import", "--as-written", "--project", "other", stdin=changed)
+    assert (status, out.splitlines()[-1]) == (1, "differs: entry")
+    told = json.loads(cli("import", "--as-written", "--project", "third", "--json", stdin=changed)[1])
+    assert (told["differing"], told["source"], len(told["kinds"])) == (["entry"], "standard input", 4)
+
+
+@pytest.mark.parametrize("option", [("--dry-run",), ("--from", "claude")])
+def test_an_import_as_written_is_one_of_an_export_and_no_preview(cli: Cli, option: tuple[str, ...]) -> None:
+    status, _, err = cli("import", "x.jsonl", "--as-written", *option)
+    assert (status, "goes with neither --from nor --dry-run" in err) == (2, True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import postgres_cluster
 from http_serving import FixedTokens, Served, databases_of, served
 from satchel import open_satchel
 from satchel.interfaces.http.databases import Databases, store_of
@@ -62,7 +63,7 @@ def test_a_listener_is_told_that_the_store_is_gone(place: Place, stream: HTTPRes
     with open_satchel(place.address, "project", cwd="/", environ={}) as satchel:
         satchel.entries.write("discovery", "the last", agent="ann")
     assert told(stream)[0] == "change"
-    place.engine().remove()
+    postgres_cluster.run(f'DROP SCHEMA "{place.schema}" CASCADE')
     while (last := told(stream))[0] == "change":
         pass
     assert (last[0], last[1]["code"]) == ("failed", "store_missing")

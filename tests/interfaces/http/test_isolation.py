@@ -22,6 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import ManualClock
+from every_table import columns_of, every_row
 from examples import examples
 from find.same_marks import same_marks
 from satchel import Satchel, __version__, open_satchel
@@ -38,7 +39,6 @@ from satchel.keep.entries import near_notes
 from satchel.keep.following import Cursor
 from satchel.remote.calls import SERVED
 from satchel.store import kept_calls
-from satchel.store.moving.rows import tables
 from satchel.store.postgres.address import Address
 from store.postgres.places import new_place
 
@@ -94,13 +94,11 @@ class Twin(Stores):
         with self.one.workplace.engine.read() as transaction:
             found = transaction.one("SELECT id FROM projects WHERE name = 'two'") or (None,)
             return {
-                table.name: transaction.all(
-                    f"SELECT {table.column_list} FROM {table.name} WHERE {column} = :project ORDER BY {table.key}",
-                    {"project": found[0]},
-                )
-                for table in tables()
-                for column in ["id" if table.name == "projects" else "project_id"]
-                if column in table.columns
+                table: [row for row in rows if row[columns.index(column)] == found[0]]
+                for table, rows in every_row(transaction).items()
+                for columns in [columns_of(transaction, table)]
+                for column in ["id" if table == "projects" else "project_id"]
+                if column in columns
             }
 
     def sessions(self) -> list[str]:

@@ -13,18 +13,34 @@ from satchel.base.errors import SatchelError
 from satchel.keep import projects
 from satchel.keep.moving import Imported
 from satchel.keep.moving import lines as moving
+from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.taking import Taking, Verdict
 
 if TYPE_CHECKING:
     from conftest import ManualClock
 
 Line = dict[str, Any]
+PERSONS = ("human:ann", "human:Bo Ñ")
 AGENTS = ("ann", "Ben", "human", "claude-3f2a")
 WORDS = ("gateway", "the shop's exports", "naïve 日本語", 'a "quoted" word', "line\nbreak", "token bucket", "2^53")
 HOUR = 3_600_000
 
 
 def dump(satchel: Satchel) -> list[Line]:
+    """Return all lines of a store that a plain import takes, without short ids and what it does not trust."""
+    every = (line for line in whole_dump(satchel) if not LINE_KINDS[line["kind"]].only_as_written)
+    return [_without({"seq", "pinned"}, line) for line in every]
+
+
+def _without(names: set[str], value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without(names, one) for one in value]
+    if isinstance(value, dict):
+        return {name: _without(names, one) for name, one in value.items() if name not in names}
+    return value
+
+
+def whole_dump(satchel: Satchel) -> list[Line]:
     """Return all lines of a store, without short ids."""
     with satchel.workplace.engine.read() as transaction:
         project = projects.find(transaction, satchel.workplace)
@@ -208,7 +224,22 @@ def _end(satchel: Satchel, first: int, _: int) -> None:
     satchel.runs.end(f"run-{first % 2}")
 
 
+def _pin(satchel: Satchel, first: int, second: int) -> None:
+    pins = satchel.pins.pin if first % 7 else satchel.pins.unpin
+    pins(f"{'edcsp'[second % 5]}{1 + first % 2}", agent=PERSONS[first % 2])
+
+
+def _see(satchel: Satchel, first: int, second: int) -> None:
+    refs = (None, ["rule"], [f"d{1 + first % 3}"], ["files:Ben"], ["files:?"], [f"m{1 + first % 4}"], ["y1"], ["x1"])
+    up_to = None if second % 2 else 1 + first
+    satchel.room.see(refs[second % len(refs)], up_to=up_to, person=PERSONS[first % 2])
+
+
+def _overlook(satchel: Satchel, first: int, second: int) -> None:
+    satchel.room.unsee(f"d{1 + first % 3}", person=PERSONS[second % 2])
+
+
 ACTIONS: tuple[Callable[[Satchel, int, int], None], ...] = (
     *(_note, _structured, _decide, _decide, _rule, _message, _read, _edit, _package, _error, _outcome),
-    *(_strategy, _tried, _retract, _confirm, _undo, _replace, _brief, _end),
+    *(_strategy, _tried, _retract, _confirm, _undo, _replace, _brief, _end, _pin, _pin, _see, _see, _overlook),
 )

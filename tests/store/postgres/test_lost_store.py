@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import postgres_cluster
 from satchel.base.errors import StoreMissing
 from store.postgres.places import Place
 
@@ -15,7 +16,7 @@ def test_a_store_that_is_gone_is_said_to_be_and_none_is_made_in_its_place(own_pl
     engine = own_place.engine().of_project(name)
     with engine.write():
         pass
-    own_place.engine().remove()
+    postgres_cluster.run(f'DROP SCHEMA "{own_place.schema}" CASCADE')
     with pytest.raises(StoreMissing, match="is gone"), engine.write():
         pass
     with pytest.raises(StoreMissing, match="is gone"), engine.read() as transaction:

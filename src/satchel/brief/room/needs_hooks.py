@@ -8,8 +8,9 @@ from satchel.base.clock import DAY_MS
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS, Look
 from satchel.brief.room.records import Need
-from satchel.brief.room.seen import HOOK, hook_ref
+from satchel.brief.room.seen import hook_ref
 from satchel.keep import events
+from satchel.keep.moving.marks import HOOK
 
 _LOOKED_AT = 500
 

@@ -12,11 +12,12 @@ from satchel.brief import extraction
 from satchel.brief.extraction import StrategyProposal
 from satchel.brief.room.looking import LINE_CHARS, Look
 from satchel.brief.room.records import Need
-from satchel.brief.room.seen import PROPOSAL, PROPOSAL_OF
+from satchel.brief.room.seen import PROPOSAL_OF
 from satchel.find.kind import Kind, read_number
 from satchel.keep import events, kept, strategies
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import REVIEW_VERDICT
+from satchel.keep.moving.marks import PROPOSAL
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
 from satchel.store.transaction import set_of

@@ -12,7 +12,6 @@ from contextlib import suppress
 from satchel.base.errors import InvalidInput
 from satchel.brief.attempts import fails
 from satchel.brief.room.looking import Look
-from satchel.brief.room.seen import EVERYTHING, HOOK, PROPOSAL
 from satchel.find.kind import Kind
 from satchel.keep import events
 from satchel.keep.decisions.records import STATUSES
@@ -20,6 +19,7 @@ from satchel.keep.entries import structured
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.files.places import Place
 from satchel.keep.loop_scope import ATTEMPTS
+from satchel.keep.moving.marks import EVERYTHING, HOOK, PROPOSAL
 from satchel.keep.names import PERSONS
 
 _LOOKED_AT = 100

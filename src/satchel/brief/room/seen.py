@@ -10,16 +10,9 @@ from satchel.brief.room.looking import Look
 from satchel.brief.room.records import CHANGES
 from satchel.find.kind import Kind, read_number
 from satchel.keep.kinds import read_ref
+from satchel.keep.moving.marks import CORRECTION, EVERYTHING, FILES, HOOK, NOBODY, SOLUTION
 from satchel.keep.names import ensure_agent, find_name
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
-
-EVERYTHING = 0
-SOLUTION, FILES, CORRECTION, HOOK, PROPOSAL = 20, 21, 22, 23, 24
-"""What the table calls what is no :class:`Kind`: a solution, the edits of an agent, a correction, a fault of a hook,
-and the strategy that a verdict lets a run propose, which anybody accepts or rejects for all."""
-
-NOBODY = -1
-"""Stands for the agent of edits whose author is unknown; 0 is all of a kind."""
 
 OF_CHANGES = {
     "decision": Kind.DECISION.number,

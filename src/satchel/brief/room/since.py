@@ -9,11 +9,12 @@ from satchel.base.grouping import grouped
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS, Look, decided
 from satchel.brief.room.records import Changed, Since
-from satchel.brief.room.seen import NOBODY, OF_CHANGES, Mark, correction_ref, files_ref, marks
+from satchel.brief.room.seen import OF_CHANGES, Mark, correction_ref, files_ref, marks
 from satchel.find.kind import Kind
 from satchel.keep.corrections.log import CONFIRMED, SUPERSEDED
 from satchel.keep.decisions.records import STATUSES
 from satchel.keep.files.records import CHANGES as OF_FILES
+from satchel.keep.moving.marks import NOBODY
 from satchel.keep.patterns.records import DEMOTED, SOLUTION_LETTER
 from satchel.store.transaction import Row
 

@@ -110,6 +110,15 @@ def show_json(value: object) -> None:
     click.echo(json.dumps(fields_of(value), ensure_ascii=not is_utf8, indent=2))
 
 
+def show_command(command: str, note: str, *, as_json: bool) -> None:
+    """Print a command of PostgreSQL's for the caller to run."""
+    if as_json:
+        show_json({"command": command})
+        return
+    click.echo(command)
+    click.echo(f"Run this command. {note} The password comes from ~/.pgpass, PGPASSFILE or a service file.", err=True)
+
+
 @contextmanager
 def progress(label: str, *, quiet: bool) -> Iterator[Progress]:
     """Draw a progress bar on stderr while something long runs; nothing where stderr is no terminal.

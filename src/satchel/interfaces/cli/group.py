@@ -64,7 +64,6 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "trust": "Trust a store that you did not create",
         "backup": "Back up the store",
         "restore": "Restore a backup",
-        "move": "Copy the store into another database",
         "export": "Export the project as JSON lines",
         "import": "Import an export or another tool's data",
     },
@@ -109,7 +108,7 @@ _OPERATIONS: dict[str, tuple[str, ...]] = {
 }
 """The modules of operations that declare a command; any other command has a module of its own name."""
 
-OF_THE_STORE = ("init", "doctor", "trust", "backup", "restore", "move", "export", "import")
+OF_THE_STORE = ("init", "doctor", "trust", "backup", "restore", "export", "import")
 """Commands that look after a store where it is, and ask no server."""
 
 _ALL = "satchel.all"

@@ -187,6 +187,8 @@ def _check_corrections(engine: Engine) -> Check:
 
 
 def _check_backups(engine: Engine) -> Check:
+    if engine.upkeep.dump_command(None) is not None:
+        return Check("backups", "ok", "they are the database's own; `satchel backup` prints the command that makes one")
     made = engine.upkeep.backups()
     if not made:
         return Check("backups", "warning", "no backup yet; `satchel backup` creates one")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from satchel.base.errors import NotFound
 from satchel.base.text import check_encodable
@@ -16,15 +15,10 @@ from satchel.keep.housekeeping.clearing import Cleared
 from satchel.keep.housekeeping.forgetting import Forgotten
 from satchel.keep.housekeeping.statistics import LayerSummary, Statistics
 from satchel.keep.housekeeping.usefulness import MemoryUse
-from satchel.keep.indexing import index_all
 from satchel.keep.projects import Workplace
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
-from satchel.store.engine import Engine
 from satchel.store.upkeep import Restored, Shrunk
-
-if TYPE_CHECKING:
-    from satchel.store.moving.copying import Moved
 
 
 class Housekeeping:
@@ -64,12 +58,24 @@ class Housekeeping:
             return statistics.by_layer(transaction, project, self._workplace.clock())
 
     def backup(self, target: Path | None = None, progress: Progress | None = None) -> Backup:
-        """Copy the store while it is in use; the copy is checked before it gets its name."""
+        """Copy the store while it is in use; the copy is checked before it gets its name.
+
+        Raises:
+            Refused: the store is in a database; :meth:`dump_command` returns what backs it up.
+        """
         if target is not None:
             check_encodable(target, "target")
         with self._engine.read():
             pass  # a store that cannot be opened is not copied
-        return self._engine.upkeep.back_up(target, self._workplace.clock(), index_all, progress)
+        return self._engine.upkeep.back_up(target, self._workplace.clock(), progress)
+
+    def dump_command(self, target: Path | None = None) -> str | None:
+        """Return the shell command that backs up a store in a database; None for a file: see :meth:`backup`."""
+        return self._engine.upkeep.dump_command(target)
+
+    def load_command(self, source: Path | None = None) -> str | None:
+        """Return the shell command that restores a store in a database; None for a file: see :meth:`restore`."""
+        return self._engine.upkeep.load_command(source)
 
     def backups(self) -> list[Backup]:
         """Return the backups of the store, oldest first."""
@@ -90,18 +96,12 @@ class Housekeeping:
         )
 
     def restore(self, source: Path, progress: Progress | None = None) -> Restored:
-        """Restore a backup: in place of a store file, after saving it; in an empty schema of a database."""
-        return self._engine.upkeep.restore(source, index_all, progress)
+        """Put a backup in the place of the store, after saving that.
 
-    def move(self, target: Engine, progress: Progress) -> Moved:
-        """Copy everything into another, empty store; see :func:`satchel.store.moving.copying.move`.
-
-        An unfinished move to the same target is completed.
+        Raises:
+            Refused: the store is in a database; :meth:`load_command` returns what restores it.
         """
-        from satchel.store.moving.copying import move  # imported here: slow, and only counting and clearing need it
-
-        self._engine.check_files()
-        return move(self._engine, target, index_all, progress)
+        return self._engine.upkeep.restore(source, progress)
 
     def trust(self, owner: str | None = None, *, tree: bool = False) -> Accepted:
         """Add the store to the user's list of trusted stores; see :func:`satchel.store.accepting.accept`."""

@@ -1,5 +1,13 @@
 """Export and import: moving items between stores as JSON lines."""
 
-from satchel.keep.moving.records import Exported, ImportConflict, Imported, KindImported, Trouble
+from satchel.keep.moving.records import (
+    Exported,
+    ImportConflict,
+    Imported,
+    ImportedAsWritten,
+    KindImported,
+    KindLines,
+    Trouble,
+)
 
-__all__ = ["Exported", "ImportConflict", "Imported", "KindImported", "Trouble"]
+__all__ = ["Exported", "ImportConflict", "Imported", "ImportedAsWritten", "KindImported", "KindLines", "Trouble"]

@@ -45,7 +45,7 @@ class Batch:
         self._decided = decided
         self._kind = kind
         names = (*(field.name for field in kind.fields), *(part.name for part in kind.parts))
-        self._known = frozenset({"kind", "id", "uid", *names})
+        self._known = frozenset({"kind", "id", "uid", "seq", *names})
         self._reading = reading
         self._transaction = reading.transaction
         self._source = source
@@ -150,11 +150,14 @@ class Batch:
         whole = moving.whole_digest(one.line)
         try:
             is_seen = any(state.digest == whole for state in self._states.get(one.uid, ()))
-            is_news = not is_seen and self._kind.take(self._reading, one.line)
-        except SatchelError as error:
-            self._leave_out(one.place, one.line, error.problem)
+            with self._transaction.savepoint():
+                is_news = not is_seen and self._kind.take(self._reading, one.line)
+        except (SatchelError, RuleBroken) as error:
+            self._leave_out(
+                one.place, one.line, error.problem if isinstance(error, SatchelError) else "it is here twice"
+            )
             return
-        if not is_seen:
+        if not is_seen and not self._kind.only_as_written:
             self._seen.append((one.uid, whole, False))
         self._say(one, None, Outcome.ADDED if is_news else Outcome.PRESENT, self._reading.notes)
 
@@ -228,7 +231,6 @@ class Batch:
     def _write(self, new: Sequence[_New], notes: Sequence[tuple[str, ...]]) -> None:
         kind, transaction, project = self._kind, self._transaction, self._reading.project
         is_found = kind.documents is not None
-        has_seq = kind.table not in _WITHOUT_SEQ
         seq = transaction.next_seq(project, len(new), documents=len(new) if is_found else 0)
         numbers = transaction.reserve(kind.table, len(new))
         rows = []
@@ -236,8 +238,8 @@ class Batch:
         for place, (number, (one, columns, _, links, _)) in enumerate(zip(numbers, new, strict=True)):
             unresolved += self._waiting(number, one.uid, columns, links)
             placed = {"id": number, "uid": one.uid, "project_id": project, **columns}
-            if has_seq:
-                placed["seq"] = seq + place
+            if kind.has_seq:
+                placed["seq"] = self._reading.seq(one.line.get("seq"), seq + place)
             rows.append(placed)
         transaction.insert_many(kind.table, rows)
         for number, (_, columns, parts, _, _) in zip(numbers, new, strict=True):
@@ -403,7 +405,7 @@ class Batch:
         merged = {field.column_name for field in kind.fields if field.merge in {MAX, MIN}}
         merged |= {field.column_name for field in kind.fields if field.merge == FILL and row[field.column_name] is None}
         columns = {name: value for name, value in row.items() if name not in merged}
-        if kind.table not in _WITHOUT_SEQ:
+        if kind.has_seq:
             columns["seq"] = transaction.next_seq(project)
         assigned = ", ".join(f'"{name}" = :{name}' for name in columns)
         transaction.run(
@@ -498,6 +500,5 @@ class Batch:
         )
 
 
-_WITHOUT_SEQ = frozenset({"sessions"})
 _REMEMBERED = frozenset({"agent", "layer", "run"})
 """Kinds that write transactions cache."""

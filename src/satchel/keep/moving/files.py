@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
@@ -21,15 +22,22 @@ _MAX_LINE_BYTES = 64 << 20
 _MAX_HEADER_BYTES = 1 << 16
 
 
+STANDARD_INPUT = Path("standard input")
+
+
 def header_of(file: Path) -> Line | None:
     """Return the first line of an export file, or None for any other file."""
     try:
         with file.open("rb") as stream:
-            first = stream.readline(_MAX_HEADER_BYTES)
+            return _header(stream)
     except (FileNotFoundError, IsADirectoryError):
         return None if file.is_dir() else _not_there(file)
     except OSError as error:
         raise SatchelError(f"{file} cannot be read: {error.strerror}", "Check its permissions") from error
+
+
+def _header(stream: BinaryIO) -> Line | None:
+    first = stream.readline(_MAX_HEADER_BYTES)
     try:
         line = json.loads(first.decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -41,9 +49,9 @@ def _not_there(file: Path) -> NoReturn:
     raise NotFound(f"there is no file {file}", _REMEDY)
 
 
-def read_lines(file: Path) -> Arriving:
-    """Read a file written by ``satchel export``, line by line."""
-    header = header_of(file)
+def read_lines(file: Path, stream: BinaryIO | None = None) -> Arriving:
+    """Read what ``satchel export`` wrote, line by line: from a file, or from a stream that ``file`` names."""
+    header = header_of(file) if stream is None else _header(stream)
     if header is None:
         raise StoreForeign(f"{file} is not an export: its first line is not of kind {HEADER!r}", _REMEDY)
     schema = header.get("schema")
@@ -70,16 +78,17 @@ def read_lines(file: Path) -> Arriving:
         lines=iter(()),
         total=count if isinstance(count, int) else 0,
         written_at=written,
+        header=header,
     )
-    arriving.lines = _lines(file, arriving)
+    arriving.lines = _lines(file, stream, arriving)
     return arriving
 
 
-def _lines(file: Path, arriving: Arriving) -> Iterator[tuple[str, str, Line]]:
+def _lines(file: Path, source: BinaryIO | None, arriving: Arriving) -> Iterator[tuple[str, str, Line]]:
     read = 0
-    ended = None
-    with file.open("rb") as stream:
-        stream.readline(_MAX_HEADER_BYTES)
+    with file.open("rb") if source is None else nullcontext(source) as stream:
+        if source is None:
+            stream.readline(_MAX_HEADER_BYTES)
         number = 1
         while raw := stream.readline(_MAX_LINE_BYTES):
             number += 1
@@ -101,14 +110,14 @@ def _lines(file: Path, arriving: Arriving) -> Iterator[tuple[str, str, Line]]:
                 continue
             kind = line.get("kind")
             if kind == END:
-                ended = line.get("lines")
+                arriving.end = line
                 continue
             if kind == HEADER:
                 # concatenated files are read as one
                 continue
             read += 1
             yield str(kind)[:60], row, line
-    if ended is None:
+    if arriving.end is None:
         reason = f"the file is truncated: the end line is missing after {read:,} lines"
         arriving.troubles.append(Trouble("file", "its end", reason))
 

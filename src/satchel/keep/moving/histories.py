@@ -104,7 +104,8 @@ def _merge(reading: Reading, number: int, row: dict[str, Any], incoming: Rows) -
     first = transaction.next_seq(reading.project, len(every))
     for place, one in enumerate(every):
         revision = one["revision"] if is_whole else place + 1
-        placed = {**one, "decision_id": number, "project_id": reading.project, "seq": first + place}
+        seq = reading.seq(one.get("seq"), first + place)
+        placed = {**one, "decision_id": number, "project_id": reading.project, "seq": seq}
         transaction.add("decision_history", {**placed, "revision": revision})
     transaction.run(
         "UPDATE decisions SET revision = :least WHERE id = :id AND revision < :least",
@@ -116,7 +117,13 @@ HISTORY = Part(
     "history",
     "decision_history",
     "decision_id",
-    (_UID, Field("revision", WHOLE, required=True), *_STATE, Field("replaced_at", TIME, "created_at", required=True)),
+    (
+        _UID,
+        Field("seq", WHOLE),
+        Field("revision", WHOLE, required=True),
+        *_STATE,
+        Field("replaced_at", TIME, "created_at", required=True),
+    ),
     order="i.revision",
     add=_merge,
 )

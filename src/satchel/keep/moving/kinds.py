@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from satchel.base.errors import InvalidInput
+from satchel.base.records import replace
 from satchel.base.text import fold
 from satchel.base.vocabulary import LAYERS
 from satchel.find.kind import Kind
@@ -30,6 +31,7 @@ from satchel.keep.kind import (
     WHOLE,
     Codec,
     Field,
+    ItemKind,
     LineKind,
     Part,
     link_field,
@@ -39,7 +41,7 @@ from satchel.keep.kind import (
     short,
 )
 from satchel.keep.kinds import IN_EXPORT_ORDER
-from satchel.keep.moving import windows
+from satchel.keep.moving import marks, windows
 from satchel.keep.moving.reading import Reading
 
 
@@ -175,12 +177,17 @@ _DELIVERY_KIND = LineKind(
     take=windows.take,
 )
 
+
+def _with_pin(kind: ItemKind[Any]) -> LineKind:
+    return replace(kind, parts=(*kind.parts, marks.pin_of(kind.kind))) if kind.kind.live else kind
+
+
 LINE_KINDS: dict[str, LineKind] = {
     kind.name: kind
     for kind in (
         *(_AGENT_KIND, _LAYER_KIND, _RUN_KIND, _SESSION_KIND),
-        *IN_EXPORT_ORDER,
-        *(_CORRECTION_KIND, _DELIVERY_KIND),
+        *map(_with_pin, IN_EXPORT_ORDER),
+        *(_CORRECTION_KIND, _DELIVERY_KIND, marks.SEEN_KIND, marks.TEXT_KIND),
     )
 }
 """All kinds in export order: an item comes after the items it refers to."""

@@ -12,6 +12,7 @@ from satchel.base.records import dataclass
 from satchel.keep.kind import FILL, MAX, MIN, SOFT, Field, Line, LineKind, Part
 from satchel.keep.moving import windows
 from satchel.keep.moving.kinds import LINE_KINDS
+from satchel.keep.moving.records import KindLines
 from satchel.store.damage import is_damaged
 from satchel.store.transaction import Row, Transaction, set_of
 
@@ -101,6 +102,22 @@ def digest(line: Line) -> bytes:
     return _hash(line, plan.apart, plan)
 
 
+class Tally:
+    """Numbers of lines and digests by kind, the same wherever the items are; short ids do not count."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, tuple[int, blake2b]] = {}
+
+    def add(self, line: Line) -> None:
+        lines, digest = self._kinds.get(line["kind"]) or (0, blake2b(digest_size=DIGEST_BYTES))
+        content = {name: value for name, value in line.items() if name != "id"}
+        digest.update(_encode(content).encode("utf-8", "surrogatepass"))
+        self._kinds[line["kind"]] = lines + 1, digest
+
+    def result(self) -> tuple[KindLines, ...]:
+        return tuple(KindLines(kind, lines, digest.hexdigest()) for kind, (lines, digest) in self._kinds.items())
+
+
 def says_more(line: Line) -> bool:
     """Return whether a line has fields that :func:`digest` leaves out, so that :func:`whole_digest` differs."""
     return not _plan(LINE_KINDS[line["kind"]]).ignored.isdisjoint(line)
@@ -118,7 +135,7 @@ def core_digest(line: Line) -> bytes:
     return _hash(line, plan.apart | plan.soft, plan)
 
 
-_IDS = frozenset({"id", "uid"})
+_IDS = frozenset({"id", "uid", "seq"})
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
@@ -170,7 +187,7 @@ def _plan(kind: LineKind) -> _Plan:
         apart |= {part.name for part in kind.parts if not part.is_own}
         plan = _PLANS[kind.name] = _Plan(
             kind,
-            f"SELECT i.id, i.uid, {columns} FROM {kind.table} i",
+            f"SELECT i.id, i.uid, {'i.seq' if kind.has_seq else 'NULL'}, {columns} FROM {kind.table} i",
             _shows(kind.fields),
             frozenset(apart | _IDS),
             frozenset(field.name for field in kind.fields if field.merge in {SOFT, FILL}),
@@ -197,12 +214,14 @@ def _lines(transaction: Transaction, plan: _Plan, rows: Sequence[Row], damaged: 
     kind = plan.kind
     spoiled = {row[0] for row in rows if is_damaged(row)}
     by_number: dict[int, Line] = {}
-    for number, uid, *values in rows:
+    for number, uid, seq, *values in rows:
         if number in spoiled:
             continue
         line: Line = {"kind": kind.name, "uid": uid.hex()}
         if kind.letter:
             line["id"] = f"{kind.letter}{number}"
+        if seq is not None:
+            line["seq"] = seq
         _show(plan.shows, values, line)
         if kind.finish is not None:
             kind.finish(line)

@@ -50,6 +50,7 @@ class Reading:
         project: the id of the local project.
         workplace: the target workplace.
         now: the time of the import, in milliseconds UTC.
+        last_seq: of an import as written, the project's last change number where the lines come from.
         at: the age of the current item; names created for it get the same age.
         notes: changes made to the line, for its reader.
         changed: whether the stored item differs from the line.
@@ -58,7 +59,10 @@ class Reading:
         new_layers: layers the project did not have; ``new_runs``: runs known only by name.
     """
 
-    def __init__(self, transaction: Transaction, project: int, workplace: Workplace, now: int) -> None:
+    def __init__(
+        self, transaction: Transaction, project: int, workplace: Workplace, now: int, last_seq: int | None = None
+    ) -> None:
+        self._last_seq = last_seq
         self.transaction = transaction
         self.project = project
         self.workplace = workplace
@@ -75,6 +79,16 @@ class Reading:
         """Clear the caches after a rollback."""
         for cache in (self._runs, self._named, self._numbers):
             cache.clear()
+
+    @property
+    def is_as_written(self) -> bool:
+        """Whether pins, marks and change numbers are taken as they are."""
+        return self._last_seq is not None
+
+    def seq(self, written: object, new: int) -> int:
+        """Return the change number of a row: as it is written where that is taken, else the new one."""
+        is_valid = isinstance(written, int) and self._last_seq is not None and 0 < written <= self._last_seq
+        return int(written) if is_valid else new  # type: ignore[call-overload]
 
     def begin(self) -> None:
         """Reset the state for the next line."""

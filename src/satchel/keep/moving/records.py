@@ -10,19 +10,34 @@ from satchel.keep.kind import Line
 
 
 @dataclass(frozen=True, slots=True)
+class KindLines:
+    """The lines of one kind.
+
+    Attributes:
+        kind: such as ``decision``.
+        lines: their number.
+        digest: of their content, the same in every store that holds the same.
+    """
+
+    kind: str
+    lines: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Exported:
     """Result of an export.
 
     Attributes:
         project: the project's name.
         lines: number of lines without header and end.
-        kinds: number of lines of each kind.
+        kinds: number and digest of the lines of each kind.
         damaged: the ids of items that were left out because their text is damaged.
     """
 
     project: str
     lines: int
-    kinds: tuple[tuple[str, int], ...]
+    kinds: tuple[KindLines, ...]
     damaged: tuple[str, ...] = ()
 
 
@@ -57,6 +72,7 @@ class Arriving:
         not_taken: tables with rows that have no counterpart here, and how many rows.
         total: number of lines, or 0 if unknown.
         written_at: when it was written, in milliseconds UTC; None if that says nothing about the age of its items.
+        header, end: the first and the last line of an export; the end is None before it was read.
     """
 
     source: Path
@@ -69,6 +85,8 @@ class Arriving:
     not_taken: list[tuple[str, int]] = field(default_factory=list)
     total: int = 0
     written_at: int | None = None
+    header: Line = field(default_factory=dict)
+    end: Line | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,3 +159,26 @@ class Imported:
     def is_incomplete(self) -> bool:
         """Return whether anything was left out."""
         return any(kind.left_out for kind in self.kinds) or any(trouble.left_out for trouble in self.troubles)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedAsWritten:
+    """Result of an import as written.
+
+    Attributes:
+        source: the file.
+        source_project: the source's project, if it names one.
+        kinds: number and digest of the lines of each kind that the project holds now.
+        exported: the same of the source.
+        differing: the kinds that are not the same on both sides.
+        troubles: lines not imported completely; at most 10,000.
+        more_troubles: number of further troubles.
+    """
+
+    source: Path
+    source_project: str | None
+    kinds: tuple[KindLines, ...]
+    exported: tuple[KindLines, ...]
+    differing: tuple[str, ...]
+    troubles: tuple[Trouble, ...]
+    more_troubles: int

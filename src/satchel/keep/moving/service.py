@@ -11,18 +11,29 @@ from pathlib import Path
 from typing import BinaryIO
 
 from satchel.base.clock import iso
-from satchel.base.errors import NotFound, unknown_name
+from satchel.base.errors import Conflict, InvalidInput, NotFound, StoreDamaged, unknown_name
 from satchel.base.records import replace
 from satchel.keep import projects
-from satchel.keep.kind import called
+from satchel.keep.kind import Line, called
 from satchel.keep.messages import updates as messages
 from satchel.keep.moving import lines as moving
+from satchel.keep.moving import windows
 from satchel.keep.moving.files import END, read_lines
 from satchel.keep.moving.kinds import LINE_KINDS
-from satchel.keep.moving.records import Arriving, Exported, ImportConflict, Imported, KindImported, Trouble
+from satchel.keep.moving.records import (
+    Arriving,
+    Exported,
+    ImportConflict,
+    Imported,
+    ImportedAsWritten,
+    KindImported,
+    KindLines,
+    Trouble,
+)
 from satchel.keep.moving.taking import PER_TRANSACTION, Outcome, Taking, Verdict
 from satchel.keep.projects import NOTHING_YET, Service, Workplace
 from satchel.redaction import redact
+from satchel.store.transaction import Transaction
 
 Progress = Callable[[int, int], None]
 """Called with the lines done and the total."""
@@ -30,6 +41,10 @@ Progress = Callable[[int, int], None]
 _IMPORTANT = ("decision", "constraint", "error", "entry", "orchestration", "strateg", "package", "message")
 """Substrings of kinds and tables whose troubles are listed first, in this order."""
 
+_ONLY_AS_WRITTEN = frozenset(name for name, kind in LINE_KINDS.items() if kind.only_as_written)
+_AS_WRITTEN = tuple(name for name in LINE_KINDS if name != windows.NAME_OF_KIND)
+
+_MAX_SEQ = 2**53
 _MAX_TROUBLES = 10_000
 _MAX_CONFLICTS_SAID = 5
 
@@ -60,8 +75,9 @@ class Moving(Service):
                 raise unknown_name("kind of lines", kind, LINE_KINDS)
         work = self._workplace
         now = work.clock()
-        counted: Counter[str] = Counter()
         damaged: list[str] = []
+        tally = moving.Tally()
+        done = 0
         encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
         with work.engine.without_deadline(), work.engine.read() as transaction:
             project = projects.find(transaction, work)
@@ -76,25 +92,34 @@ class Moving(Service):
                 "project": {"name": project.name, "uid": row[0].hex()},
                 "exported_at": iso(now),
                 "lines": total,
+                "seq": project.seq,
+                "kinds": selected,
             }
             target.write(encode(header).encode() + b"\n")
             every = moving.all_lines(transaction, project.id, now, selected, damaged=damaged)
             while batch := list(islice(every, PER_TRANSACTION)):
-                counted.update(line["kind"] for line in batch)
+                for line in batch:
+                    tally.add(line)
+                done += len(batch)
                 text = "\n".join(map(encode, batch))
                 target.write(text.encode("utf-8", "backslashreplace") + b"\n")
                 if progress is not None:
-                    progress(counted.total(), max(total, counted.total()))
-            target.write(encode({"kind": END, "lines": counted.total()}).encode() + b"\n")
-        return Exported(project.name, counted.total(), tuple(counted.items()), tuple(damaged))
+                    progress(done, max(total, done))
+            counted = tally.result()
+            digests = {one.kind: [one.lines, one.digest] for one in counted}
+            target.write(encode({"kind": END, "lines": done, "kinds": digests}).encode() + b"\n")
+        return Exported(project.name, done, counted, tuple(damaged))
 
-    def import_file(self, file: Path, *, dry_run: bool = False, progress: Progress | None = None) -> Imported:
+    def import_file(
+        self, file: Path, *, stream: BinaryIO | None = None, dry_run: bool = False, progress: Progress | None = None
+    ) -> Imported:
         """Import an export file of any project or store.
 
         Importing it again updates the same items, matched by uid.
 
         Args:
             file: the export file.
+            stream: read in its place; ``file`` then only names it.
             dry_run: only report what would happen.
             progress: called with the number of lines done.
 
@@ -105,7 +130,28 @@ class Moving(Service):
             NotFound, StoreForeign, StoreNewer: the file is missing, not an export, or written by a newer version;
                 nothing was changed.
         """
-        return self.take(read_lines(file), dry_run=dry_run, progress=progress)
+        return self.take(read_lines(file, stream), dry_run=dry_run, progress=progress)
+
+    def import_as_written(
+        self, file: Path, *, stream: BinaryIO | None = None, progress: Progress | None = None
+    ) -> ImportedAsWritten:
+        """Import an export of a whole project into an empty one, in one transaction.
+
+        Unlike :meth:`import_file` this takes what the lines say of persons as true: pins, what they have seen, and
+        which shared texts they have accepted. Afterwards the lines of both sides are compared.
+
+        Args:
+            file: the export file.
+            stream: read in its place; `file` then only names it.
+            progress: called with the number of lines done.
+
+        Raises:
+            Conflict: the project is not empty.
+            InvalidInput: the export holds some kinds only.
+            NotFound, StoreForeign, StoreNewer, StoreDamaged: the file is missing, not an export, written by a newer
+                version, or cut; nothing was changed.
+        """
+        return _Import(self._workplace, read_lines(file, stream)).run_as_written(progress)
 
     def take(self, arriving: Arriving, *, dry_run: bool = False, progress: Progress | None = None) -> Imported:
         """Import lines from any reader.
@@ -138,12 +184,11 @@ class _Import:
         now = work.clock()
         taking = Taking(work, source=arriving.name, now=now, written_at=arriving.written_at)
         done = 0
-        while batch := list(islice(arriving.lines, PER_TRANSACTION)):
+        lines = (one for one in arriving.lines if one[2].get("kind") not in _ONLY_AS_WRITTEN)
+        while batch := list(islice(lines, PER_TRANSACTION)):
             with work.engine.write() as transaction:
                 project = projects.ensure(transaction, work, now)
-                verdicts = taking.take(transaction, project.id, [line for _, _, line in batch])
-            for (table, row, line), verdict in zip(batch, verdicts, strict=True):
-                self._note(table, row, called(line), verdict)
+                self._take(transaction, project.id, taking, batch)
             done += len(batch)
             if progress is not None:
                 progress(done, max(done, arriving.total))
@@ -152,6 +197,58 @@ class _Import:
         for trouble in arriving.troubles:
             self._trouble(trouble)
         return self._result(taking)
+
+    def run_as_written(self, progress: Progress | None) -> ImportedAsWritten:
+        work, arriving = self._workplace, self._arriving
+        last_seq, kinds = arriving.header.get("seq"), arriving.header.get("kinds")
+        if not isinstance(last_seq, int) or not isinstance(kinds, list) or not all(one in kinds for one in _AS_WRITTEN):
+            raise InvalidInput(
+                f"{arriving.source} is no export of a whole project", "Write it with `satchel export`, without --kinds"
+            )
+        now, done = work.clock(), 0
+        with work.engine.without_deadline(), work.engine.write() as transaction:
+            project = projects.ensure(transaction, work, now)
+            if moving.count(transaction, project.id, 0):
+                raise Conflict(
+                    f"the project {project.name} of {work.engine.location} is not empty",
+                    "Nothing was imported; name an empty store with --db, or leave out --as-written to merge",
+                )
+            last_seq = min(max(last_seq, 0), _MAX_SEQ)
+            transaction.next_seq(project.id, last_seq)
+            taking = Taking(work, source=arriving.name, now=now, written_at=arriving.written_at, last_seq=last_seq)
+            lines = (one for one in arriving.lines if one[2].get("kind") != windows.NAME_OF_KIND)
+            while batch := list(islice(lines, PER_TRANSACTION)):
+                self._take(transaction, project.id, taking, batch)
+                done += len(batch)
+                if progress is not None:
+                    progress(done, max(done, arriving.total))
+            exported = _digests(arriving.end)
+            if exported is None:
+                raise StoreDamaged(
+                    f"{arriving.source} is cut: its last line is missing", "Nothing was imported; export it again"
+                )
+            tally = moving.Tally()
+            for line in moving.all_lines(transaction, project.id, now, _AS_WRITTEN, damaged=[]):
+                tally.add(line)
+        for trouble in arriving.troubles:
+            self._trouble(trouble)
+        here = tally.result()
+        return ImportedAsWritten(
+            arriving.source,
+            arriving.project,
+            here,
+            exported,
+            tuple(dict.fromkeys(one.kind for one in (*exported, *here) if one not in here or one not in exported)),
+            tuple(self._troubles),
+            self._more,
+        )
+
+    def _take(
+        self, transaction: Transaction, project_id: int, taking: Taking, batch: Sequence[tuple[str, str, Line]]
+    ) -> None:
+        verdicts = taking.take(transaction, project_id, [line for _, _, line in batch])
+        for (table, row, line), verdict in zip(batch, verdicts, strict=True):
+            self._note(table, row, called(line), verdict)
 
     def _note(self, table: str, row: str, called: str, verdict: Verdict) -> None:
         self._outcomes.setdefault(verdict.kind, Counter())[verdict.outcome] += 1
@@ -210,6 +307,14 @@ class _Import:
             not_taken=tuple(arriving.not_taken),
             done=True,
         )
+
+
+def _digests(end: Line | None) -> tuple[KindLines, ...] | None:
+    kinds = None if end is None else end.get("kinds")
+    if not isinstance(kinds, dict):
+        return None
+    values = ((kind, value) for kind, value in kinds.items() if isinstance(value, list) and len(value) == 2)
+    return tuple(KindLines(kind, *value) for kind, value in values if kind in _AS_WRITTEN)
 
 
 @contextmanager

@@ -53,7 +53,7 @@ def _merge(reading: Reading, pattern: int, _row: dict[str, Any], incoming: Rows)
         confirmations = one.pop("confirmations", [])
         uid = one["uid"] if one["uid"] in existing else by_text.get(fold(one["solution"]))
         if uid is None:
-            seq = transaction.next_seq(reading.project)
+            seq = reading.seq(one["seq"], transaction.next_seq(reading.project))
             placed = {**one, "seq": seq, "project_id": reading.project, "pattern_id": pattern}
             number = transaction.add("error_solutions", placed)
         else:
@@ -99,6 +99,7 @@ SOLUTIONS = Part(
     "pattern_id",
     (
         Field("uid", HEX, required=True),
+        Field("seq", WHOLE),
         Field("solution", TEXT, required=True),
         Field("confidence", WHOLE, required=True),
         Field("confirmed", WHOLE, default=0),

@@ -30,6 +30,7 @@ class Taking:
         written_at: when the lines were written, in milliseconds UTC; None if unknown, so they may be older than others.
         is_ordered: whether lines are never older than earlier ones unless seen before; None decides by ``written_at``.
         decided: whether a person decided that the incoming state wins as it is; the replaced state is kept.
+        last_seq: of an import as written, the project's last change number where the lines come from; None otherwise.
 
     Attributes:
         new_layers: layers the project did not have; ``new_runs``: runs known only by name.
@@ -44,6 +45,7 @@ class Taking:
         written_at: int | None = None,
         is_ordered: bool | None = None,
         decided: bool = False,
+        last_seq: int | None = None,
     ) -> None:
         self.new_layers: dict[str, str] = {}
         self.new_runs: dict[str, str] = {}
@@ -53,6 +55,7 @@ class Taking:
         self._written_at = written_at
         self._is_ordered = is_ordered
         self._decided = decided
+        self._last_seq = last_seq
         self._source: Source | None = None
 
     def take(self, transaction: Transaction, project_id: int, lines: Sequence[Line]) -> list[Verdict]:
@@ -61,7 +64,7 @@ class Taking:
             opened = states.open_source(transaction, project_id, self._name, self._written_at)
             is_ordered = opened.is_ordered if self._is_ordered is None else self._is_ordered
             self._source = replace(opened, is_ordered=is_ordered)
-        reading = Reading(transaction, project_id, self._workplace, self._now)
+        reading = Reading(transaction, project_id, self._workplace, self._now, self._last_seq)
         reading.new_layers, reading.new_runs = self.new_layers, self.new_runs
         verdicts: list[Verdict | None] = [None] * len(lines)
         for kind, group in groupby(enumerate(lines), key=lambda pair: pair[1].get("kind")):

@@ -15,7 +15,8 @@ _URL = re.compile(
 )
 _HOSTS = re.compile(r"(?:(?:\[[^\]]*\]|[^:,\[\]]*)(?::[0-9]*)?(?:,|$))*")
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
-_SECRET = frozenset({"password", "sslpassword", "passfile", "sslkey", "oauth_client_secret"})
+_PASSWORDS = frozenset({"password", "sslpassword", "oauth_client_secret"})
+_SECRET = _PASSWORDS | {"passfile", "sslkey"}
 _REMEDY = (
     "Write it as postgresql://USER@HOST:PORT/DATABASE?schema=NAME; a password belongs in a file that PGPASSFILE names"
 )
@@ -47,12 +48,20 @@ class Address:
     @property
     def label(self) -> str:
         """The address for people: without a password."""
+        return self._without(_SECRET, ("schema", self.schema))
+
+    @property
+    def public_url(self) -> str:
+        """The URL for libpq without passwords; files that hold one are named."""
+        return self._without(_PASSWORDS)
+
+    def _without(self, names: frozenset[str], *more: tuple[str, str]) -> str:
         match = _URL.fullmatch(self.url)
         assert match is not None
         user, at, hosts = match["authority"].rpartition("@")
-        query = [pair for pair in parse_qsl(match["query"] or "") if pair[0] not in _SECRET]
-        query_text = urlencode([*query, ("schema", self.schema)], safe="/")
-        return f"postgresql://{user.partition(':')[0]}{at}{hosts}{match['path'] or ''}?{query_text}"
+        query = [pair for pair in parse_qsl(match["query"] or "") if pair[0] not in names]
+        query_text = urlencode([*query, *more], quote_via=quote, safe="/")
+        return f"postgresql://{user.partition(':')[0]}{at}{hosts}{match['path'] or ''}{query_text and f'?{query_text}'}"
 
 
 def parse(text: str, schema: str | None = None, role: str | None = None, password: str | None = None) -> Address:

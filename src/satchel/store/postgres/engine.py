@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy
 from functools import wraps
 from typing import TYPE_CHECKING
@@ -244,22 +244,20 @@ class PostgresEngine:
 
         return work_twice
 
+    @contextmanager
+    def rolled_back(self) -> Iterator[PostgresEngine]:
+        """Yield an engine whose writes are rolled back in the end; other writers of the project wait for that."""
+        writer = copy(self)
+        writer.read_only = False
+        with suppress(_RolledBack), writer.write() as transaction:
+            yield _Preview(writer, transaction)
+            raise _RolledBack
+
     def check_files(self) -> None:
         """No-op: the store has no files on this machine."""
 
     def check_again(self) -> None:
         self.database.is_ready = False
-
-    def remove(self) -> None:
-        """Drop the schema with everything in it, as after a tour."""
-        database = self.database
-        with database.connect() as connection:
-            try:
-                with connection.transaction():
-                    connection.run_all(database.settings())
-                    connection.execute(f'DROP SCHEMA IF EXISTS "{database.address.schema}" CASCADE')
-            except psycopg.Error as error:
-                raise database.explained(error) from error
 
     def close(self) -> None:
         self.database.close()
@@ -278,3 +276,19 @@ class PostgresEngine:
         if translated is error:
             raise error
         raise translated from error
+
+
+class _RolledBack(Exception):
+    """Ends a preview."""
+
+
+class _Preview(PostgresEngine):
+    """An engine whose writes are part of one transaction."""
+
+    def __init__(self, engine: PostgresEngine, transaction: Transaction) -> None:
+        vars(self).update(vars(engine))
+        self._transaction = transaction
+
+    @contextmanager
+    def write(self, wait_ms: int | None = None) -> Iterator[Transaction]:  # noqa: ARG002 -- it has the lock
+        yield self._transaction

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
-from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-import apsw
 import psycopg
 
-from satchel.base.errors import Conflict, NotFound, ReadOnly, Refused
-from satchel.base.folders import state_folder
-from satchel.store import backups, migrations, unfinished
+from satchel.base.errors import Conflict, ReadOnly, Refused
+from satchel.store import migrations
 from satchel.store.backups import Backup, Progress
-from satchel.store.failures import explained
-from satchel.store.moving.copying import Indexing, move
 from satchel.store.opening import Access
-from satchel.store.postgres import taking
-from satchel.store.postgres.schema import INDEX_TABLES
+from satchel.store.postgres.schema import INDEX_TABLES, NUMBERED
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.upkeep import Finding, Restored, Shrunk, Upkeep
 
@@ -31,11 +26,7 @@ if TYPE_CHECKING:
     from satchel.base.clock import Clock
     from satchel.store.postgres.connection import StoreConnection
     from satchel.store.postgres.engine import PostgresEngine
-    from satchel.store.postgres.taking import PostgresTaker
-    from satchel.store.transaction import Row, Transaction
-
-_LIFT: Final = 1_000_000_000
-"""By how much a restore raises change counters: nobody knows how far readers of the lost store had got."""
+    from satchel.store.transaction import Row
 
 _PAUSE: Final = 0.02
 
@@ -87,22 +78,15 @@ class PostgresUpkeep(Upkeep):
     def __init__(self, engine: PostgresEngine) -> None:
         super().__init__(engine.location)
         self._engine = engine
-        self._schema = {"schema": engine.database.address.schema}
-        digest = blake2b(self._location.encode(), digest_size=6).hexdigest()
-        self._folder = state_folder() / "backups" / f"{engine.database.address.schema}-{digest}"
+        self._address = engine.database.address
+        self._schema = {"schema": self._address.schema}
 
     @property
     def version(self) -> str:
         return f"PostgreSQL {self._rows('SHOW server_version')[0][0]}"
 
     def recovery_hint(self) -> str:
-        newest = self.newest_backup()
-        if newest is not None:
-            return (
-                f"`satchel restore {newest.file}` puts the newest backup into an empty schema: name another one, as in "
-                "?schema=NAME"
-            )
-        return "there is no usable backup of Satchel's: go back to a dump or the archive of the server"
+        return "go back to a dump (`satchel restore FILE` prints the command) or to the archive of the server"
 
     def size(self) -> int:
         """Return the size of the tables and their indexes in bytes."""
@@ -150,74 +134,41 @@ class PostgresUpkeep(Upkeep):
             f"{self._location} cannot be used, and a schema is not set aside", "Name another schema, as in ?schema=NAME"
         )
 
-    def back_up(self, target: Path | None, now: int, index: Indexing, progress: Progress | None = None) -> Backup:
-        """Write a store file from one snapshot; it is checked before it gets its name."""
-        if not self._engine.exists():
-            raise NotFound(f"there is no store at {self._location}", "Write something first")
-        with explained(target or self._folder):
-            target = target or backups.free_name(self._folder, "backup", now)
-            self.sweep()
-            with (
-                backups.making(target) as partial,
-                self._copy(self._engine.clock, index, progress or _say_nothing) as copied,
-                closing(apsw.Connection(str(copied.file))) as copy,
-                closing(apsw.Connection(str(partial))) as made,
-            ):
-                backups.copy_pages(copy, made)
-                made.pragma("journal_mode", "delete")
-            return Backup(target, target.stat().st_size, now)
+    def back_up(self, target: Path | None, now: int, progress: Progress | None = None) -> Backup:  # noqa: ARG002
+        raise Refused(f"{self._location} is not copied by Satchel", f"Run {self.dump_command(target)}")
 
-    def restore(self, source: Path, index: Indexing, progress: Progress | None = None) -> Restored:
-        """Restore a backup into the schema, which must be empty; an interrupted restore is continued.
+    def restore(self, source: Path, progress: Progress | None = None) -> Restored:  # noqa: ARG002
+        raise Refused(f"{self._location} is not restored by Satchel", f"Run {self.load_command(source)}")
 
-        Raises:
-            NotFound, StoreForeign, StoreDamaged, StoreNewer: the backup cannot be used; nothing was changed.
-            Conflict: the schema is not empty.
-        """
-        with explained(source), TemporaryDirectory(prefix="satchel-") as folder:
-            backups.verify(source)
-            copied = Path(folder) / "backup.db"
-            with (
-                closing(apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)) as backup,
-                closing(apsw.Connection(str(copied))) as copy,
-            ):
-                migrations.check_readable(backup, source)
-                backups.copy_pages(backup, copy)
-            with closing(SqliteEngine(Access(copied, "relaxed"), clock=self._engine.clock)) as engine:
-                try:
-                    move(engine, self._engine, index, progress or _say_nothing, lift=_LIFT)
-                except Conflict as error:
-                    raise Conflict(
-                        error.problem,
-                        "A backup goes into an empty schema only: name another one, as in ?schema=NAME, and change the "
-                        "settings of its users to that",
-                    ) from error
-        return Restored(source, None, previous_was_damaged=False)
+    def dump_command(self, target: Path | None) -> str:
+        options = ["--schema", self._address.schema, "--format", "custom", "--file", self._dump(target)]
+        return self._command("pg_dump", *options)
 
-    def temporary_copy(self, clock: Clock) -> AbstractContextManager[SqliteEngine]:
-        """Yield a copy in a file, without a search index, and delete it when the block ends."""
-        return self._copy(clock, lambda *_: 0, _say_nothing)
+    def load_command(self, source: Path | None) -> str:
+        return self._command("pg_restore", "--exit-on-error", "--single-transaction", self._dump(source))
+
+    def _dump(self, file: Path | None) -> str:
+        return f"{self._address.schema}.dump" if file is None else str(file)
+
+    def _command(self, program: str, *options: str) -> str:
+        role = () if self._address.role is None else ("--role", self._address.role)
+        return shlex.join([program, "--dbname", self._address.public_url, *role, *options])
 
     @contextmanager
-    def _copy(self, clock: Clock, index: Indexing, progress: Progress) -> Iterator[SqliteEngine]:
-        with TemporaryDirectory(prefix="satchel-") as folder:
-            engine = SqliteEngine(Access(Path(folder) / "copy.db", "relaxed"), clock=clock)
-            with closing(engine):
-                if self._engine.exists():
-                    move(self._engine, engine, index, progress)
+    def temporary_copy(self, clock: Clock) -> Iterator[PostgresEngine | SqliteEngine]:
+        """Yield an engine whose writes are rolled back; others wait for them, as for any write of the project."""
+        if not self._engine.exists():
+            with (
+                TemporaryDirectory(prefix="satchel-") as folder,
+                closing(SqliteEngine(Access(Path(folder) / "preview.db", "relaxed"), clock=clock)) as engine,
+            ):
                 yield engine
-
-    def open_taker(self) -> AbstractContextManager[PostgresTaker]:
-        return taking.open_taker(self._engine)
-
-    def highest_ids(self, transaction: Transaction) -> dict[str, int]:
-        return taking.highest_ids(transaction, self._schema["schema"])
+            return
+        with self._engine.rolled_back() as engine:
+            yield engine
 
     def trust_reason(self) -> str:
         return "its address was given"
-
-    def sweep(self) -> None:
-        unfinished.sweep(self._folder / "none", [self._folder])
 
     def check_place(self) -> Finding:
         """Check the server, and the connection to it."""
@@ -259,10 +210,13 @@ class PostgresUpkeep(Upkeep):
                 for name, is_valid in transaction.all(_INDEXES, self._schema)
                 if not is_valid
             ]
-            last_ids = self.highest_ids(transaction)
-            for (table, *_), highest in taking.highest_of(transaction, self._schema["schema"]):
-                if highest > last_ids[table]:
-                    problems.append(f"the sequence of {table} is at {last_ids[table]}, and a row has {highest}")
+            for table, column, sequence in transaction.all(NUMBERED, self._schema):
+                ((last, highest),) = transaction.all(
+                    f"SELECT (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}), "
+                    f'(SELECT coalesce(max("{column}"), 0) FROM {table})'
+                )
+                if highest > last:
+                    problems.append(f"the sequence of {table} is at {last}, and a row has {highest}")
         return problems
 
     def schema_problems(self) -> list[str]:
@@ -283,9 +237,6 @@ class PostgresUpkeep(Upkeep):
             *(f"index {name} is missing" for name in sorted(indexes - there)),
             *(f"a foreign key of {name} is missing" for name in sorted(keys) if pointing.get(name, 0) < keys[name]),
         ]
-
-    def _backup_folders(self) -> tuple[Path, ...]:
-        return (self._folder,)
 
     def _rows(self, sql: str) -> list[Row]:
         with self._engine.read() as transaction:
@@ -331,7 +282,3 @@ def _vacuum(connection: StoreConnection, table: str, is_whole: bool) -> bool:
     if not is_whole:
         connection.execute(f"VACUUM (ANALYZE) {table}")
     return is_whole
-
-
-def _say_nothing(_done: int, _total: int) -> None:
-    pass

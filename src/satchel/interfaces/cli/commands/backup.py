@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from satchel.base.clock import iso
-from satchel.interfaces.cli.common import json_option, progress, show_json, size_text, store_options
+from satchel.interfaces.cli.common import json_option, progress, show_command, show_json, size_text, store_options
 from satchel.interfaces.cli.opening import opened
 
 
@@ -19,13 +19,17 @@ from satchel.interfaces.cli.opening import opened
 def command(target: Path | None, only_list: bool, db: str | None, project: str | None, as_json: bool) -> None:
     """Copy the store while it is in use, to TARGET or your state folder. The copy is checked before it gets its name.
 
-    Of a store in a database that is a store file too, written row by row from one snapshot.
+    Of a store in PostgreSQL, print the command that copies it with pg_dump.
 
     \b
     Example:
       satchel backup
     """
     with opened(db, project, read_only=True) as satchel:
+        command = satchel.housekeeping.dump_command(target)
+        if command is not None:
+            show_command(command, "pg_dump must be as new as the server.", as_json=as_json)
+            return
         if only_list:
             made = satchel.housekeeping.backups()
         else:

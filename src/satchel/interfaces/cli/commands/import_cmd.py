@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,35 +12,45 @@ from satchel.interfaces.cli.common import json_option, progress, show_json, stor
 from satchel.interfaces.cli.opening import opened
 
 if TYPE_CHECKING:
-    from satchel.keep.moving import Imported, KindImported
+    from satchel.keep.moving import Imported, ImportedAsWritten, KindImported, KindLines
 
 _MAX_SHOWN = 20
+_STAYS = (
+    "not moved: conversations with other models, live sessions (they come as ended), deliveries, claims, events and "
+    "cursors"
+)
 _TOOLS = ("sqlew", "bazinga", "server-memory", "claude")
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option("--from", "tool", type=click.Choice(_TOOLS), help="The tool that PATH is a store of.")
 @click.option("--source-project", metavar="NAME", help="The project to take, where PATH holds several.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be taken.")
+@click.option("--as-written", is_flag=True, help="Take an export whole into an empty project, and compare both sides.")
 @store_options
 @json_option
 @click.pass_context
 def command(
     context: click.Context,
-    path: Path,
+    path: Path | None,
     tool: str | None,
     source_project: str | None,
     dry_run: bool,
+    as_written: bool,
     db: str | None,
     project: str | None,
     as_json: bool,
 ) -> None:
-    """Take over what `satchel export` wrote, or the store of another tool, at PATH.
+    """Take over what `satchel export` wrote, or the store of another tool, at PATH; without PATH, standard input.
 
     An export is known by its first line, and may come from any project. Doing it again adds what is missing here and
     brings what has changed there. Where an item was changed on both sides since, the later state holds, and the other
     is kept. PATH is only read.
+
+    With --as-written the export of a store of your own goes into an empty project, as between SQLite and PostgreSQL:
+    pins, what persons have seen and which shared texts they accepted come too. It is all or nothing. At the end both
+    sides are compared by kind; the exit status is 1 where they differ.
 
     Of sqlew come decisions with history, constraints, messages, file changes. Of bazinga, whose PATH may be a folder
     that holds bazinga/bazinga.db: sessions as runs, packages and who was given them, error patterns with what solved
@@ -51,20 +62,35 @@ def command(
     \b
     Examples:
       satchel import project.jsonl
+      satchel export | satchel import --as-written --db new.db
       satchel import --from sqlew .sqlew/sqlew.db --dry-run
       satchel import --from bazinga .
       satchel import --from claude ~/.claude/projects/-home-me-shop/memory
     """
     from satchel.base.errors import ERROR_KINDS, Incomplete, InvalidInput
+    from satchel.keep.moving.files import STANDARD_INPUT
 
     if tool is None and source_project is not None:
         raise InvalidInput("--source-project goes with --from", "An export holds one project")
+    if as_written and (tool is not None or dry_run):
+        raise InvalidInput("--as-written goes with neither --from nor --dry-run", "Leave one of them out")
+    stream = None
+    if path is None:
+        if tool is not None or sys.stdin.isatty():
+            raise click.UsageError("Missing argument 'PATH'.", context)
+        stream = sys.stdin.buffer
     with opened(db, project, read_only=dry_run) as satchel, progress("importing", quiet=as_json) as told:
-        if tool is None:
-            result = satchel.moving.import_file(path.absolute(), dry_run=dry_run, progress=told)
+        file = STANDARD_INPUT if path is None else path.absolute()
+        if as_written:
+            moved = satchel.moving.import_as_written(file, stream=stream, progress=told)
+        elif tool is None:
+            result = satchel.moving.import_file(file, stream=stream, dry_run=dry_run, progress=told)
         else:
             take = satchel.importing.take
-            result = take(tool, path.absolute(), source_project=source_project, dry_run=dry_run, progress=told)
+            result = take(tool, file, source_project=source_project, dry_run=dry_run, progress=told)
+    if as_written:
+        show_json(moved) if as_json else _show_moved(moved)
+        context.exit(1 if moved.differing else 0)
     if as_json:
         show_json(result)
     else:
@@ -83,13 +109,35 @@ def _show(result: Imported) -> None:
     for conflict in result.conflicts[:_MAX_SHOWN]:
         click.echo(f"conflict: {conflict.ref} {conflict.item}: {conflict.reason}")
     _more(len(result.conflicts))
+    _show_troubles(result)
+    if result.not_taken:
+        listed = ", ".join(f"{name} ({rows})" for name, rows in result.not_taken)
+        click.echo(f"not taken, because nothing here corresponds to it: {listed}")
+
+
+def _show_moved(moved: ImportedAsWritten) -> None:
+    whose = f" (project {moved.source_project})" if moved.source_project is not None else ""
+    click.echo(f"imported as written from {moved.source}{whose}")
+    here, there = ({one.kind: one for one in side} for side in (moved.kinds, moved.exported))
+    for kind in dict.fromkeys([*there, *here]):
+        ours, theirs = here.get(kind), there.get(kind)
+        result = "same" if ours == theirs else f"differs; exported: {_lines_text(theirs)}"
+        click.echo(f"  {kind:<14}{_lines_text(ours)}  {result}")
+    _show_troubles(moved)
+    click.echo(_STAYS)
+    differing = ", ".join(moved.differing)
+    click.echo(f"differs: {differing}" if differing else "same: every line was stored as it was exported")
+
+
+def _lines_text(kind: KindLines | None) -> str:
+    return "0 lines" if kind is None else f"{kind.lines:>7,}  {kind.digest}"
+
+
+def _show_troubles(result: Imported | ImportedAsWritten) -> None:
     for trouble in result.troubles[:_MAX_SHOWN]:
         word = "left out" if trouble.left_out else "changed"
         click.echo(f"{word}: {trouble.table} {trouble.row}: {trouble.reason}")
     _more(len(result.troubles) + result.more_troubles)
-    if result.not_taken:
-        listed = ", ".join(f"{name} ({rows})" for name, rows in result.not_taken)
-        click.echo(f"not taken, because nothing here corresponds to it: {listed}")
 
 
 def _plural(kind: str) -> str:

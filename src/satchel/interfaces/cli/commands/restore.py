@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from satchel.base.errors import InvalidInput
-from satchel.interfaces.cli.common import json_option, progress, show_json, store_options
+from satchel.interfaces.cli.common import json_option, progress, show_command, show_json, store_options
 from satchel.interfaces.cli.opening import opened
 
 
@@ -20,16 +20,21 @@ def command(source: Path | None, yes: bool, db: str | None, project: str | None,
     """Go back to the backup SOURCE, or without one to the newest that passes its check.
 
     What is there now is saved first; what is no usable store is set aside, never deleted. Running servers go on with
-    the restored state.
+    the restored state. Of a store in PostgreSQL, print the command that restores the dump SOURCE with pg_restore.
 
     \b
     Examples:
       satchel restore
       satchel backup --list
     """
-    if as_json and not yes:
-        raise InvalidInput("restore with --json asks nobody", "Add --yes to put the backup in the store's place")
     with opened(db, project) as satchel:
+        command = satchel.housekeeping.load_command(source)
+        if command is not None:
+            note = "It needs a database without the schema: stop what uses that, then rename it in psql (ALTER SCHEMA)."
+            show_command(command, note, as_json=as_json)
+            return
+        if as_json and not yes:
+            raise InvalidInput("restore with --json asks nobody", "Add --yes to put the backup in the store's place")
         backup = satchel.housekeeping.newest_backup().file if source is None else source.absolute()
         location = satchel.workplace.engine.location
         if not yes and not click.confirm(f"Put {backup} in the place of {location}?", err=True):

@@ -1,0 +1,194 @@
+"""Lines that only an import as written takes: pins, what persons have seen, and the states of shared texts."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from satchel.base.errors import InvalidInput, unknown_name
+from satchel.find.kind import Kind
+from satchel.keep.kind import (
+    ADDRESSEE,
+    AGENT,
+    FLAG,
+    HEX,
+    TIME,
+    WHOLE,
+    Codec,
+    Field,
+    Line,
+    LineKind,
+    Part,
+    Rows,
+    name_field,
+    read_uid,
+)
+from satchel.keep.moving.reading import Reading
+
+EVERYTHING = 0
+SOLUTION, FILES, CORRECTION, HOOK, PROPOSAL = 20, 21, 22, 23, 24
+"""What the table ``seen`` holds beside each :class:`Kind`: a solution, the edits of an agent, a correction, a failure
+of a hook, and the strategy that a verdict lets a run propose, which anybody accepts or rejects for all."""
+
+NOBODY = -1
+"""The agent of edits whose author is unknown; 0 is all of a kind."""
+
+
+def _add_pin(kind: Kind, reading: Reading, number: int, _row: dict[str, Any], rows: Rows) -> None:
+    if reading.is_as_written:
+        pin = {"project_id": reading.project, "kind": kind.number, "item_id": number}
+        reading.transaction.insert_many("pins", [{**pin, **one} for one in rows])
+
+
+def pin_of(kind: Kind) -> Part:
+    """Return the part of an item's line that says who pinned it."""
+    return Part(
+        "pinned",
+        f"(SELECT * FROM pins WHERE kind = {kind.number})",
+        "item_id",
+        (name_field("agent", AGENT, "agents", "agent_id"), Field("created_at", TIME, required=True)),
+        order="i.item_id",
+        is_single=True,
+        add=partial(_add_pin, kind),
+    )
+
+
+_TABLES = {
+    **{kind.number: kind.table for kind in Kind},
+    SOLUTION: "error_solutions",
+    FILES: "agents",
+    CORRECTION: "corrections",
+    PROPOSAL: Kind.ENTRY.table,
+}
+_OF = {
+    "everything": EVERYTHING,
+    **{kind.name.lower(): kind.number for kind in Kind},
+    "solution": SOLUTION,
+    "files": FILES,
+    "correction": CORRECTION,
+    "proposal": PROPOSAL,
+    "files without author": NOBODY,
+}
+_NAMES = {number: name for name, number in _OF.items()}
+_FOREVER = 2**62
+
+
+def _expiry(number: int, table: str) -> str:
+    if number == SOLUTION:
+        return (
+            "SELECT n.expires_at FROM error_patterns n JOIN error_solutions o ON o.pattern_id = n.id "
+            "WHERE o.id = s.item_id"
+        )
+    return f"SELECT n.expires_at FROM {table} n WHERE n.id = s.item_id"
+
+
+_EXPIRING = (Kind.MESSAGE.number, Kind.FILE_CHANGE.number, Kind.ERROR_PATTERN.number, SOLUTION)
+_UIDS = " ".join(
+    f"WHEN {number} THEN (SELECT n.uid FROM {table} n WHERE n.id = s.item_id)" for number, table in _TABLES.items()
+)
+_EXPIRIES = " ".join(f"WHEN {number} THEN ({_expiry(number, _TABLES[number])})" for number in _EXPIRING)
+
+# marks of items that are gone, and of failures of hooks, which are events, stay behind
+_MARKS = f"""(
+    SELECT * FROM (
+        SELECT row_number() OVER (ORDER BY s.person_id, s.kind, s.item_id) AS id, a.uid, s.project_id, s.person_id,
+            CASE s.item_id WHEN {NOBODY} THEN {NOBODY} ELSE s.kind END AS kind, s.item_id,
+            CASE s.kind {_UIDS} END AS item, CASE s.kind {_EXPIRIES} ELSE {_FOREVER} END AS expires_at,
+            s.seq, s.created_at
+        FROM seen s JOIN agents a ON a.id = s.person_id WHERE s.kind IN ({", ".join(map(str, _OF.values()))})
+    ) x WHERE item_id <= 0 OR item IS NOT NULL
+)"""
+
+
+def _of(value: Any, _: Reading, name: str) -> int:
+    if value not in _OF:
+        raise InvalidInput(f"its {name} is {repr(value)[:60]}", f"Valid: {', '.join(_OF)}")
+    return _OF[value]
+
+
+def _item(value: Any, reading: Reading, name: str) -> int:
+    table = _TABLES.get(reading.row["kind"])
+    read_uid(value, name)
+    number = None if table is None else reading.number_of(table, value)
+    if number is None:
+        raise InvalidInput(f"its {name} {value} is missing", "Export the item with the mark")
+    return number
+
+
+def _take_seen(reading: Reading, line: Line) -> bool:
+    row = reading.fields(SEEN_KIND.fields, line, reading.row)
+    if row["kind"] == NOBODY:
+        row.update(kind=FILES, item_id=NOBODY)
+    reading.transaction.insert_many("seen", [{"project_id": reading.project, **row}])
+    return True
+
+
+SEEN_KIND = LineKind(
+    "how far a person has seen the changes of a project, all of a kind, or one item; for `import --as-written`",
+    (
+        name_field("person", ADDRESSEE, "agents", "person_id", required=True),
+        Field("of", Codec(f"one of {', '.join(_OF)}", _NAMES.get, _of), "kind", required=True),
+        Field(
+            "item",
+            Codec("the uid of an item or of an agent", bytes.hex, _item, is_number=True),
+            "item_id",
+            "i.item",
+            default=0,
+        ),
+        Field("seq", WHOLE, required=True),
+        Field("created_at", TIME, required=True),
+    ),
+    name="seen",
+    table=_MARKS,
+    expires=True,
+    take=_take_seen,
+    only_as_written=True,
+)
+
+_KINDS = tuple(kind.name.lower() for kind in Kind)
+
+
+def _kind(value: Any, _: Reading, name: str) -> str:
+    if value not in _KINDS:
+        raise unknown_name(name, value, _KINDS)
+    return str(value)
+
+
+_NUMBERED = "SELECT row_number() OVER (ORDER BY project_id, uid) AS id, s.* FROM shared_texts s"
+
+
+def _take_text(reading: Reading, line: Line) -> bool:
+    item = {"project_id": reading.project, "uid": read_uid(line.get("uid"))}
+    row = reading.fields(TEXT_KIND.fields, line, reading.row)
+    (part,) = TEXT_KIND.parts
+    digests = reading.part_rows(part, line.get(part.name) or [])
+    reading.transaction.insert_many("shared_texts", [{**item, **row}])
+    reading.transaction.insert_many("shared_seen", [{**item, **one} for one in digests])
+    return True
+
+
+TEXT_KIND = LineKind(
+    "which text in the repository was accepted, rejected or waits, by the uid of its item; for `import --as-written`",
+    (
+        Field("of", Codec(f"one of {', '.join(_KINDS)}", None, _kind), "kind", required=True),
+        *(Field(name, HEX) for name in ("in_step", "taken", "tip", "waiting")),
+        Field("why", WHOLE),
+        Field("stood", TIME),
+        Field("merged", FLAG, default=0),
+    ),
+    (
+        Part(
+            "seen",
+            f"(SELECT t.id, d.digest FROM shared_seen d JOIN ({_NUMBERED}) t "
+            "ON t.project_id = d.project_id AND t.uid = d.uid)",
+            "id",
+            (Field("digest", HEX, required=True),),
+            is_own=True,
+            order="i.digest",
+        ),
+    ),
+    name="shared_text",
+    table=f"({_NUMBERED})",
+    take=_take_text,
+    only_as_written=True,
+)

@@ -1,1 +1,0 @@
-"""Moving a store into another, row by row, between any two databases."""
