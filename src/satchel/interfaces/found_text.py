@@ -5,6 +5,7 @@ from __future__ import annotations
 from satchel.base.clock import moment_text, year_of
 from satchel.base.records import replace
 from satchel.base.vocabulary import MAIN_RUN
+from satchel.find.kind import Kind
 from satchel.find.snippets import Snippet
 from satchel.interfaces.ledger.compact_lines import note_lines
 from satchel.interfaces.text_parts import (
@@ -17,11 +18,10 @@ from satchel.interfaces.text_parts import (
     value_text,
 )
 from satchel.keep.finding import Explanation, Found, FoundPage
-from satchel.keep.kinds import KINDS
 
 _USUAL_KIND, _CHANGE = "entry", "file_change"
-USUAL_STATES = frozenset(thing.statuses[0] for thing in KINDS.values())
-_KIND_NAMES = frozenset(thing.name for thing in KINDS.values())
+USUAL_STATES = frozenset({"live", "active"})
+_KIND_NAMES = frozenset(kind.name.lower() for kind in Kind)
 
 
 def found_text(page: FoundPage) -> str:
