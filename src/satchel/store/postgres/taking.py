@@ -11,9 +11,9 @@ import psycopg
 
 from satchel.base.errors import InvalidInput, ReadOnly, StoreDamaged, TooLarge
 from satchel.store.moving.taking import Taker
-from satchel.store.postgres.connection import PostgresTransaction
 from satchel.store.postgres.database import one_line
 from satchel.store.postgres.schema import NUMBERED, make_ready, numbered_tables
+from satchel.store.postgres.transaction import PostgresTransaction
 from satchel.store.schema import BEING_FILLED
 from satchel.store.transaction import Row
 
