@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hmac
-import json
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from satchel.base.clock import DAY_MS, Clock
 from satchel.base.errors import InvalidInput, NotFound
-from satchel.base.records import dataclass, field_names, replace
+from satchel.base.private_file import PrivateFile, from_fields, to_fields
+from satchel.base.records import dataclass, replace
 from satchel.base.vocabulary import HUMAN
-from satchel.interfaces.http.private_file import Book, PrivateFile
 from satchel.keep.names import check_identifier
 from satchel.keep.persons import person_named
 
@@ -74,15 +73,23 @@ class _Link:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    login: Login
+class _Stored:
+    id: str
+    person: str
+    token: str | None
+    created_at: int
+    used_at: int
     digest: str
+
+    @property
+    def login(self) -> Login:
+        return Login(self.id, self.person, self.token, self.created_at, self.used_at)
 
 
 @dataclass(frozen=True, slots=True)
 class _Book:
     links: tuple[_Link, ...] = ()
-    logins: tuple[_Kept, ...] = ()
+    logins: tuple[_Stored, ...] = ()
 
 
 class Logins:
@@ -94,9 +101,15 @@ class Logins:
     """
 
     def __init__(self, folder: Path, clock: Clock) -> None:
-        self._file = PrivateFile(folder / _FILE_NAME, "the logins of browsers")
+        self._file = PrivateFile(
+            folder / _FILE_NAME,
+            "the logins of browsers",
+            schema=_SCHEMA,
+            parse=_parse,
+            empty=_Book,
+            remedy=_UNREADABLE,
+        )
         self._clock = clock
-        self._book = Book(self._file, _read_book, _Book(), ("logins", _UNREADABLE))
 
     def new_link(self, person: str, port: int) -> str:
         """Return a secret that begins one login within :data:`LINK_MS`, at the server of this port.
@@ -121,7 +134,7 @@ class Logins:
     def is_waiting(self, secret: str) -> bool:
         """Whether a link was not used yet, and is still good."""
         digest, now = _digest(secret), self._clock()
-        return any(link.digest == digest and now < link.expires_at for link in self._book.load().links)
+        return any(link.digest == digest and now < link.expires_at for link in self._file.load().links)
 
     def trade_link(self, secret: str, port: int) -> tuple[Login, str] | None:
         """Begin the login of a link, which is used up by that.
@@ -138,9 +151,9 @@ class Logins:
             left = tuple(link for link in book.links if link not in found)
             if not found or now >= found[0].expires_at or found[0].port != port:
                 return replace(book, links=left)
-            kept, cookie = _begun(book, found[0].person, None, now)
-            begun.append((kept.login, cookie))
-            return _Book(left, (*book.logins, kept)[-_MOST_LOGINS:])
+            one, cookie = _begun(book, found[0].person, None, now)
+            begun.append((one.login, cookie))
+            return _Book(left, (*book.logins, one)[-_MOST_LOGINS:])
 
         self._change(trade)
         return begun[0] if begun else None
@@ -159,9 +172,9 @@ class Logins:
         begun: list[tuple[Login, str]] = []
 
         def add(book: _Book, now: int) -> _Book:
-            kept, cookie = _begun(book, person, token, now)
-            begun.append((kept.login, cookie))
-            return replace(book, logins=(*book.logins, kept)[-_MOST_LOGINS:])
+            one, cookie = _begun(book, person, token, now)
+            begun.append((one.login, cookie))
+            return replace(book, logins=(*book.logins, one)[-_MOST_LOGINS:])
 
         self._change(add)
         return begun[0]
@@ -175,19 +188,19 @@ class Logins:
         found = _COOKIE.fullmatch(cookie)
         if found is None:
             return None
-        kept = next((kept for kept in self._book.current().logins if kept.login.id == found[1]), None)
-        is_right = hmac.compare_digest(_digest(found[2]), _NOBODYS.hex() if kept is None else kept.digest)
+        one = next((one for one in self._file.current().logins if one.id == found[1]), None)
+        is_right = hmac.compare_digest(_digest(found[2]), _NOBODYS.hex() if one is None else one.digest)
         now = self._clock()
-        if kept is None or not is_right or now - kept.login.used_at >= IDLE_MS:
+        if one is None or not is_right or now - one.used_at >= IDLE_MS:
             return None
-        if now - kept.login.used_at >= _NOTED_MS:
-            self._note_use(kept.login.id, now)
-        return kept.login
+        if now - one.used_at >= _NOTED_MS:
+            self._note_use(one.id, now)
+        return one.login
 
     def every(self) -> list[Login]:
         """Return all logins, the first begun first."""
         now = self._clock()
-        return [kept.login for kept in self._book.load().logins if now - kept.login.used_at < IDLE_MS]
+        return [one.login for one in self._file.load().logins if now - one.used_at < IDLE_MS]
 
     def revoke(self, login_id: str | None = None) -> list[Login]:
         """End a login, or all of them; the next request of its browser is refused.
@@ -198,9 +211,9 @@ class Logins:
         ended: list[Login] = []
 
         def remove(book: _Book, _now: int) -> _Book:
-            ended.extend(kept.login for kept in book.logins if login_id in {None, kept.login.id})
+            ended.extend(one.login for one in book.logins if login_id in {None, one.id})
             links = () if login_id is None else book.links
-            return _Book(links, tuple(kept for kept in book.logins if kept.login not in ended))
+            return _Book(links, tuple(one for one in book.logins if one.login not in ended))
 
         self._change(remove)
         if not ended and login_id is not None:
@@ -209,24 +222,20 @@ class Logins:
 
     def _note_use(self, login_id: str, now: int) -> None:
         def note(book: _Book, _now: int) -> _Book:
-            return replace(
-                book,
-                logins=tuple(
-                    replace(kept, login=replace(kept.login, used_at=now)) if kept.login.id == login_id else kept
-                    for kept in book.logins
-                ),
-            )
+            logins = tuple(replace(one, used_at=now) if one.id == login_id else one for one in book.logins)
+            return replace(book, logins=logins)
 
         self._change(note)
 
     def _change(self, change: Callable[[_Book, int], _Book]) -> None:
-        with self._file.changing():
-            now, book = self._clock(), self._book.load()
+        with self._file.changing() as book:
+            now = self._clock()
             links = tuple(link for link in book.links if now < link.expires_at)
-            logins = tuple(kept for kept in book.logins if now - kept.login.used_at < IDLE_MS)
+            logins = tuple(one for one in book.logins if now - one.used_at < IDLE_MS)
             changed = change(_Book(links, logins), now)
             if changed != book:
-                self._file.replace(json.dumps(_fields(changed), indent=1).encode())
+                both = {"links": changed.links, "logins": changed.logins}
+                self._file.save({name: [to_fields(one) for one in items] for name, items in both.items()})
 
 
 def author_of(person: str) -> str:
@@ -244,51 +253,21 @@ def form_key(cookie: str) -> str:
     return hmac.new(cookie.encode(), b"satchel form", sha256).hexdigest()[:32]
 
 
-def _begun(book: _Book, person: str, token: str | None, now: int) -> tuple[_Kept, str]:
-    taken = {kept.login.id for kept in book.logins}
+def _begun(book: _Book, person: str, token: str | None, now: int) -> tuple[_Stored, str]:
+    taken = {one.id for one in book.logins}
     while (login_id := secrets.token_hex(5)) in taken:
         pass
     secret = secrets.token_urlsafe(_SECRET_BYTES)
-    return _Kept(Login(login_id, person, token, now, now), _digest(secret)), f"{login_id}.{secret}"
+    return _Stored(login_id, person, token, now, now, _digest(secret)), f"{login_id}.{secret}"
 
 
 def _digest(secret: str) -> str:
     return sha256(secret.encode()).hexdigest()
 
 
-def _fields(book: _Book) -> dict[str, object]:
-    links = [{name: getattr(link, name) for name in field_names(link) or ()} for link in book.links]
-    logins = [
-        {name: getattr(kept.login, name) for name in field_names(kept.login) or ()} | {"digest": kept.digest}
-        for kept in book.logins
-    ]
-    return {"schema": _SCHEMA, "links": links, "logins": logins}
-
-
-def _read_book(content: bytes) -> _Book:
-    """Read the file of logins.
-
-    Raises:
-        ValueError, TypeError, KeyError: it is not what :class:`Logins` writes.
-    """
-    fields: dict[str, Any] = json.loads(content)
-    if fields["schema"] != _SCHEMA:
-        raise ValueError(f"it has the schema {fields['schema']!r}, which another version of Satchel wrote")
-    links = tuple(
-        _Link(**_typed(one, {"digest": str, "person": str, "port": int, "expires_at": int})) for one in fields["links"]
-    )
-    kinds = {"id": str, "person": str, "token": (str, type(None)), "created_at": int, "used_at": int, "digest": str}
-    logins = []
-    for one in fields["logins"]:
-        own = dict(_typed(one, kinds))
-        digest = own.pop("digest")
-        logins.append(_Kept(Login(**own), digest))
+def _parse(fields: dict[str, Any]) -> _Book:
+    links = tuple([from_fields(_Link, one) for one in fields["links"]])
+    logins = tuple([from_fields(_Stored, one) for one in fields["logins"]])
     if not all(map(_DIGEST.fullmatch, [*(one.digest for one in links), *(one.digest for one in logins)])):
         raise ValueError("a digest in it is malformed")
-    return _Book(links, tuple(logins))
-
-
-def _typed(fields: dict[str, Any], kinds: Mapping[str, Any]) -> dict[str, Any]:
-    if fields.keys() != kinds.keys() or not all(isinstance(fields[name], kind) for name, kind in kinds.items()):
-        raise ValueError("a login or link in it is malformed")
-    return fields
+    return _Book(links, logins)

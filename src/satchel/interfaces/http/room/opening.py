@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
+from satchel.base.private_file import write_private
 from satchel.interfaces.http.room.logins import LINK_MS, Logins
-from satchel.interfaces.setup.config_files import write_private
 
 _PREFIX = "open-"
 _LOOK_SECONDS = 0.2
