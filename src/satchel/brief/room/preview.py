@@ -155,7 +155,7 @@ def _preview(
             shown.is_shortened,
             why_shown(shown, now),
         )
-        for shown in prepared.shown
+        for shown in prepared.items
     )
     return Preview(
         agent=agent,
@@ -180,7 +180,7 @@ def _missing(prepared: Prepared) -> tuple[Missing, ...]:
         refs["delivered" if candidate.is_repeated else reason].append(candidate.ref)
     totals = {reason: len(some) for reason, some in refs.items()}
     totals["delivered"] += sum(one.repeated for one in prepared.collected.gathered)
-    totals["delivered"] -= sum(shown.candidate.is_repeated for shown in prepared.shown) + len(refs["delivered"])
+    totals["delivered"] -= sum(shown.candidate.is_repeated for shown in prepared.items) + len(refs["delivered"])
     looked_at = {candidate.key for candidate, _ in prepared.passed if not candidate.is_repeated}
     counted = sum(one.count for one in prepared.briefing.left_out)
     totals["rank"] += max(0, counted - len(looked_at))

@@ -114,7 +114,7 @@ def known(scene: Scene) -> dict[int, dict[int, int]]:
 
     got = deliveries.delivered(scene.transaction, scene.window)
     written = own.find(scene.transaction, scene.project_id, scene.actor, scene.window)
-    for kind, some in written.known.items():
+    for kind, some in written.in_window.items():
         got[kind] = {**got.get(kind, {}), **some}
     return got
 
