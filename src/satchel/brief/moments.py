@@ -166,17 +166,6 @@ class Moments:
         notice = None if caller is None else caller.pop_warning()
         return put_in if notice is None else replace(put_in, text="\n".join(filter(None, [notice, put_in.text])))
 
-    def preview(self, moment: Moment, deadline: Deadline, agent: str | None, since: int | None = None) -> PutIn:
-        """Make what would be put into the caller's session; nothing is recorded.
-
-        Args:
-            deadline: when to make do with what is there.
-            agent: who would get it.
-            since: of a session that is resumed when it was seen last, in milliseconds UTC.
-        """
-        put_in = PutIn(budget=getattr(self._config, moment.setting.replace(".", "_")), agent=agent)
-        return self._made(moment, put_in, deadline, None, since=since, again=moment.opens_window, explains=True)
-
     def _made(
         self,
         moment: Moment,
@@ -186,7 +175,6 @@ class Moments:
         *,
         since: int | None,
         again: bool,
-        explains: bool = False,
     ) -> PutIn:
         budget, agent = put_in.budget, put_in.agent
         if not budget:
@@ -208,9 +196,8 @@ class Moments:
                 counts=False,
             ),
             deadline,
-            explains=explains,
         )
-        put_in = replace(put_in, is_complete=prepared.collected.is_complete, prepared=prepared if explains else None)
+        put_in = replace(put_in, is_complete=prepared.collected.is_complete)
         if not prepared.shown:
             is_empty = prepared.collected.is_bare and put_in.is_complete
             return replace(

@@ -45,25 +45,14 @@ _TOKENS_OF_NOTE = 40
 over five repositories get 123 relevant items so, and 92 where only a third of the budget is too much."""
 
 
-PASSED = ("said", "zone", "packages", "room", "rank")
-"""Why something that was looked at is not shown: another item says it, the agent's window is too full for its priority,
-it is one package too many, it did not fit, or the room was used up before its turn."""
-
-
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A briefing's text, and what stands in it.
-
-    Attributes:
-        passed: what was looked at and is not shown, the most needed first, each with one of :data:`PASSED`; empty where
-            that was not asked for.
-    """
+    """A briefing's text, and what stands in it."""
 
     text: str
     shown: tuple[Shown, ...]
     left_out: tuple[LeftOut, ...]
     notes: tuple[str, ...]
-    passed: tuple[tuple[Candidate, str], ...] = ()
 
 
 def compose(
@@ -75,14 +64,12 @@ def compose(
     *,
     max_packages: int,
     now: int,
-    explains: bool = False,
 ) -> Composed:
     """Write a briefing that has no more tokens than its budget.
 
     Args:
         count: counts tokens as the budget means them.
         now: milliseconds UTC.
-        explains: whether to say why what is not shown is not.
     """
     count = cache(count)  # headings, and what tells of shortened items, come again and again
     every = [candidate for gathered in collected.gathered for candidate in gathered.candidates.values()]
@@ -125,28 +112,7 @@ def compose(
         if text is not None or not (frame.shorten(page) or page.remove_last(ordered)):
             break
     shown = tuple(page.shown[candidate.key] for candidate in ordered if candidate.key in page.shown)
-    passed = _passed(page, ranked(every, now), ordered, zone) if explains else ()
-    return Composed(text or "", shown, left, tuple(notes), passed)
-
-
-def _passed(
-    page: Page, every: Sequence[Candidate], ordered: Sequence[Candidate], zone: Zone
-) -> tuple[tuple[Candidate, str], ...]:
-    """Return what is not on a page, each with why.
-
-    Args:
-        ordered: those of ``every`` that are said by no other.
-    """
-    own = {candidate.key for candidate in ordered}
-
-    def why(candidate: Candidate) -> str:
-        if candidate.key not in own:
-            return "said"
-        if zone is EMERGENCY or (not candidate.is_critical and candidate.priority < zone.least_priority):
-            return "zone"
-        return page.passed.get(candidate.key, "rank")
-
-    return tuple((candidate, why(candidate)) for candidate in every if candidate.key not in page.shown)
+    return Composed(text or "", shown, left, tuple(notes))
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 
 from satchel.base.grouping import grouped
 from satchel.base.records import dataclass, field
@@ -53,25 +54,15 @@ _BY_TIME = frozenset({"attempts", "reviews"})
 """The sections whose items stand in order of time."""
 
 
-PLACES = ("critical", "share", "answer", "wanted", "room")
-"""How an item gets onto a page: as critical, in its section's share, and in what the shares leave: since it answers the
-query, has a claim to a share, or fits."""
-
-
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One line of a page.
-
-    Attributes:
-        place: one of :data:`PLACES`.
-    """
+    """One line of a page."""
 
     candidate: Candidate
     group: str
     line: str
     cost: int
     is_shortened: bool
-    place: str
 
 
 @dataclass(slots=True)
@@ -85,7 +76,6 @@ class Page:
         most_of_one: the tokens that an item may take which is not critical; a longer one is shortened.
         most_of_note: the same for entries; None is ``most_of_one``.
         cuts_to_fit: whether any item is shortened that does not fit whole.
-        passed: why items that were tried are not shown, by their keys: for want of room, or as one package too many.
     """
 
     count: Count
@@ -96,7 +86,6 @@ class Page:
     most_of_note: int | None = None
     cuts_to_fit: bool = True
     shown: dict[tuple[int, int], Shown] = field(default_factory=dict)
-    passed: dict[tuple[int, int], str] = field(default_factory=dict)
     used: int = 0
     _lines: dict[tuple[int, int, int | None], tuple[str, int, bool]] = field(default_factory=dict)
     _headings: dict[str, int] = field(default_factory=dict)
@@ -109,7 +98,6 @@ class Page:
         candidate: Candidate,
         at_most: int | None = None,
         *,
-        place: str = "room",
         cuts: bool | None = None,
         chars: int | None = None,
     ) -> int | None:
@@ -117,7 +105,6 @@ class Page:
 
         Args:
             at_most: the tokens that it may take; None is all that are left.
-            place: one of :data:`PLACES`.
             cuts: whether it is shortened where it does not fit whole; None is the page's own rule.
             chars: how much of its text is shown, but never less than a sentence; None is what fits.
 
@@ -131,19 +118,17 @@ class Page:
         may_cut = self.cuts_to_fit if cuts is None else cuts
         found = self._whole(candidate, left) if chars is None else self._brief(candidate, left, chars)
         if found is None and left - self._least_telling < _LEAST_COST:
-            self.passed[candidate.key] = "room"  # not even cut: no line need be made of it
-            return None
+            return None  # not even cut: no line need be made of it
         most = self.most_of_note if candidate.section == "entries" and self.most_of_note else self.most_of_one
         if most is not None and not candidate.is_critical and not self._fits(candidate, most):
             may_cut, found, left = True, None, min(left, most)
         if found is None and may_cut and chars is None:
             found = self._cut(candidate, left)
         if found is None:
-            self.passed[candidate.key] = "room"
             return None
         before = self.used
         self._headings[group] = self._headings.get(group, 0) + 1
-        self.shown[candidate.key] = Shown(candidate, group, *found, place)
+        self.shown[candidate.key] = Shown(candidate, group, *found)
         self.used += heading + found[1]
         self._count_opening()
         return self.used - before
@@ -157,7 +142,7 @@ class Page:
             left += shown.cost
             found = self._whole(candidate, left, is_told=True) or self._cut(candidate, left, is_told=True)
             if found is not None and found[1] > shown.cost:
-                self.shown[candidate.key] = Shown(candidate, shown.group, *found, shown.place)
+                self.shown[candidate.key] = Shown(candidate, shown.group, *found)
                 self.used += found[1] - shown.cost
                 self._count_opening()
 
@@ -190,7 +175,6 @@ class Page:
             return False
         last = next((one for one in reversed(on_page) if not one.is_critical), on_page[-1])
         self.remove(last.key)
-        self.passed[last.key] = "room"
         return True
 
     def least(self, candidate: Candidate) -> tuple[int, bool]:
@@ -351,7 +335,6 @@ def fill(
 
     def take(
         candidate: Candidate,
-        place: str,
         at_most: int | None = None,
         *,
         cuts: bool | None = None,
@@ -363,9 +346,8 @@ def fill(
         if candidate.key in page.shown:
             return 0
         if is_package and packages >= max_packages:
-            page.passed[candidate.key] = "packages"
             return 0
-        took = page.add(candidate, at_most, place=place, cuts=cuts, chars=chars)
+        took = page.add(candidate, at_most, cuts=cuts, chars=chars)
         packages += is_package and took is not None
         return took
 
@@ -380,19 +362,18 @@ def fill(
             if left <= 0:
                 break
             # the last may exceed the share: a smaller one in its place would be a less important one
-            left -= take(candidate, "share", int(left + _MAX_EXCESS * room), cuts=False) or 0
+            left -= take(candidate, int(left + _MAX_EXCESS * room), cuts=False) or 0
     # the rests flow on in the order of rank: to what answers the query, to whatever else has a claim, then to anything
     misses = 0
     tried: set[tuple[int, int]] = set()
-    rests = (("answer", filter(is_answer, wanted)), ("wanted", wanted), ("room", others))
-    for place, candidate in ((place, candidate) for place, some in rests for candidate in some):
+    for candidate in chain(filter(is_answer, wanted), wanted, others):
         if candidate.key in tried:
             continue
         tried.add(candidate.key)
         if page.room - page.used < _LEAST_COST or misses == _MAX_MISSES:
             break
         is_late = not page.cuts_to_fit and page.used > _WHOLE_PART * page.room and candidate.section == "entries"
-        took = take(candidate, place, chars=_LATE_CHARS if is_late else None)
+        took = take(candidate, chars=_LATE_CHARS if is_late else None)
         misses = misses + 1 if took is None else 0
 
 
@@ -404,11 +385,11 @@ def _fill_critical(page: Page, critical: Sequence[Candidate]) -> None:
     whole = page.whole_cost(critical)
     if whole is not None and whole + heading <= page.room:
         for candidate in critical:
-            page.add(candidate, place="critical")
+            page.add(candidate)
         return
     least = [page.least(candidate) for candidate in critical]
     costs = [cost + _COST_OF_REF * is_cut for cost, is_cut in least]
     for place, (candidate, (cost, is_cut)) in enumerate(zip(critical, least, strict=True)):
         left = page.room - page.used - sum(costs[place + 1 :])
         shortest = cost + (0 if page.shown else heading) + (page.cost_of_telling(candidate) if is_cut else 0)
-        page.add(candidate, max(left, shortest), place="critical", cuts=True)
+        page.add(candidate, max(left, shortest), cuts=True)

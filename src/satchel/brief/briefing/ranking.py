@@ -30,18 +30,13 @@ def score(candidate: Candidate, now: int) -> float:
     Args:
         now: milliseconds UTC.
     """
-    return sum(parts(candidate, now))
-
-
-def parts(candidate: Candidate, now: int) -> tuple[float, float, float, float, float, float]:
-    """Return what a score is the sum of: for priority, task, role, age, query, and what was cited."""
     return (
-        PRIORITY * candidate.priority,
-        SAME_TASK * candidate.is_of_task,
-        FOR_ROLE * candidate.is_for_role,
-        1 / (max(0, now - candidate.changed_at) // DAY_MS + 1),
-        RELEVANCE * candidate.relevance,
-        -STALE * candidate.is_stale,
+        PRIORITY * candidate.priority
+        + SAME_TASK * candidate.is_of_task
+        + FOR_ROLE * candidate.is_for_role
+        + 1 / (max(0, now - candidate.changed_at) // DAY_MS + 1)
+        + RELEVANCE * candidate.relevance
+        - STALE * candidate.is_stale
     )
 
 
