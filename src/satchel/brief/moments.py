@@ -161,17 +161,6 @@ class Moments:
         notice = None if caller is None else caller.pop_warning()
         return put_in if notice is None else replace(put_in, text="\n".join(filter(None, [notice, put_in.text])))
 
-    def preview(self, moment: Moment, deadline: Deadline, agent: str | None, since: int | None = None) -> PutIn:
-        """Make the text that would be injected into the caller's session; nothing is recorded.
-
-        Args:
-            deadline: when to stop collecting.
-            agent: the receiver.
-            since: when a resumed session was last seen, in milliseconds UTC.
-        """
-        put_in = PutIn(budget=getattr(self._config, moment.setting.replace(".", "_")), agent=agent)
-        return self._made(moment, put_in, deadline, None, since=since, again=moment.opens_window, explains=True)
-
     def _made(
         self,
         moment: Moment,
@@ -181,7 +170,6 @@ class Moments:
         *,
         since: int | None,
         again: bool,
-        explains: bool = False,
     ) -> PutIn:
         budget, agent = put_in.budget, put_in.agent
         if not budget:
@@ -203,9 +191,8 @@ class Moments:
                 counts=False,
             ),
             deadline,
-            explains=explains,
         )
-        put_in = replace(put_in, is_complete=prepared.collected.is_complete, prepared=prepared if explains else None)
+        put_in = replace(put_in, is_complete=prepared.collected.is_complete)
         if not prepared.items:
             is_empty = prepared.collected.is_bare and put_in.is_complete
             return replace(

@@ -45,25 +45,14 @@ _TOKENS_OF_NOTE = 40
 get 123 relevant items with it, and 92 with a third of the budget as limit."""
 
 
-PASSED = ("said", "zone", "packages", "room", "rank")
-"""Why an item is not shown: another one says the same, the window is too full for its priority, it is one package too
-many, it did not fit, or the room was used up before its turn."""
-
-
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A briefing's text and its items.
-
-    Attributes:
-        passed: items that were read but are not shown, the most needed first, each with one of :data:`PASSED`; empty
-            unless requested.
-    """
+    """A briefing's text and its items."""
 
     text: str
     items: tuple[PageItem, ...]
     left_out: tuple[LeftOut, ...]
     notes: tuple[str, ...]
-    passed: tuple[tuple[Candidate, str], ...] = ()
 
 
 def compose(
@@ -75,12 +64,8 @@ def compose(
     *,
     max_packages: int,
     now: int,
-    explains: bool = False,
 ) -> Composed:
-    """Write a briefing that has no more tokens than its budget, as ``count`` counts them.
-
-    ``explains`` asks for the reasons why items are not shown.
-    """
+    """Write a briefing that has no more tokens than its budget, as ``count`` counts them."""
     count = cache(count)  # headings and other lines are counted repeatedly
     every = [candidate for gathered in collected.gathered for candidate in gathered.candidates.values()]
     ordered = without_twins(ranked(newest_of_series(every), now))
@@ -122,23 +107,7 @@ def compose(
         if text is not None or not (frame.shorten(page) or page.remove_last(ordered)):
             break
     items = tuple(page.items[candidate.key] for candidate in ordered if candidate.key in page.items)
-    passed = _passed(page, ranked(every, now), ordered, zone) if explains else ()
-    return Composed(text or "", items, left_out, tuple(notes), passed)
-
-
-def _passed(
-    page: Page, every: Sequence[Candidate], ordered: Sequence[Candidate], zone: Zone
-) -> tuple[tuple[Candidate, str], ...]:
-    own = {candidate.key for candidate in ordered}
-
-    def why(candidate: Candidate) -> str:
-        if candidate.key not in own:
-            return "said"
-        if zone is EMERGENCY or (not candidate.is_critical and candidate.priority < zone.least_priority):
-            return "zone"
-        return page.passed.get(candidate.key, "rank")
-
-    return tuple((candidate, why(candidate)) for candidate in every if candidate.key not in page.items)
+    return Composed(text or "", items, left_out, tuple(notes))
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 
 from satchel.base.grouping import grouped
 from satchel.base.records import dataclass, field
@@ -53,25 +54,15 @@ _BY_TIME = frozenset({"attempts", "reviews"})
 """The sections in order of time."""
 
 
-PLACES = ("critical", "share", "answer", "wanted", "room")
-"""How an item gets onto a page: as critical, in its section's share, or in the rest: as an answer to the query, as
-part of a share, or because it fits."""
-
-
 @dataclass(frozen=True, slots=True)
 class PageItem:
-    """One line of a page.
-
-    Attributes:
-        place: one of :data:`PLACES`.
-    """
+    """One line of a page."""
 
     candidate: Candidate
     group: str
     line: str
     cost: int
     is_shortened: bool
-    place: str
 
 
 @dataclass(slots=True)
@@ -85,7 +76,6 @@ class Page:
         most_of_one: the tokens above which an item that is not critical is shortened.
         most_of_note: the same for entries; None is ``most_of_one``.
         cuts_to_fit: whether items that do not fit whole are shortened.
-        passed: why items were not added, by their keys: no room, or one package too many.
     """
 
     count: Count
@@ -96,7 +86,6 @@ class Page:
     most_of_note: int | None = None
     cuts_to_fit: bool = True
     items: dict[tuple[int, int], PageItem] = field(default_factory=dict)
-    passed: dict[tuple[int, int], str] = field(default_factory=dict)
     used: int = 0
     _lines: dict[tuple[int, int, int | None], tuple[str, int, bool]] = field(default_factory=dict)
     _headings: dict[str, int] = field(default_factory=dict)
@@ -109,7 +98,6 @@ class Page:
         candidate: Candidate,
         at_most: int | None = None,
         *,
-        place: str = "room",
         cuts: bool | None = None,
         chars: int | None = None,
     ) -> int | None:
@@ -125,19 +113,17 @@ class Page:
         may_cut = self.cuts_to_fit if cuts is None else cuts
         result = self._whole(candidate, room_left) if chars is None else self._brief(candidate, room_left, chars)
         if result is None and room_left - self._least_telling < _LEAST_COST:
-            self.passed[candidate.key] = "room"  # it would not fit shortened either
-            return None
+            return None  # it would not fit shortened either
         most = self.most_of_note if candidate.section == "entries" and self.most_of_note else self.most_of_one
         if most is not None and not candidate.is_critical and not self._fits(candidate, most):
             may_cut, result, room_left = True, None, min(room_left, most)
         if result is None and may_cut and chars is None:
             result = self._cut(candidate, room_left)
         if result is None:
-            self.passed[candidate.key] = "room"
             return None
         before = self.used
         self._headings[group] = self._headings.get(group, 0) + 1
-        self.items[candidate.key] = PageItem(candidate, group, *result, place)
+        self.items[candidate.key] = PageItem(candidate, group, *result)
         self.used += heading + result[1]
         self._count_opening()
         return self.used - before
@@ -153,7 +139,7 @@ class Page:
                 candidate, room_left, is_counted=True
             )
             if result is not None and result[1] > item.cost:
-                self.items[candidate.key] = PageItem(candidate, item.group, *result, item.place)
+                self.items[candidate.key] = PageItem(candidate, item.group, *result)
                 self.used += result[1] - item.cost
                 self._count_opening()
 
@@ -185,7 +171,6 @@ class Page:
             return False
         last = next((one for one in reversed(on_page) if not one.is_critical), on_page[-1])
         self.remove(last.key)
-        self.passed[last.key] = "room"
         return True
 
     def least(self, candidate: Candidate) -> tuple[int, bool]:
@@ -324,7 +309,6 @@ def fill(
 
     def take(
         candidate: Candidate,
-        place: str,
         at_most: int | None = None,
         *,
         cuts: bool | None = None,
@@ -336,9 +320,8 @@ def fill(
         if candidate.key in page.items:
             return 0
         if is_package and packages >= max_packages:
-            page.passed[candidate.key] = "packages"
             return 0
-        took = page.add(candidate, at_most, place=place, cuts=cuts, chars=chars)
+        took = page.add(candidate, at_most, cuts=cuts, chars=chars)
         packages += is_package and took is not None
         return took
 
@@ -353,19 +336,18 @@ def fill(
             if room_left <= 0:
                 break
             # the last may exceed the share, rather than give way to a less important one
-            room_left -= take(candidate, "share", int(room_left + _MAX_EXCESS * room), cuts=False) or 0
+            room_left -= take(candidate, int(room_left + _MAX_EXCESS * room), cuts=False) or 0
     # the rest goes, in order of rank, to answers to the query, to other wanted items, then to any
     misses = 0
     tried: set[tuple[int, int]] = set()
-    rests = (("answer", filter(is_answer, wanted)), ("wanted", wanted), ("room", others))
-    for place, candidate in ((place, candidate) for place, some in rests for candidate in some):
+    for candidate in chain(filter(is_answer, wanted), wanted, others):
         if candidate.key in tried:
             continue
         tried.add(candidate.key)
         if page.room - page.used < _LEAST_COST or misses == _MAX_MISSES:
             break
         is_late = not page.cuts_to_fit and page.used > _WHOLE_PART * page.room and candidate.section == "entries"
-        took = take(candidate, place, chars=_LATE_CHARS if is_late else None)
+        took = take(candidate, chars=_LATE_CHARS if is_late else None)
         misses = misses + 1 if took is None else 0
 
 
@@ -377,11 +359,11 @@ def _fill_critical(page: Page, critical: Sequence[Candidate]) -> None:
     whole = page.whole_cost(critical)
     if whole is not None and whole + heading <= page.room:
         for candidate in critical:
-            page.add(candidate, place="critical")
+            page.add(candidate)
         return
     least = [page.least(candidate) for candidate in critical]
     costs = [cost + _COST_OF_REF * is_cut for cost, is_cut in least]
     for place, (candidate, (cost, is_cut)) in enumerate(zip(critical, least, strict=True)):
         room_left = page.room - page.used - sum(costs[place + 1 :])
         shortest = cost + (0 if page.items else heading) + (page.cost_of_shortening(candidate) if is_cut else 0)
-        page.add(candidate, max(room_left, shortest), place="critical", cuts=True)
+        page.add(candidate, max(room_left, shortest), cuts=True)

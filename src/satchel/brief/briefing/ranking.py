@@ -27,18 +27,13 @@ def score(candidate: Candidate, now: int) -> float:
     ``4 x priority (1-4) + 2 x same task + 1.5 x meant for this role + 1 / (days + 1)``, plus :data:`RELEVANCE` times
     the relevance to the query, less :data:`STALE` if the cited lines have changed.
     """
-    return sum(parts(candidate, now))
-
-
-def parts(candidate: Candidate, now: int) -> tuple[float, float, float, float, float, float]:
-    """Return the parts of a score: for priority, task, role, age, query, and stale citations."""
     return (
-        PRIORITY * candidate.priority,
-        SAME_TASK * candidate.is_of_task,
-        FOR_ROLE * candidate.is_for_role,
-        1 / (max(0, now - candidate.changed_at) // DAY_MS + 1),
-        RELEVANCE * candidate.relevance,
-        -STALE * candidate.is_stale,
+        PRIORITY * candidate.priority
+        + SAME_TASK * candidate.is_of_task
+        + FOR_ROLE * candidate.is_for_role
+        + 1 / (max(0, now - candidate.changed_at) // DAY_MS + 1)
+        + RELEVANCE * candidate.relevance
+        - STALE * candidate.is_stale
     )
 
 

@@ -15,7 +15,7 @@ from satchel.base.vocabulary import PRIORITIES, SECTIONS
 from satchel.brief.briefing.collecting import Collected, Deadline, Request, collect
 from satchel.brief.briefing.composing import Composed, compose
 from satchel.brief.briefing.page import PageItem
-from satchel.brief.briefing.records import Briefed, Briefing, Candidate
+from satchel.brief.briefing.records import Briefed, Briefing
 from satchel.brief.briefing.shares import max_packages, shares_of
 from satchel.brief.briefing.zones import NORMAL, Zone, zone_of
 from satchel.keep import deliveries
@@ -38,17 +38,12 @@ _DOING_CHARS = 160
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A briefing and the items to record as delivered.
-
-    Attributes:
-        passed: as in :class:`satchel.brief.briefing.composing.Composed`.
-    """
+    """A briefing and the items to record as delivered."""
 
     briefing: Briefing
     items: tuple[PageItem, ...]
     collected: Collected
     request: Request
-    passed: tuple[tuple[Candidate, str], ...] = ()
 
 
 class Briefings:
@@ -171,8 +166,8 @@ class Briefings:
             role_as_given=role,
         )
 
-    def prepare(self, request: Request, deadline: Deadline, zone: Zone = NORMAL, *, explains: bool = False) -> Prepared:
-        """Make a briefing without recording it; ``explains`` asks why other items are not shown."""
+    def prepare(self, request: Request, deadline: Deadline, zone: Zone = NORMAL) -> Prepared:
+        """Make a briefing without recording it."""
         collected = collect(self._workplace, request, deadline)
         composed = compose(
             collected,
@@ -182,10 +177,9 @@ class Briefings:
             shares_of(request.role, self._configured_shares),
             max_packages=max_packages(request.role),
             now=self._workplace.clock(),
-            explains=explains,
         )
         briefing = self._briefing(composed, collected, request, zone.name)
-        return Prepared(briefing, composed.items, collected, request, composed.passed)
+        return Prepared(briefing, composed.items, collected, request)
 
     @property
     def _configured_shares(self) -> dict[str, int]:

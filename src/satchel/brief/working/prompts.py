@@ -55,14 +55,12 @@ class Looked(NamedTuple):
         tokens: how many the text has at most, estimated.
         met: what the prompt is about, the strongest first.
         why: why there is nothing, for people.
-        shown: what the text shows of that, line by line after the first.
     """
 
     text: str
     tokens: int
     met: tuple[RelatedItem, ...]
     why: str
-    shown: tuple[Shown, ...] = ()
 
 
 class _Found(NamedTuple):

@@ -187,11 +187,8 @@ class Working:
 
         return self._act(agent_id, "prompt", act)
 
-    def look(self, text: str, is_over: Callable[[], bool], *, in_session: bool = False) -> Looked:
-        """Return what would be put in at a prompt, and why; nothing is recorded.
-
-        Args:
-            in_session: in the window of the caller's session; otherwise in a new one.
+    def look(self, text: str, is_over: Callable[[], bool]) -> Looked:
+        """Return what would be put in at a prompt in a new window, and why; nothing is recorded.
 
         Raises:
             StoreDamaged: the store cannot be read.
@@ -200,15 +197,10 @@ class Working:
         from satchel.brief.working.prompts import Looked
 
         items, why = self._about(text, is_over)
-        known: dict[int, dict[int, int]] = {}
-        if in_session:
-            with self._workplace.engine.read() as transaction:
-                scene = scenes.look(transaction, self._workplace)
-                known = {} if scene is None else prompts.known(scene)
-        lines, shown = prompts.told(items, known, self._config.hooks_prompt)
+        lines, _ = prompts.told(items, {}, self._config.hooks_prompt)
         said = "\n".join(lines)
         why = "" if said else why or "nothing fits the budget"
-        return Looked(said, tokens_of(said), tuple(item.met for item in items), why, tuple(shown))
+        return Looked(said, tokens_of(said), tuple(item.met for item in items), why)
 
     def _about(self, text: str, is_over: Callable[[], bool]) -> tuple[list[Item], str]:
         """Return what a prompt is about, also what was delivered before, and why there is nothing."""
