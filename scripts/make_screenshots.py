@@ -68,7 +68,6 @@ _ALL = (
     Picture("control-room-dark", "/", dark=True),
     Picture("control-room-phone", "/", PHONE),
     Picture("control-room-decision", "/decisions/{ref}"),
-    Picture("control-room-memory", "/memory"),
 )
 PICTURES = tuple(one for one in _ALL if one.page in PAGES)
 """The pictures that are made."""

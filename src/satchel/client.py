@@ -267,7 +267,7 @@ class Satchel:
         """What a person looks at every few minutes."""
         from satchel.brief.room.service import Room
 
-        return Room(self.workplace, self.config)
+        return Room(self.workplace)
 
     @cached_property
     def finding(self) -> Finding:

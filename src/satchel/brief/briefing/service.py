@@ -1,4 +1,4 @@
-"""Briefings: one briefing for one agent, inside a token budget, without repeating what it already got."""
+"""Briefings for one agent, within a token budget and without repetition."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from satchel.base.tokens import TokenCounter, token_counter
 from satchel.base.vocabulary import PRIORITIES, SECTIONS
 from satchel.brief.briefing.collecting import Collected, Deadline, Request, collect
 from satchel.brief.briefing.composing import Composed, compose
-from satchel.brief.briefing.page import Shown
-from satchel.brief.briefing.records import Briefed, Briefing, Candidate
+from satchel.brief.briefing.page import PageItem
+from satchel.brief.briefing.records import Briefed, Briefing
 from satchel.brief.briefing.shares import max_packages, shares_of
 from satchel.brief.briefing.zones import NORMAL, Zone, zone_of
 from satchel.keep import deliveries
@@ -27,36 +27,31 @@ from satchel.keep.sessions.caller import REMOTE, SERVER
 from satchel.redaction import redact
 
 MARGIN = 1.3
-"""What an estimated count is multiplied by: the estimate's measured error at p95, see :mod:`satchel.base.tokens`."""
+"""The factor for estimated counts: their measured error at p95, see :mod:`satchel.base.tokens`."""
 
 MAX_BUDGET = 1_000_000
 _MAX_ITERATION = 2**31 - 1
 _RECORD_WAIT_MS = 250
 _DOING_CHARS = 160
-"""So much of what an agent says it is about to do is shown to others."""
+"""How much of an agent's query is shown to others as its present work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A briefing that is made, with what it takes to record what it shows.
-
-    Attributes:
-        passed: as in :class:`satchel.brief.briefing.composing.Composed`.
-    """
+    """A briefing and the items to record as delivered."""
 
     briefing: Briefing
-    shown: tuple[Shown, ...]
+    items: tuple[PageItem, ...]
     collected: Collected
     request: Request
-    passed: tuple[tuple[Candidate, str], ...] = ()
 
 
 class Briefings:
     """Briefings for the agents of a project.
 
     Args:
-        counter: what counts the tokens of a briefing; None is the best there is.
-        margin: what an estimated count is multiplied by.
+        counter: the token counter; None is the best available.
+        margin: the factor for estimated counts.
     """
 
     def __init__(
@@ -70,7 +65,6 @@ class Briefings:
 
     @cached_property
     def counter(self) -> TokenCounter:
-        """What counts the tokens of a briefing."""
         return token_counter(self._config.tokens_encoding)
 
     def brief(
@@ -150,10 +144,10 @@ class Briefings:
         run_id: str | None = None,
         agent: str | None = None,
     ) -> Request:
-        """Check what is asked for; the arguments are those of :meth:`brief`.
+        """Check the arguments of :meth:`brief`.
 
         Raises:
-            InvalidInput: an argument is not acceptable.
+            InvalidInput: an argument is invalid.
         """
         budget = self._config.brief_budget if budget is None else budget
         check_whole("budget", budget, MAX_BUDGET)
@@ -172,33 +166,28 @@ class Briefings:
             role_as_given=role,
         )
 
-    def prepare(self, request: Request, deadline: Deadline, zone: Zone = NORMAL, *, explains: bool = False) -> Prepared:
-        """Make a briefing of what was asked for and checked; nothing is recorded.
-
-        Args:
-            explains: whether to say why what is not shown is not.
-        """
+    def prepare(self, request: Request, deadline: Deadline, zone: Zone = NORMAL) -> Prepared:
+        """Make a briefing without recording it."""
         collected = collect(self._workplace, request, deadline)
         composed = compose(
             collected,
             self.count,
             request.budget,
             zone,
-            shares_of(request.role, self._chosen_shares),
+            shares_of(request.role, self._configured_shares),
             max_packages=max_packages(request.role),
             now=self._workplace.clock(),
-            explains=explains,
         )
         briefing = self._briefing(composed, collected, request, zone.name)
-        return Prepared(briefing, composed.shown, collected, request, composed.passed)
+        return Prepared(briefing, composed.items, collected, request)
 
     @property
-    def _chosen_shares(self) -> dict[str, int]:
-        chosen = {section: getattr(self._config, f"brief_share_{section}") for section in SECTIONS}
-        return {section: weight for section, weight in chosen.items() if weight is not None}
+    def _configured_shares(self) -> dict[str, int]:
+        weights = {section: getattr(self._config, f"brief_share_{section}") for section in SECTIONS}
+        return {section: weight for section, weight in weights.items() if weight is not None}
 
     def count(self, text: str) -> int:
-        """Count tokens as budgets mean them: those of the client's model, with a margin where they are estimated."""
+        """Count tokens as budgets mean them: those of the client's model, with a margin if they are estimated."""
         if not text:
             return 0
         margin = 1.0 if self.counter.exact else self._margin
@@ -217,25 +206,23 @@ class Briefings:
             task_id=request.task_id,
             loop_id=request.loop_id,
             iteration=request.iteration,
-            items=tuple(map(_briefed, composed.shown)),
+            items=tuple(map(_briefed, composed.items)),
             left_out=composed.left_out,
             notes=composed.notes,
-            is_stuck=collected.standing is not None and collected.standing.is_stuck,
+            is_stuck=collected.status is not None and collected.status.is_stuck,
             is_recorded=False,
         )
 
 
 def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int, tokens: int | None = None) -> Briefing:
-    """Record what a briefing shows as delivered; where that cannot be done soon, say so instead of waiting.
+    """Record the items of a briefing as delivered; if the store is busy, add a note instead of waiting.
 
-    Args:
-        moment: when it was shown, one of :data:`satchel.keep.deliveries.MOMENTS`.
-        wait_ms: how long to wait for a lock.
-        tokens: of the text that it is a part of; None is its own.
+    ``moment`` is one of :data:`satchel.keep.deliveries.MOMENTS`. ``tokens`` are those of the text around the briefing;
+    None are its own.
     """
     briefing, request, collected = prepared.briefing, prepared.request, prepared.collected
     project, run = collected.project_id, collected.run
-    if work.engine.read_only or not (prepared.shown or request.query):
+    if work.engine.read_only or not (prepared.items or request.query):
         return briefing
     if request.agent is None and work.caller is None:
         return briefing
@@ -245,32 +232,32 @@ def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int, token
     try:
         with work.engine.write(wait_ms) as transaction:
             now = work.clock()
-            # others see what an agent is about to do also where it is the first of a project
+            # others see the work of an agent also if it is the first in a project
             project = project or ensure(transaction, work, now).id
             about_to = None if request.query is None else shortened(redact(request.query).text, _DOING_CHARS)
             actor = acting(transaction, work, project, request.agent, now, task_id=request.task_id, about_to=about_to)
-            if run is None or not prepared.shown or (actor.session is None and not actor.is_named):
+            if run is None or not prepared.items or (actor.session is None and not actor.is_named):
                 return briefing
             number = run.id if run.is_made else make_main(transaction, project, now).id
             window = deliveries.window_of(project, actor, number, request.task_id, request.role, request.iteration)
-            said = [item for one in prepared.shown for item in (one.candidate, *one.candidate.stands_for)]
-            items = [(*item.key, item.seq) for item in said]
-            put_in = briefing.tokens if tokens is None else tokens
-            deliveries.deliver(transaction, window, items, now, moment=moment, tokens=put_in)
+            candidates = [item for one in prepared.items for item in (one.candidate, *one.candidate.stands_for)]
+            items = [(*item.key, item.seq) for item in candidates]
+            total = briefing.tokens if tokens is None else tokens
+            deliveries.deliver(transaction, window, items, now, moment=moment, tokens=total)
     except (Busy, ReadOnly, StoreFull) as error:
         note = f"the delivery was not recorded: {error.problem}. The next briefing may repeat it"
         return replace(briefing, notes=(*briefing.notes, note))
     return replace(briefing, is_recorded=True)
 
 
-def _briefed(shown: Shown) -> Briefed:
-    candidate = shown.candidate
+def _briefed(item: PageItem) -> Briefed:
+    candidate = item.candidate
     return Briefed(
         ref=candidate.ref,
         kind=candidate.kind.name.lower(),
         section=candidate.section,
         priority=PRIORITIES[candidate.priority - 1],
-        is_shortened=shown.is_shortened,
+        is_shortened=item.is_shortened,
         file=candidate.file,
         stands_for=tuple(one.ref for one in candidate.stands_for),
         citation=candidate.citation,
@@ -281,6 +268,6 @@ def _check_query(query: object) -> str | None:
     if query is None:
         return None
     if not isinstance(query, str) or not query.strip():
-        raise InvalidInput("query is empty", "Say what the agent is about to do, or leave query out")
+        raise InvalidInput("query is empty", "Describe what the agent is about to do, or omit query")
     check_query(query)
     return query

@@ -8,7 +8,7 @@ from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, events
 from satchel.keep.corrections import log
-from satchel.keep.patterns.records import FIRST, SOLUTION_LETTER, ErrorPattern, Solution
+from satchel.keep.patterns.records import SOLUTION_LETTER, ErrorPattern
 from satchel.keep.runs import Run
 from satchel.store.transaction import Transaction
 
@@ -92,28 +92,6 @@ class SolutionWord:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfidencePoint:
-    """How sure a solution was from a time on, in tenths; the time in milliseconds UTC."""
-
-    began_at: int
-    confidence: int
-
-
-@dataclass(frozen=True, slots=True)
-class ConfidenceCurve:
-    """How sure a solution was over time, up to now.
-
-    Attributes:
-        points: in order; from each on up to the next one its confidence held.
-        is_whole: whether it begins with the solution; else what was before is not recorded.
-    """
-
-    solution: str
-    points: tuple[ConfidencePoint, ...]
-    is_whole: bool
-
-
-@dataclass(frozen=True, slots=True)
 class ErrorReport:
     """That an error was met and waits for a fix, or had one.
 
@@ -136,14 +114,12 @@ class ErrorHistory:
 
     Attributes:
         words: the newest first, at most 200, of the last 90 days.
-        curves: one for each solution, as the pattern has them.
         reports: where it was met, the newest first, at most 20.
         asked_at: in milliseconds UTC.
     """
 
     pattern: ErrorPattern
     words: tuple[SolutionWord, ...]
-    curves: tuple[ConfidenceCurve, ...]
     reports: tuple[ErrorReport, ...]
     asked_at: int
 
@@ -232,7 +208,6 @@ def of_error(transaction: Transaction, project_id: int, pattern: ErrorPattern, n
     return ErrorHistory(
         pattern,
         words,
-        tuple(_curve(one, words) for one in pattern.solutions),
         tuple(
             ErrorReport(agent, run, task, loop or None, None if fix is None else f"{SOLUTION_LETTER}{fix}", at)
             for agent, run, task, loop, fix, at in reports
@@ -250,18 +225,6 @@ def _word(agent: str | None, text: str | None, at: int) -> SolutionWord:
     confidence = details.get("confidence")
     known = confidence if isinstance(confidence, int) else None
     return SolutionWord(str(details.get("solution")), agent, details.get("helped") is True, known, at)
-
-
-def _curve(solution: Solution, words: tuple[SolutionWord, ...]) -> ConfidenceCurve:
-    """Return how sure a solution was: what is recorded of it, and where it begins if that all is."""
-    of_it = [one for one in reversed(words) if one.solution == solution.ref]
-    points = [ConfidencePoint(one.said_at, one.confidence) for one in of_it if one.confidence is not None]
-    is_whole = len(points) == solution.confirmed + solution.failed and (bool(points) or solution.confidence == FIRST)
-    if is_whole:
-        points.insert(0, ConfidencePoint(solution.created_at, FIRST))
-    if not points or points[-1].confidence != solution.confidence:
-        points.append(ConfidencePoint(solution.updated_at, solution.confidence))
-    return ConfidenceCurve(solution.ref, tuple(points), is_whole)
 
 
 def of_run(transaction: Transaction, run: Run) -> RunSummary:

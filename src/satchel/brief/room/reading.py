@@ -1,32 +1,27 @@
-"""What a person looks up: threads, what became of items and fixes, runs, and what memory is worth."""
+"""What a person looks up: threads, histories of items and errors, runs, and the tokens added to context."""
 
 from __future__ import annotations
 
-from satchel.base.config_keys import Config
-from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.errors import NotFound
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
 from satchel.base.text import check_name
 from satchel.base.vocabulary import number_of
-from satchel.brief.room import histories, threads
+from satchel.brief.room import histories, spending, threads
 from satchel.brief.room.histories import ErrorHistory, ItemHistory, RunSummary
-from satchel.brief.room.memory_records import SPENT_BY, Memory, Preview
+from satchel.brief.room.spending import Spending
 from satchel.brief.room.threads import Thread, Threads
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.kinds import read_ref
-from satchel.keep.names import check_identifier, find_agent
+from satchel.keep.names import find_agent
 from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.records import LEAST
-from satchel.keep.projects import Service, Workplace
+from satchel.keep.projects import Service
 from satchel.keep.runs import STATUSES, page_of
 
 
 class Reading(Service):
     """What persons look up. Nothing is recorded of it."""
-
-    def __init__(self, workplace: Workplace, config: Config) -> None:
-        super().__init__(workplace)
-        self._config = config
 
     def threads(self, *, agent: str | None = None, before: str | None = None, limit: int = DEFAULT_LIMIT) -> Threads:
         """Return the threads of messages, whoever they are to, the one with the latest message first.
@@ -82,7 +77,7 @@ class Reading(Service):
             return histories.of_item(transaction, project.id, kind, number)
 
     def error(self, ref: str) -> ErrorHistory:
-        """Return an error with all its solutions, how sure each was over time, and where it was met.
+        """Return an error with all its solutions, what agents reported about them, and where it was met.
 
         Args:
             ref: its short id.
@@ -116,60 +111,16 @@ class Reading(Service):
             found = page_of(transaction, project, number, limit, offset)
             return Page(tuple(histories.of_run(transaction, run) for run in found.items), found.total, offset, limit)
 
-    def memory(self, days: int = 14, by: str = "moment") -> Memory:
-        """Return what memory is worth: the tokens put into windows, and what came of it.
+    def spending(self, days: int = 14) -> Spending:
+        """Return the tokens added to the context of agents, day by day.
 
         Args:
-            days: of how many days, 1 to 90.
-            by: moment or agent.
+            days: how many, 1 to 90; today is the last.
 
         Raises:
-            InvalidInput: an argument is not acceptable.
+            InvalidInput: it is another number.
         """
-        from satchel.brief.room import memory, worth
-
-        check_whole("days", days, memory.MOST_DAYS)
-        if not days or by not in SPENT_BY:
-            raise InvalidInput(f"days={days} by={by[:80]!r} is no question", "Give days from 1, and by moment or agent")
+        check_whole("days", days, spending.MOST_DAYS, smallest=1)
         work = self._workplace
         with projects.reading(work) as (transaction, project):
-            now = work.clock()
-            number = -1 if project is None else project.id
-            looked = worth.uses(transaction, number)
-            return Memory(
-                spending=memory.spending(transaction, number, now, days, by),
-                helped=worth.helped(transaction, number, looked),
-                unused=worth.unused(transaction, looked, now),
-                stale=worth.stale(transaction, number, now),
-                delivered=worth.delivered(transaction, looked, now),
-                sighted=worth.sighted(transaction, number),
-                asked_at=now,
-            )
-
-    def preview(
-        self,
-        agent: str | None = None,
-        moment: str = "briefing",
-        *,
-        role: str | None = None,
-        task_id: str | None = None,
-        query: str | None = None,
-        budget: int | None = None,
-    ) -> Preview:
-        """Return the briefing that an agent would get now, with why each item is in it; nothing counts as delivered.
-
-        Args:
-            agent: whose, in the session at work in which it was seen last; None is one without a name.
-            moment: briefing; or what a hook puts in at a clear, resume, compaction, subagent or prompt.
-            role, task_id, query, budget: as for a briefing; of what hooks put in, a prompt takes the query alone, the
-                others nothing.
-
-        Raises:
-            InvalidInput: an argument is not acceptable.
-        """
-        from satchel.brief.room import preview
-
-        name = check_identifier(agent, "agent") if agent is not None else None
-        return preview.make(
-            self._workplace, self._config, name, moment, role=role, task_id=task_id, query=query, budget=budget
-        )
+            return spending.count(transaction, -1 if project is None else project.id, work.clock(), days)

@@ -1,4 +1,4 @@
-"""What a person looks at: what needs them, what has changed, who is where, what collides, what memory is worth."""
+"""What a person looks at: what needs them, what has changed, who is where, what collides."""
 
 from __future__ import annotations
 

@@ -53,11 +53,6 @@ class Asked:
         """The same as nobody, for whom nothing counts as read."""
         return self.projects.satchel(self.place, self.login, is_looking=True)
 
-    def look(self, name: str) -> Any:
-        """Return what the person is shown of the project, by its name in ``Satchel.room``."""
-        satchel = self.satchel
-        return self.projects.looks.look(satchel, name, satchel.room.reached().cursor)
-
     def text(self, field: str, problem: str, remedy: str) -> str:
         """Return what a field of the form says, without space around it.
 

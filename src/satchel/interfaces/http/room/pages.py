@@ -184,7 +184,7 @@ def _as_html(asked: Asked, page: Page, request: Request, guest: Guest, *, status
     twin = twin_of(request.url.path) + (f"?{urlencode(query)}" if query else "")
     count = page.count
     if count is None:
-        count = asked.look("needs").total if asked.project else 0
+        count = asked.satchel.room.needs().total if asked.project else 0
     context = {"page": page, "count": count, "twin": twin if request.method == "GET" else None, "told": _told(asked)}
     return html(
         page.template,

@@ -12,7 +12,6 @@ from satchel.client import Satchel
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import PERSON, Access, Store
 from satchel.interfaces.http.room.logins import Login
-from satchel.interfaces.http.room.looks import Looks
 from satchel.keep import projects
 from satchel.keep.sessions.caller import Caller
 
@@ -45,14 +44,10 @@ class Projects:
 
     Args:
         serving: what the server works with.
-
-    Attributes:
-        looks: what persons were shown of them.
     """
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
-        self.looks = Looks()
 
     def of(self, login: Login) -> list[Project]:
         """Return the projects that a login leads to.

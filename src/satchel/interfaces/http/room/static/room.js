@@ -216,7 +216,6 @@
     else if (event.key === "/" && search) { search.focus(); search.select(); }
     else if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
     else if (event.key === "Enter" && at instanceof Element && at.matches(".item")) { const link = at.querySelector("a"); if (link) link.click(); }
-    else if (/^[56]$/.test(event.key) && here) location.href = `${here}${event.key === "5" ? "memory" : "search"}`;
     else if (/^[1-4]$/.test(event.key) && here) {
       const section = document.querySelector(`section[data-key="${event.key}"]`);
       if (section) { const head = section.querySelector("h2"); head.focus(); section.scrollIntoView({ block: "start" }); }

@@ -11,18 +11,18 @@ from satchel.interfaces.http.room.views import (
     errors,
     items,
     kept,
-    memory,
     messages,
     notes,
     overview,
     sharing,
+    tokens,
     writing,
 )
 
 PAGES: Mapping[str, View] = {
     **overview.PAGES,
     **items.PAGES,
-    **memory.PAGES,
+    **tokens.PAGES,
     **decisions.PAGES,
     **kept.PAGES,
     **notes.PAGES,
@@ -37,7 +37,6 @@ PAGES: Mapping[str, View] = {
 PLACES = (
     ("/", "Room", "r"),
     ("/search", "Search", "f"),
-    ("/memory", "Memory", "m"),
     ("/decisions", "Decisions", "d"),
     ("/rules", "Rules", "u"),
     ("/notes", "Notes", "n"),
@@ -48,6 +47,7 @@ PLACES = (
     ("/strategies", "Strategies", "s"),
     ("/conversations", "Conversations", "c"),
     ("/shared", "Shared", "h"),
+    ("/tokens", "Tokens", "k"),
     ("/new", "Write", "w"),
 )
 """What every page of a project leads to: the path, its name, and the key that goes there after ``g``."""

@@ -10,7 +10,6 @@ from satchel.base.paging import Page as Part
 from satchel.base.records import NamedTuple
 from satchel.base.vocabulary import LAYERS
 from satchel.interfaces.http.room.asking import Asked, Page, View
-from satchel.interfaces.http.room.differences import Comparing, Difference
 from satchel.interfaces.http.room.views import listing
 from satchel.interfaces.http.room.views.listing import QUERY, Field
 from satchel.keep.decisions.records import STATUSES, Decision, DecisionState
@@ -24,29 +23,27 @@ _FIELDS = (
     Field("author", "Set by"),
 )
 _STATES = 10
-"""So many earlier states are compared on a page."""
+"""Revisions on a page."""
 
 State = Decision | DecisionState
 
 
 class Revision(NamedTuple):
-    """One revision beside the one before it.
+    """One revision of a decision.
 
     Attributes:
-        rationale: why; None where no reason was given for it.
-        set_at: when, in milliseconds UTC.
-        before: the number of the revision before; None of the first one that is known.
-        fields: what else changed: its name, what it was and what it is.
-        difference: how the values differ; None where they do not.
+        value: the new value; None where it stayed.
+        rationale: the new reason; None where the old one stayed.
+        set_at: milliseconds UTC.
+        fields: what else changed: the name, the old and the new text.
     """
 
     number: int
     agent: str | None
+    value: str | None
     rationale: str | None
     set_at: int
-    before: int | None
     fields: tuple[tuple[str, str, str], ...]
-    difference: Difference | None
 
 
 def decisions(asked: Asked) -> Page:
@@ -58,7 +55,7 @@ def decisions(asked: Asked) -> Page:
 
 
 def decision(asked: Asked) -> Page:
-    """Return a decision with its history, each revision beside the one before it."""
+    """Return a decision with its history, the latest revision first."""
     opened = asked.looking.items.read([asked.path["ref"]]).items[0]
     if not isinstance(opened.record, Decision):
         raise NotFound(f"{opened.ref} is no decision", "The list of decisions shows those there are")
@@ -68,9 +65,8 @@ def decision(asked: Asked) -> Page:
     found = asked.looking.decisions.get(opened.record.key, limit=limit, offset=skipped)
     one, past = found.decision, found.history
     states: list[State] = [*([] if offset else [one]), *past.items]
-    comparing = Comparing()
     revisions = tuple(
-        _revision(comparing, state, before)
+        _revision(state, before)
         for state, before in zip_longest(states[:_STATES], states[1 : _STATES + 1])
         if state is not None
     )
@@ -79,21 +75,18 @@ def decision(asked: Asked) -> Page:
     return listing.shown(asked, one.key, "decision.html", f"/decisions/{one.ref}", (), part, found, **more)
 
 
-def _revision(comparing: Comparing, state: State, before: State | None) -> Revision:
+def _revision(state: State, before: State | None) -> Revision:
     set_at = state.updated_at if isinstance(state, Decision) else state.set_at
     if before is None:
-        first = comparing.compare("", str(state.value))
-        return Revision(state.revision, state.agent, state.rationale, set_at, None, (), first)
+        return Revision(state.revision, state.agent, str(state.value), state.rationale, set_at, ())
     fields = tuple(
         (name, was, now)
         for name in ("status", "version", "layer", "tags", "scopes")
         if (was := _told(getattr(before, name))) != (now := _told(getattr(state, name)))
     )
-    was, now = str(before.value), str(state.value)
-    difference = None if was == now else comparing.compare(was, now)
-    # without a new reason the one before stays
-    why = None if state.rationale == before.rationale else state.rationale
-    return Revision(state.revision, state.agent, why, set_at, before.revision, fields, difference)
+    value = None if state.value == before.value else str(state.value)
+    rationale = None if state.rationale == before.rationale else state.rationale
+    return Revision(state.revision, state.agent, value, rationale, set_at, fields)
 
 
 def _told(value: object) -> str:

@@ -30,7 +30,7 @@ def room(asked: Asked) -> Page:
     project, satchel = asked.place, asked.satchel
     # before anything else of it is read: what comes later is told
     cursor = satchel.room.reached().cursor
-    shown: dict[str, Any] = {name: asked.projects.looks.look(satchel, name, cursor) for name in SECTIONS}
+    shown: dict[str, Any] = {name: getattr(satchel.room, name)() for name in SECTIONS}
     data = {"project": project.name, "person": asked.login.author, "cursor": cursor, **shown}
     context = {"sections": SECTIONS, "touched_by": TOUCHED_BY, "shown": shown, "cursor": cursor}
     return Page(project.name, "room.html", context, data, project, shown["needs"].total)
@@ -41,7 +41,7 @@ def section(asked: Asked) -> Page:
     name = asked.path["section"]
     if name not in SECTIONS:
         raise NotFound(f"there is no section {name[:80]!r}", f"There are {', '.join(SECTIONS)}")
-    shown = asked.look(name)
+    shown = getattr(asked.satchel.room, name)()
     context = {"name": name, "section": shown, "sections": SECTIONS, "touched_by": TOUCHED_BY}
     return Page(SECTIONS[name][1], "section.html", context, shown, asked.place, 0)
 

@@ -1,4 +1,4 @@
-"""Who works, where and when: what each moment of a session at work is looked up by, and what it puts in."""
+"""The context of a hook at work, its answer, and the budget for lines."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from satchel.keep.sessions.actors import reading, subagent_name
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
 
-Shown = tuple[int, int, int]
-"""The numbers of a kind and of an item, and the item's seq when it was shown."""
+ItemVersion = tuple[int, int, int]
+"""A kind number, an item id, and the item's seq."""
 
 _NEW_WINDOW = 0
-"""The windows of sessions are counted from 1."""
+"""Windows of sessions are numbered from 1."""
 
 FILE, SOLUTION, CLAIM = 0, -1, -2
-"""Stand as kinds among what was delivered: for a file whose notes were shown, a fix, and a claim of another."""
+"""Pseudo-kinds in the deliveries table: a file whose notes were shown, a fix, and another agent's claim."""
 
 
-class Scene(NamedTuple):
-    """One moment of a session.
+class HookContext(NamedTuple):
+    """The session of a hook at one moment.
 
     Attributes:
         actor: the agent of the session, or one of its subagents.
-        run: the number of the run that the session works in.
+        run: the id of the run that the session works in.
         now: milliseconds UTC.
     """
 
@@ -46,47 +46,45 @@ class Scene(NamedTuple):
 
     @property
     def window(self) -> Window:
-        """The context window of the agent."""
         return deliveries.window_of(self.project_id, self.actor, self.run, None, None, 0)
 
-    def in_new_window(self) -> Scene:
-        """Return the same moment in a window to which nothing was delivered."""
+    def in_new_window(self) -> HookContext:
+        """Return the same moment in a window without deliveries."""
         return self._replace(actor=self.actor._replace(window=_NEW_WINDOW))
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a hook says at one moment.
+class HookAnswer:
+    """The answer of a hook.
 
     Attributes:
-        text: for the model; empty where there is nothing to say.
-        denial: why an edit is stopped; empty lets it through.
-        question: what the user of the client is to be asked before an edit; empty asks nothing.
-        shown: the items in the text, to be recorded once it has reached the client.
+        text: for the model; empty if there is nothing to add.
+        denial: why an edit is stopped; empty allows it.
+        question: for the client's user before an edit; empty asks nothing.
+        items: in the text, to be recorded once it has reached the client.
         window: the context window that they are recorded in.
-        moment: when that is, one of :data:`satchel.keep.deliveries.MOMENTS`.
+        moment: one of :data:`satchel.keep.deliveries.MOMENTS`.
         why: why there is nothing, for people.
-        problem: what could not be done in time, for the record of faults; empty where all was done.
+        problem: what could not be done in time, for the log of hook faults; else empty.
     """
 
     text: str = ""
     denial: str = ""
     question: str = ""
-    shown: tuple[Shown, ...] = ()
+    items: tuple[ItemVersion, ...] = ()
     window: Window | None = None
     moment: str = ""
     why: str = ""
     problem: str = ""
 
 
-NOTHING = Said()
+NOTHING = HookAnswer()
 
 
-def enter(transaction: Transaction, work: Workplace, agent_id: str | None) -> Scene | None:
-    """Enter the session of a hook, in a transaction that may write; None where the caller has none.
+def enter(transaction: Transaction, work: Workplace, agent_id: str | None) -> HookContext | None:
+    """Enter the session of a hook, in a transaction that may write; return None if the caller has none.
 
-    Args:
-        agent_id: what the client calls the subagent that works; None is the agent of the session itself.
+    ``agent_id`` is the client's name for a subagent; None is the agent of the session itself.
     """
     caller = work.caller
     if caller is None:
@@ -103,36 +101,36 @@ def enter(transaction: Transaction, work: Workplace, agent_id: str | None) -> Sc
     actor = Actor(number, name, state.id, is_named=True, window=state.window)
     try:
         run = choose_for_writing(transaction, work, project.id, None, now)
-    except NotFound:  # the environment names one that there is not
+    except NotFound:  # the environment names an unknown run
         run = make_main(transaction, project.id, now)
-    return Scene(transaction, work, project.id, actor, run.id, now)
+    return HookContext(transaction, work, project.id, actor, run.id, now)
 
 
-def look(transaction: Transaction, work: Workplace) -> Scene | None:
-    """Return the session of a hook, in a transaction that only reads; None where it is not known."""
+def find(transaction: Transaction, work: Workplace) -> HookContext | None:
+    """Return the session of a hook, in a read-only transaction, or None if it is unknown."""
     project = projects.find(transaction, work)
     if project is None or work.caller is None or work.caller.find(transaction, project.id) is None:
         return None
-    return Scene(transaction, work, project.id, reading(transaction, work, project.id, None), 0, work.clock())
+    return HookContext(transaction, work, project.id, reading(transaction, work, project.id, None), 0, work.clock())
 
 
 _COUNTER = estimating("a hook has no time to load a vocabulary")
 
 
 def tokens_of(text: str) -> int:
-    """Return how many tokens a text has at most, estimated."""
-    return math.ceil(counted(text) * PROSE_MARGIN)
+    """Return the length of a text in tokens at most, estimated."""
+    return math.ceil(estimate(text) * PROSE_MARGIN)
 
 
-def counted(text: str) -> int:
-    """Return how many tokens a text has, estimated."""
+def estimate(text: str) -> int:
+    """Return the length of a text in tokens, estimated."""
     return _COUNTER.count(text) if text else 0
 
 
 def fitting(lines: Sequence[str], budget: int) -> list[str]:
-    """Return the first of some lines that fit a budget together; one that is too long is left out."""
-    kept: list[str] = []
+    """Return the lines that fit a budget together, skipping those that are too long."""
+    selected: list[str] = []
     for line in lines:
-        if tokens_of("\n".join([*kept, line])) <= budget:
-            kept.append(line)
-    return kept
+        if tokens_of("\n".join([*selected, line])) <= budget:
+            selected.append(line)
+    return selected
