@@ -17,7 +17,7 @@ from benchmarks.harness import Bench, Figure, NotMeasuredError, Section, shown
 from satchel.base.tokens import token_counter
 from satchel.brief.briefing import Briefing
 from satchel.client import Satchel, open_satchel
-from satchel.interfaces.found_text import found_text
+from satchel.interfaces.text.search import found_text
 from satchel.keep.finding import FoundPage
 
 TASKS = Path(__file__).parent / "data" / "repositories" / "tasks.json"

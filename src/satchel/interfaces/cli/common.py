@@ -77,7 +77,7 @@ def warn_notes(notes: Sequence[str]) -> None:
 def show_kept(entries: Sequence[Entry]) -> None:
     """Print what was kept, with what its writer should know."""
     from satchel.base.records import replace
-    from satchel.interfaces.compact import written_text
+    from satchel.interfaces.text.entries import written_text
     from satchel.keep.persons import shown_name
 
     click.echo(written_text([replace(one, agent=one.agent and shown_name(one.agent)) for one in entries]))
@@ -103,7 +103,7 @@ def show_json(value: object) -> None:
     """Print a record or JSON value to stdout."""
     import json
 
-    from satchel.interfaces.to_json import fields_of
+    from satchel.interfaces.text.json import fields_of
 
     # where the reader's encoding is another, JSON's own escapes are what it can read
     is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"

@@ -264,12 +264,12 @@ def _cost(satchel: Satchel, operation: Operation, answer: Any) -> TokenCount:
 
 def _show(operation: Operation, detail: str | None, answer: Any) -> None:
     if detail not in {None, FULL, usual(operation)}:
-        from satchel.interfaces.cli.tables import local_time
+        from satchel.interfaces.text.tables import local_time
 
         click.echo(text_maker(operation, detail, local_time)(answer))
         return
     if isinstance(operation.shown, Table):
-        from satchel.interfaces.cli.tables import show_list
+        from satchel.interfaces.text.tables import show_list
 
         show_list(answer, operation.items, operation.shown)
     elif operation.shown:

@@ -49,8 +49,8 @@ OPERATIONS = (
         ),
         run="constraints.add",
         writes=True,
-        text="ledger.constraints_text:added_text",
-        shown="cli.confirmations:constraint_added",
+        text="text.rules:added_text",
+        shown="text.confirmations:constraint_added",
     ),
     Operation(
         tool="get_constraints",
@@ -79,7 +79,7 @@ OPERATIONS = (
         ),
         run="constraints.find",
         items="constraints",
-        text="ledger.constraints_text:constraints_text",
+        text="text.rules:constraints_text",
         shown=Table(
             {
                 "id": "ref",
@@ -90,7 +90,7 @@ OPERATIONS = (
                 "tags": "tags",
                 "by": "agent",
                 "added": "created_at",
-                "status": "cli.shown:state_of",
+                "status": "text.shown:state_of",
                 "ended": "deactivated_at",
                 "ended by": "deactivated_by",
                 "reason": "reason",

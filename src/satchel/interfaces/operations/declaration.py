@@ -266,7 +266,7 @@ class Operation(Declared):
         """Return what makes JSON fields of its answer, imported."""
         if self.fields:
             return load(self.fields)
-        from satchel.interfaces.to_json import fields_of
+        from satchel.interfaces.text.json import fields_of
 
         return lambda answer: fields_of(answer, self.items)
 

@@ -96,10 +96,10 @@ OPERATIONS = (
         run=_write,
         writes=True,
         items="entries",
-        text="compact:kept_text",
+        text="text.entries:kept_text",
         shown="cli.common:show_kept",
         shows_notes=True,
-        fields="compact:kept_fields",
+        fields="text.entries:kept_fields",
     ),
     Operation(
         tool="read_context",
@@ -124,7 +124,7 @@ OPERATIONS = (
         ),
         run="entries.read",
         items="entries",
-        text="compact:page_text",
-        shown="cli.lines:show_entries",
+        text="text.entries:page_text",
+        shown="text.cli_lines:show_entries",
     ),
 )

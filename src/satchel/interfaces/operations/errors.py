@@ -9,7 +9,7 @@ from satchel.interfaces.operations.declaration import Group, Operation, Paramete
 from satchel.interfaces.operations.parameters import AGENT, AGENT_UNLISTED, CHANGES, NEW_LOOP, NEW_TASK, QUERY, RUN
 
 if TYPE_CHECKING:
-    from satchel.interfaces.briefing.outcomes import Outcome
+    from satchel.interfaces.text.outcomes import Outcome
 
 GROUP = Group(
     "Report errors, look up what fixed them, and say whether that helped.",
@@ -20,7 +20,7 @@ GROUP = Group(
 def _outcome(
     satchel: Satchel, ref: str, *, solution: str | None = None, helped: bool = True, agent: str | None = None
 ) -> Outcome:
-    from satchel.interfaces.briefing.outcomes import report
+    from satchel.interfaces.text.outcomes import report
 
     return report(satchel, ref, solution, helped=helped, agent=agent)
 
@@ -65,8 +65,8 @@ OPERATIONS = (
         ),
         run="patterns.report",
         writes=True,
-        text="briefing.errors_text:reported_text",
-        shown="cli.shown:reported",
+        text="text.errors:reported_text",
+        shown="text.shown:reported",
         shows_notes=True,
     ),
     Operation(
@@ -92,7 +92,7 @@ OPERATIONS = (
         ),
         run="patterns.find",
         items="patterns",
-        shown="cli.shown:show_errors",
+        shown="text.shown:show_errors",
     ),
     Operation(
         tool="report_outcome",
@@ -129,7 +129,7 @@ OPERATIONS = (
         ),
         run=_outcome,
         writes=True,
-        text="briefing.outcomes:outcome_text",
-        fields="briefing.outcomes:outcome_fields",
+        text="text.outcomes:outcome_text",
+        fields="text.outcomes:outcome_fields",
     ),
 )
