@@ -12,6 +12,8 @@ VALUE = r'(?:"(?:[^"\\]|\\.)*"|[^\s"]+)'
 DAY = r"(?:[0-9]{4}-)?[0-9]{2}-[0-9]{2}"
 TIME = r"[0-9]{2}:[0-9]{2}"
 WHEN = rf"{DAY} {TIME}"
+LATER = rf"(?:{DAY} )?{TIME}"
+"""A time behind that of the item, without the day where that is the same."""
 LAYER = rf"(?:presentation|business|data|infrastructure|cross-cutting|layer:{VALUE})"
 AGENT = rf"by {VALUE}"
 NAMES = r'(?:"(?:[^"\\]|\\.)*"|[^\s":]+)(?: (?!#|[0-9])(?:"(?:[^"\\]|\\.)*"|[^\s":]+)(?!\S))*'
@@ -176,9 +178,9 @@ def read_moment(day: str, time: str, year: str = "") -> int:
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 
 
-def read_when(text: str, year: str = "") -> int:
-    """Read a day and a time."""
-    day, time = text.split(" ")
+def read_when(text: str, year: str = "", same_day: int = 0) -> int:
+    """Read a day and a time; one without a day is of that of a moment."""
+    day, time = text.split(" ") if " " in text else (f"{datetime.fromtimestamp(same_day / 1_000, UTC):%Y-%m-%d}", text)
     return read_moment(day, time, year)
 
 

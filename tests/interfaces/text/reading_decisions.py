@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from interfaces.text.reading import (
     AGENT,
     DAY,
+    LATER,
     LAYER,
     NAMES,
     TIME,
@@ -33,7 +34,7 @@ FORMAT = Format(
     start=rf"d(?P<id>[0-9]+) (?P<key>{VALUE})=(?P<value>\"(?:[^\"\\]|\\.)*\"|[^\s\"=]+)",
     cells={"layer": LAYER, "agent": AGENT, "version": VERSION, "status": "|".join(STATUSES)},
     own=rf"(?: revision (?P<revision>[0-9]+))?(?: #(?P<tags>{NAMES}))?(?: scopes:(?P<scopes>{NAMES}))?",
-    after=rf"(?: made (?P<made>{WHEN}))?",
+    after=rf"(?: made (?P<made>{LATER}))?",
 )
 FIELDS = (
     rf"(?:: (?P<value>\"(?:[^\"\\]|\\.)*\"|[^\s\"]+))?(?: (?P<layer>{LAYER}))?(?: (?P<agent>{AGENT}))?"
@@ -75,7 +76,7 @@ def read_decision(item: Item, year: str) -> Decision:
         scopes=item.names("scopes"),
         agent=item.value("agent", "by "),
         rationale=read_content(item.below) if item.below else None,
-        created_at=read_when(item.fields["made"], year) if "made" in item.fields else item.moment,
+        created_at=read_when(item.fields["made"], year, item.moment) if "made" in item.fields else item.moment,
         updated_at=item.moment,
     )
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.interfaces.text.entries import page_text
+from satchel.interfaces.text.entries import entries_text
 from satchel.interfaces.text.items import items_text
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.parts import place_text
-from satchel.interfaces.text.search import found_text
+from satchel.interfaces.text.search import results_text
 from satchel.keep import citations
 
 
@@ -29,13 +29,13 @@ def moved(satchel: Satchel, project: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_list_says_it_behind_the_place(satchel: Satchel) -> None:
-    text = page_text(satchel.entries.read())
+    text = entries_text(satchel.entries.read())
     assert "file:a.py:1-2 (moved to line 3)" in text
     assert "file:b.py (file gone)" in text
 
 
 def test_a_search_says_it(satchel: Satchel) -> None:
-    text = found_text(satchel.finding.search("two"))
+    text = results_text(satchel.finding.search("two"))
     assert "file:a.py:1-2 (moved to line 3)" in text
     assert "file:b.py (file gone)" in text
 

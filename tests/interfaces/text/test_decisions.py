@@ -12,7 +12,8 @@ from interfaces.text.hostile import MINUTE, NEW_YEAR
 from interfaces.text.hostile_decisions import decision, kept, page_of, pages
 from interfaces.text.reading import DAY, TIME, read_moment
 from interfaces.text.reading_decisions import FORMAT, read_decisions
-from satchel.interfaces.text.decisions import decision_value, decisions_text
+from satchel.interfaces.text.decisions import decisions_text
+from satchel.interfaces.text.parts import json_line
 from satchel.keep.decisions.records import DecisionPage, Value
 
 
@@ -64,7 +65,7 @@ def test_no_stored_text_can_pass_for_a_line_of_ours(page: DecisionPage) -> None:
     ],
 )
 def test_a_text_is_quoted_and_a_number_is_not(value: Value, text: str) -> None:
-    assert decision_value(value) == text
+    assert json_line(value) == text
 
 
 def test_what_most_share_is_said_once() -> None:

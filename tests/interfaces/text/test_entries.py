@@ -8,39 +8,36 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from interfaces.text.reading import AGENT, VALUE, Format, Item, read_content, read_list, read_value
 from satchel.base.errors import InvalidInput
 from satchel.base.text import check_name, clean_content
 from satchel.base.tokens import token_counter
-from satchel.interfaces.text.entries import page_text, written_text
+from satchel.interfaces.text.entries import entries_text, written_text
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.parts import value_text
 from satchel.keep.entries import ENTRY_TYPES, Entry, EntryPage
 
-VALUE = r'(?:"(?:[^"\\]|\\.)*"|[^\s"]+?)'
-TYPE = "|".join(ENTRY_TYPES)
-FIELDS = (
-    rf"(?: (?P<type>{TYPE}))?(?: by (?P<agent>{VALUE}))?(?: run:(?P<run>{VALUE}))?"
-    rf"(?: task:(?P<task>{VALUE}))?(?: loop:(?P<loop>{VALUE}))?"
-    rf"(?: file:(?P<file>{VALUE})(?P<line>:[0-9]+)?)?"
-    r"(?: superseded-by:e(?P<superseded>[0-9]+)|(?P<retracted> retracted))?"
-    r"(?: (?P<day>(?:[0-9]{4}-)?[0-9]{2}-[0-9]{2}))?"
+FORMAT = Format(
+    noun="(?:entry|entrie)",
+    more=rf"(?: of run (?P<run>{VALUE}))?",
+    start="e(?P<id>[0-9]+)",
+    cells={
+        "type": "|".join(ENTRY_TYPES),
+        "agent": AGENT,
+        "in_run": rf"run:{VALUE}",
+        "task": rf"task:{VALUE}",
+        "loop": rf"loop:{VALUE}",
+        "file": r'file:(?:"(?:[^"\\]|\\.)*"|[^\s"]+?)(?::[0-9]+)?',
+    },
+    own=r"(?: superseded-by:e(?P<superseded>[0-9]+)|(?P<retracted> retracted))?",
 )
-ENTRY_LINE = re.compile(rf"e(?P<id>[0-9]+){FIELDS} (?P<time>[0-9]{{2}}:[0-9]{{2}})")
-COMMON_LINE = re.compile(rf"each{FIELDS} unless noted")
-HEAD_LINE = re.compile(
-    rf"(?P<count>[0-9]+)(?: of (?P<total>[0-9]+))? (?:entry|entries)(?: of run (?P<run>{VALUE}))?"
-    r"(?:, (?P<order>newest first|oldest first|best first|in order of change), UTC times of (?P<year>[0-9]{4}))?"
-    r"(?:, from offset (?P<offset>[0-9]+))?(?:, next: offset=(?P<next>[0-9]+))?"
-)
-ORDERS = {"newest first": "newest", "oldest first": "oldest", "best first": "relevance", "in order of change": "seq"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,65 +84,32 @@ def kept(entry: Entry) -> Read:
     )
 
 
-def read_value(text: str) -> str | None:
-    if text.startswith('"'):
-        value = json.loads(text)
-        assert isinstance(value, str)
-        return value
-    return None if text == "-" else text
-
-
 def read_page(text: str) -> ReadPage:
-    head_line, *lines = text.split("\n")
-    head = HEAD_LINE.fullmatch(head_line)
-    assert head is not None, head_line
-    common: dict[str, str] = {}
-    usual = {"run": head["run"] or "main"}
-    if lines and (found := COMMON_LINE.fullmatch(lines[0])):
-        common = {name: value for name, value in found.groupdict().items() if value is not None}
-        lines = lines[1:]
-    blocks: list[tuple[re.Match[str], list[str]]] = []
-    for line in lines:
-        if line.startswith(" "):
-            blocks[-1][1].append(line[1:])
-        else:
-            entry_line = ENTRY_LINE.fullmatch(line)
-            assert entry_line is not None, line
-            blocks.append((entry_line, []))
-    return ReadPage(
-        run_id=read_value(head["run"]) if head["run"] else None,
-        total=int(head["total"] or head["count"]),
-        order=ORDERS[head["order"]] if head["order"] else None,
-        next_offset=int(head["next"]) if head["next"] else None,
-        entries=tuple(read_entry(match, content, usual | common, head["year"]) for match, content in blocks),
-    )
+    page = read_list(text, FORMAT)
+    run = None if page.head["run"] is None else read_value(page.head["run"])
+    entries = [read_entry(item, run) for item in page.items]
+    if page.order in {"newest", "oldest"}:
+        entries.sort(key=lambda entry: (entry.created_at, entry.id), reverse=page.order == "newest")
+    return ReadPage(run, page.total, page.order, page.next_offset, tuple(entries))
 
 
-def heir_of(fields: dict[str, str]) -> str | None:
-    return fields["id"] if "retracted" in fields else fields.get("superseded")
-
-
-def read_entry(match: re.Match[str], content: Sequence[str], common: dict[str, str], year: str) -> Read:
-    fields = common | {name: value for name, value in match.groupdict().items() if value is not None}
-
-    def value(name: str) -> str | None:
-        return read_value(fields[name]) if name in fields else None
-
-    day = fields["day"] if len(fields["day"]) == 10 else f"{year}-{fields['day']}"
-    moment = datetime.strptime(f"{day} {fields['time']}", "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
-    text = "\n".join(content).replace("\u2028 ", "\u2028").replace("\u2029 ", "\u2029")
+def read_entry(item: Item, run: str | None) -> Read:
+    place = re.fullmatch(r"(?:file:)?(.*?)(?::([0-9]+))?", item.fields.get("file", "-"))
+    assert place is not None
+    file, line = place.groups()
+    heir = item.fields["id"] if "retracted" in item.fields else item.fields.get("superseded")
     return Read(
-        id=int(fields["id"]),
-        run_id=value("run") or "",
-        type=fields["type"],
-        content=text,
-        agent=value("agent"),
-        task_id=value("task"),
-        loop_id=value("loop"),
-        file=value("file"),
-        line=int(fields["line"][1:]) if "line" in fields else None,
-        superseded_by=None if (heir := heir_of(fields)) is None else int(heir),
-        created_at=(moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1),
+        id=int(item.fields["id"]),
+        run_id=item.value("in_run", "run:") or run or "main",
+        type=item.said("type"),
+        content=read_content(item.below),
+        agent=item.value("agent", "by "),
+        task_id=item.value("task", "task:"),
+        loop_id=item.value("loop", "loop:"),
+        file=read_value(file),
+        line=None if line is None else int(line),
+        superseded_by=None if heir is None else int(heir),
+        created_at=item.moment,
     )
 
 
@@ -221,7 +185,7 @@ entries = st.builds(
 )
 pages = st.builds(
     EntryPage,
-    items=st.lists(entries, max_size=6).map(tuple),
+    items=st.lists(entries, max_size=6, unique_by=lambda entry: entry.id).map(tuple),
     total=st.integers(0, 20),
     offset=st.integers(0, 10),
     limit=st.just(20),
@@ -229,6 +193,13 @@ pages = st.builds(
     seq=st.integers(0, 2**53),
     order=st.sampled_from(["newest", "oldest", "relevance", "seq"]),
 )
+
+
+def sorted_page(page: EntryPage) -> EntryPage:
+    if page.order not in {"newest", "oldest"}:
+        return page
+    items = sorted(page.items, key=lambda entry: (entry.created_at, entry.id), reverse=page.order == "newest")
+    return replace(page, items=tuple(items))
 
 
 def entry(number: int = 1, content: str = "x", **fields: object) -> Entry:
@@ -268,8 +239,8 @@ def page_of(*some: Entry, **fields: object) -> EntryPage:
 @example(page_of(entry(1), entry(2, created_at=NEW_YEAR - MINUTE)))
 @example(page_of(entry(1, agent="-"), entry(2, agent=None), entry(3, agent="-")))
 def test_what_was_written_can_be_read_back(page: EntryPage) -> None:
-    back = read_page(page_text(page))
-    assert back.entries == tuple(map(kept, page.entries))
+    back = read_page(entries_text(page))
+    assert back.entries == tuple(map(kept, sorted_page(page).entries))
     assert (back.run_id, back.total, back.next_offset) == (page.run_id, page.total, page.next_offset)
     assert back.order == (page.order if page.entries else None)
 
@@ -278,39 +249,37 @@ def test_what_was_written_can_be_read_back(page: EntryPage) -> None:
 @example(page_of(entry(1, "a\u2028e5 00:00"), entry(2, "a\u2029each by x unless noted")))
 def test_no_content_can_pass_for_a_line_of_ours(page: EntryPage) -> None:
     # splitlines, because a reader may break lines where we do not
-    ours = [line for line in page_text(page).splitlines() if not line.startswith(" ")]
-    heads = [line for line in ours if HEAD_LINE.fullmatch(line) or COMMON_LINE.fullmatch(line)]
-    assert len(heads) <= 2
-    assert [int(found["id"]) for line in ours if (found := ENTRY_LINE.fullmatch(line))] == [
-        written.id for written in page.entries
-    ]
-    assert len(ours) == len(heads) + len(page.entries)
+    head, *ours = [line for line in entries_text(page).splitlines() if not line.startswith(" ")]
+    assert FORMAT.head.fullmatch(head)
+    items = [found for line in ours if (found := FORMAT.item.fullmatch(line))]
+    assert {int(found["id"]) for found in items} == {written.id for written in page.entries}
+    assert len(ours) == len(items) + sum(line.endswith(":") and not FORMAT.item.fullmatch(line) for line in ours)
 
 
 def test_what_most_entries_share_is_said_once() -> None:
     some = [entry(n, agent="planner", loop_id="loop-1", created_at=NEW_YEAR + n * MINUTE) for n in range(1, 4)]
-    assert page_text(page_of(*some, entry(4, agent="builder", type="error"))).split("\n")[:3] == [
-        "4 entries of run r, newest first, UTC times of 2026",
-        "each discovery by planner loop:loop-1 01-01 unless noted",
-        "e1 00:01",
+    assert entries_text(page_of(*some, entry(4, agent="builder", type="error"))).split("\n")[:2] == [
+        "4 entries of run r, newest first, UTC times of 2026; each discovery by planner loop:loop-1 unless noted",
+        "e1 01-01 00:01",
     ]
 
 
 def test_an_entry_of_another_year_says_so() -> None:
-    assert page_text(page_of(entry(1), entry(2, created_at=NEW_YEAR - MINUTE))).split("\n")[4] == "e2 2025-12-31 23:59"
+    text = entries_text(page_of(entry(1), entry(2, created_at=NEW_YEAR - MINUTE)))
+    assert text.split("\n")[3] == "e2 2025-12-31 23:59"
 
 
 def test_a_file_that_ends_like_a_line_number_is_quoted() -> None:
-    text = page_text(page_of(entry(1, file="src/a:12", line=3)))
+    text = entries_text(page_of(entry(1, file="src/a:12", line=3)))
     assert 'file:"src/a:12":3 ' in text
 
 
 def test_an_empty_page_names_the_run_and_the_total() -> None:
-    assert page_text(page_of(total=7, offset=7)) == "0 of 7 entries of run r, from offset 7"
+    assert entries_text(page_of(total=7, offset=7)) == "0 of 7 entries of run r, from offset 7"
 
 
 def test_a_page_without_a_run_says_why() -> None:
-    assert page_text(page_of(run_id=None, notes=("nothing yet",))) == "0 entries\nnote: nothing yet"
+    assert entries_text(page_of(run_id=None, notes=("nothing yet",))) == "0 entries\nnote: nothing yet"
 
 
 @pytest.mark.parametrize(
@@ -373,4 +342,4 @@ def test_compact_text_costs_less_than_half_of_pretty_json_that_says_the_same() -
     ]
     counter = token_counter()
     pretty = counter.count(json.dumps(said, indent=2, ensure_ascii=False), "json")
-    assert counter.count(page_text(typical_page())) < 0.5 * pretty
+    assert counter.count(entries_text(typical_page())) < 0.5 * pretty

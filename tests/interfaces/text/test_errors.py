@@ -12,6 +12,7 @@ from interfaces.text import hostile
 from interfaces.text.hostile import DAY, MINUTE, NEW_YEAR
 from interfaces.text.reading import (
     AGENT,
+    LATER,
     SPAN,
     VALUE,
     WHEN,
@@ -37,11 +38,11 @@ FORMAT = Format(
     start=STANDING,
     cells={"agent": AGENT},
     own=COUNTS,
-    after=rf"(?: changed (?P<changed>{WHEN}))?",
+    after=rf"(?: changed (?P<changed>{LATER}))?",
 )
 HEAD = re.compile(
     rf"x(?P<id>[0-9]+) (?P<type>{VALUE})(?: lang:(?P<lang>{VALUE}))?, "
-    rf"(?:new|met (?P<met>[0-9]+) times? since (?P<since>{WHEN})), "
+    rf"(?:new|met (?P<met>[0-9]+) times? since (?P<since>{WHEN}) UTC), "
     rf"kept (?P<kept>{SPAN}) after its last report \((?P<last>{WHEN}) UTC\)"
 )
 RECORDED = re.compile(rf"recorded {STANDING}{COUNTS}")
@@ -76,7 +77,7 @@ def read_solution(item: Item, pattern: int, year: str) -> Solution:
         state="active",
         agent=item.value("agent", "by "),
         created_at=item.moment,
-        updated_at=read_when(item.fields["changed"], year) if "changed" in item.fields else item.moment,
+        updated_at=read_when(item.fields["changed"], year, item.moment) if "changed" in item.fields else item.moment,
     )
 
 
@@ -199,9 +200,9 @@ def test_a_known_error_has_its_solutions_with_standing_confidence_and_author() -
     best = solution(7, "install\nit", confidence=8, confirmed=4, failed=1, state="confirmed", agent="ann")
     best = replace(best, updated_at=NEW_YEAR + MINUTE)
     assert reported_text(met(best, solution(9))).split("\n") == [
-        "x4 TS2307, met 3 times since 01-01 00:00, kept 90 days after its last report (01-02 00:00 UTC)",
+        "x4 TS2307, met 3 times since 01-01 00:00 UTC, kept 90 days after its last report (01-02 00:00 UTC)",
         "2 solutions, best first (known from 7; each agent it helps adds 1), UTC times of 2026",
-        "y7 known, confidence 8 of 10 by ann helped 4 times failed 1 time 01-01 00:00 changed 01-01 00:01",
+        "y7 known, confidence 8 of 10 by ann helped 4 times failed 1 time 01-01 00:00 changed 00:01",
         " install",
         " it",
         "y9 tentative, confidence 5 of 10 00:00",
@@ -229,14 +230,15 @@ def test_of_many_solutions_the_best_are_shown_and_the_call_that_shows_all() -> N
 
 def test_the_answer_to_an_outcome_says_how_the_solution_stands() -> None:
     one = solution(confidence=4, confirmed=1, failed=1, state="demoted", notes=("a note",))
-    assert solution_text(one, is_recorded=False) == (
-        "y7 for x4: weak, confidence 4 of 10 (known from 7; each agent it helps adds 1), helped 1 time, failed 1 time\n"
+    assert solution_text(one) == (
+        "recorded y7 for x4: weak, confidence 4 of 10 (known from 7; each agent it helps adds 1), helped 1 time, "
+        "failed 1 time\n"
         "note: a note"
     )
 
 
 def test_the_answer_to_recording_says_so() -> None:
-    assert solution_text(solution(), is_recorded=True) == (
+    assert solution_text(solution()) == (
         "recorded y7 for x4: tentative, confidence 5 of 10 (known from 7; each agent it helps adds 1)"
     )
-    assert solution_text(solution(confidence=8), is_recorded=False) == "y7 for x4: known, confidence 8 of 10"
+    assert solution_text(solution(confidence=8)) == "recorded y7 for x4: known, confidence 8 of 10"

@@ -13,9 +13,9 @@ from interfaces.text import hostile
 from interfaces.text.hostile import MINUTE, NEW_YEAR
 from interfaces.text.reading import (
     AGENT,
+    LATER,
     NAMES,
     VALUE,
-    WHEN,
     Format,
     Item,
     List,
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow
 
 CELLS = {"type": "|".join(TYPES), "priority": "|".join(PRIORITIES), "task": rf"task:{VALUE}", "agent": AGENT}
 OWN = rf" (?P<where>file:{VALUE}|bytes:[0-9]+)(?: for:(?P<consumers>{NAMES}))?"
-AFTER = rf"(?: changed (?P<changed>{WHEN}))?(?: superseded-by:p(?P<successor>[0-9]+))?"
+AFTER = rf"(?: changed (?P<changed>{LATER}))?(?: superseded-by:p(?P<successor>[0-9]+))?"
 FORMAT = Format(
     noun="package",
     more=rf"(?: of run (?P<run>{VALUE}))?(?: \((?P<counts>[^)]*)\))?",
@@ -72,7 +72,7 @@ def read_package(item: Item, year: str, run: str) -> Package:
         agent=item.value("agent", "by "),
         superseded_by=int(item.fields["successor"]) if "successor" in item.fields else None,
         created_at=item.moment,
-        updated_at=read_when(item.fields["changed"], year) if "changed" in item.fields else item.moment,
+        updated_at=read_when(item.fields["changed"], year, item.moment) if "changed" in item.fields else item.moment,
     )
 
 

@@ -11,10 +11,10 @@ from interfaces.text import hostile
 from interfaces.text.hostile import MINUTE, NEW_YEAR
 from interfaces.text.reading import (
     AGENT,
+    LATER,
     LAYER,
     NAMES,
     VALUE,
-    WHEN,
     Format,
     Item,
     List,
@@ -38,7 +38,7 @@ FORMAT = Format(
         "agent": AGENT,
     },
     own=rf"(?: #(?P<tags>{NAMES}))?",
-    after=rf"(?P<inactive> inactive)?(?: since (?P<ended>{WHEN}))?(?: (?P<by>{AGENT}))?"
+    after=rf"(?P<inactive> inactive)?(?: since (?P<ended>{LATER}))?(?: (?P<by>{AGENT}))?"
     r"(?: because (?P<reason>\".*\"))?",
 )
 
@@ -61,7 +61,7 @@ def read_constraint(item: Item, year: str) -> Constraint:
         active="inactive" not in item.fields,
         reason=read_value(item.fields["reason"]) if "reason" in item.fields else None,
         deactivated_by=item.value("by", "by "),
-        deactivated_at=read_when(item.fields["ended"], year) if "ended" in item.fields else None,
+        deactivated_at=read_when(item.fields["ended"], year, item.moment) if "ended" in item.fields else None,
         created_at=item.moment,
     )
 
@@ -168,7 +168,7 @@ def test_a_constraint_is_its_line_and_its_text() -> None:
 def test_one_that_does_not_hold_says_by_whom_when_and_why() -> None:
     one = ended(constraint(7, "a"), "planner", NEW_YEAR + MINUTE, 'no "longer"\nneeded')
     assert constraints_text(page_of(one)).split("\n")[1] == (
-        'c7 security medium 01-01 00:00 inactive since 01-01 00:01 by planner because "no \\"longer\\"\\nneeded"'
+        'c7 security medium 01-01 00:00 inactive since 00:01 by planner because "no \\"longer\\"\\nneeded"'
     )
 
 

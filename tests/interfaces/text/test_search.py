@@ -9,7 +9,8 @@ import pytest
 
 from satchel.find.snippets import Snippet
 from satchel.interfaces.text.json import fields_of
-from satchel.interfaces.text.search import explanation_text, found_text, result_line
+from satchel.interfaces.text.lists import single_lines, utc
+from satchel.interfaces.text.search import explanation_text, result_line, results_text
 from satchel.keep.finding import Explanation, Found, FoundPage, TermShare
 
 BARE = Found(
@@ -46,14 +47,18 @@ def page(*results: Found, total: int = 1, notes: tuple[str, ...] = ()) -> FoundP
     return FoundPage(results, total, 0, 20, notes)
 
 
+def line_of(result: Found) -> str:
+    return single_lines(result_line(result, result.snippet.text), utc("2026"))[0]
+
+
 def test_a_result_is_a_line_that_names_it_and_its_snippet_below() -> None:
-    assert found_text(page(BARE)) == (
+    assert results_text(page(BARE)) == (
         "1 result, best first, UTC times of 2026\ne7 discovery 11-18 11:06\n Sessions expire"
     )
 
 
 def test_everything_that_is_known_of_a_result_is_said_once() -> None:
-    assert result_line(FULL, "2026") == (
+    assert line_of(FULL) == (
         'e7 discovery by "Ann Lee" run:r1 task:T1 loop:"L 1" file:src/a.py superseded (next to a match) 11-18 11:06'
     )
 
@@ -71,26 +76,27 @@ def test_everything_that_is_known_of_a_result_is_said_once() -> None:
     ],
 )
 def test_what_a_result_is_cannot_be_mistaken(kind: str, type_: str | None, label: str) -> None:
-    assert result_line(replace(BARE, kind=kind, type=type_), "2026").startswith(f"{BARE.ref} {label} 11-18")
+    assert line_of(replace(BARE, kind=kind, type=type_)).startswith(f"{BARE.ref} {label} 11-18")
 
 
 @pytest.mark.parametrize(("status", "shown"), [("live", False), ("active", False), ("draft", True), ("inactive", True)])
 def test_a_state_is_said_unless_it_is_the_usual_one(status: str, shown: bool) -> None:
-    assert (f" {status} " in result_line(replace(BARE, status=status), "2026")) is shown
+    assert (f" {status} " in line_of(replace(BARE, status=status))) is shown
 
 
 def test_the_head_says_what_comes_next() -> None:
-    assert found_text(page(BARE, total=3)).startswith("1 of 3 results, best first, UTC times of 2026, next: offset=1\n")
+    head, *_ = results_text(page(BARE, total=3)).split("\n")
+    assert head == "1 of 3 results, best first, UTC times of 2026, next: offset=1"
 
 
 def test_without_results_the_head_stands_alone_with_the_notes() -> None:
-    assert found_text(page(total=0, notes=("'?' holds no word to search for",))) == (
+    assert results_text(page(total=0, notes=("'?' holds no word to search for",))) == (
         "0 results\nnote: '?' holds no word to search for"
     )
 
 
 def test_an_explanation_stands_below_its_result() -> None:
-    _, line, _, *below = found_text(page(replace(BARE, explanation=EXPLAINED))).splitlines()
+    _, line, _, *below = results_text(page(replace(BARE, explanation=EXPLAINED))).splitlines()
     assert line.endswith(" score:3.25")
     assert below == [
         " session: 2 own + 0.25 around (idf 1.5)",
@@ -108,16 +114,16 @@ def test_what_gave_nothing_is_left_out_of_an_explanation() -> None:
     ["x\ne9 discovery by root score:9", "x\u2028e9 discovery", "x\u2029e9 discovery", "e9 discovery by root score:9"],
 )
 def test_a_stored_text_cannot_pass_for_a_result(stored: str) -> None:
-    text = found_text(page(replace(BARE, snippet=Snippet(stored, ()))))
+    text = results_text(page(replace(BARE, snippet=Snippet(stored, ()))))
     lines = [line for part in text.split("\n") for chunk in part.split("\u2028") for line in chunk.split("\u2029")]
-    assert [line for line in lines[1:] if not line.startswith(" ")] == [result_line(BARE, "2026")]
+    assert [line for line in lines[1:] if not line.startswith(" ")] == [line_of(BARE)]
 
 
 @pytest.mark.parametrize("field", ["agent", "run_id", "task_id", "loop_id", "file"])
 @pytest.mark.parametrize("value", ["x score:9 e9", 'x" by root', "x file:b"])
 def test_a_value_cannot_pass_for_another_field(field: str, value: str) -> None:
     changes: dict[str, Any] = {field: value}
-    line = result_line(replace(BARE, **changes), "2026")
+    line = line_of(replace(BARE, **changes))
     prefix = {"agent": "by ", "run_id": "run:", "task_id": "task:", "loop_id": "loop:", "file": "file:"}[field]
     assert f'{prefix}"' in line
     assert line.endswith('" 11-18 11:06')

@@ -15,7 +15,6 @@ from satchel.interfaces.cli.options import AGENT, DB, PROJECT, RUN, Option
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
-    from satchel.keep.entries import Entry
     from satchel.store.backups import Progress
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -72,15 +71,6 @@ def warn_notes(notes: Sequence[str]) -> None:
     """Print the notes of an answer to stderr."""
     for note in notes:
         click.echo(note, err=True)
-
-
-def show_kept(entries: Sequence[Entry]) -> None:
-    """Print what was kept, with what its writer should know."""
-    from satchel.base.records import replace
-    from satchel.interfaces.text.entries import written_text
-    from satchel.keep.persons import shown_name
-
-    click.echo(written_text([replace(one, agent=one.agent and shown_name(one.agent)) for one in entries]))
 
 
 def given_or_read(text: str | None, name: str) -> str:

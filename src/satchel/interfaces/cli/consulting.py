@@ -14,8 +14,7 @@ import click
 
 from satchel.base.errors import SatchelError
 from satchel.interfaces.cli.common import warn_notes
-from satchel.interfaces.text.consultations import cost_line, rest_lines
-from satchel.interfaces.text.conversations import Conversations, assistants_line
+from satchel.interfaces.text.consultations import Conversations, assistants_line, cost_line, rest_lines
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -100,7 +100,7 @@ def make_server_of(
     """
 
     def state(given: Mapping[str, str]) -> str:
-        from satchel.interfaces.text.state import state_text
+        from satchel.interfaces.text.runs import state_text
 
         return state_text(opened().entries.load_state(given.get("run_id")))
 

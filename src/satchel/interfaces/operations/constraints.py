@@ -50,7 +50,6 @@ OPERATIONS = (
         run="constraints.add",
         writes=True,
         text="text.rules:added_text",
-        shown="text.confirmations:constraint_added",
     ),
     Operation(
         tool="get_constraints",
@@ -90,7 +89,7 @@ OPERATIONS = (
                 "tags": "tags",
                 "by": "agent",
                 "added": "created_at",
-                "status": "text.shown:state_of",
+                "status": lambda one: "active" if one.active else "inactive",
                 "ended": "deactivated_at",
                 "ended by": "deactivated_by",
                 "reason": "reason",

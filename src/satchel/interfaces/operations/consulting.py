@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from satchel.client import Satchel
     from satchel.interfaces.mcp.call import Call
-    from satchel.interfaces.text.conversations import Conversations, Reset
+    from satchel.interfaces.text.consultations import Conversations, Reset
     from satchel.keep.common_filters import CommonFilters
 
 _TOLD_EVERY_CHARS = 400
@@ -84,7 +84,7 @@ def _list(
     offset: int = 0,
     **filters: Unpack[CommonFilters],
 ) -> Conversations:
-    from satchel.interfaces.text.conversations import Conversations
+    from satchel.interfaces.text.consultations import Conversations
 
     page = satchel.consulting.conversations.list(
         conversation=conversation, assistant=assistant, limit=limit, offset=offset, **filters
@@ -100,7 +100,7 @@ def _reset(
     confirm: bool = False,
     dry_run: bool | None = None,
 ) -> Reset:
-    from satchel.interfaces.text.conversations import Reset
+    from satchel.interfaces.text.consultations import Reset
 
     found = satchel.consulting.find(conversation, assistant)
     is_done = confirm if dry_run is None else not dry_run
@@ -136,9 +136,9 @@ _RESET = Operation(
     run=_reset,
     writes=True,
     destructive=True,
-    text="text.conversations:reset_text",
-    fields="text.conversations:reset_fields",
-    asks="text.conversations:may_reset",
+    text="text.consultations:reset_text",
+    fields="text.consultations:reset_fields",
+    asks="text.consultations:may_reset",
     only_here=_ONLY_HERE,
 )
 
@@ -160,8 +160,8 @@ _LIST = Operation(
     ),
     run=_list,
     items="conversations",
-    text="text.conversations:conversations_text",
-    fields="text.conversations:conversations_fields",
+    text="text.consultations:conversations_text",
+    fields="text.consultations:conversations_fields",
     shown="cli.consulting:show_conversations",
     only_here=_ONLY_HERE,
 )

@@ -85,7 +85,7 @@ def _as_set(name: str, given: Any, is_text: bool) -> Any:
 
     People type texts alone, and agents are shown no unions.
     """
-    from satchel.interfaces.text.decision_values import typed_value
+    from satchel.interfaces.text.decisions import typed_value
 
     if name == "value" and isinstance(given, str) and not is_text:
         return typed_value(given)
@@ -111,7 +111,7 @@ GET = Operation(
     parameters=(Parameter("key", required=True), *HISTORY_PAGE),
     run="decisions.get",
     text="text.decisions:history_text",
-    shown="text.shown:show_history",
+    shown="text.decisions:show_history",
 )
 
 OPERATIONS = (
@@ -154,7 +154,7 @@ OPERATIONS = (
         writes=True,
         items="decisions",
         text="text.decisions:set_text",
-        shown="text.confirmations:decided",
+        timed=True,
     ),
     GET,
     Operation(
@@ -191,7 +191,7 @@ OPERATIONS = (
             {
                 "id": "ref",
                 "key": "key",
-                "value": "text.shown:value_of",
+                "value": "text.decisions:value_cell",
                 "status": "status",
                 "layer": "layer",
                 "tags": "tags",
@@ -200,7 +200,7 @@ OPERATIONS = (
                 "rev": "revision",
                 "by": "agent",
                 "set": "updated_at",
-                "made": "text.shown:made_at",
+                "made": "text.decisions:made_cell",
                 "why": "rationale",
             },
             usual=USUAL,

@@ -95,7 +95,7 @@ OPERATIONS = (
         writes=True,
         text="text.files:claimed_text",
         takes=_taken,
-        shown="text.confirmations:claimed",
+        timed=True,
     ),
     Operation(
         tool="release_files",
@@ -122,7 +122,7 @@ OPERATIONS = (
         writes=True,
         prepare=_released,
         text="text.files:released_text",
-        shown="text.confirmations:released",
+        timed=True,
     ),
     Operation(
         tool="check_files",
@@ -155,7 +155,7 @@ OPERATIONS = (
         ),
         run="files.check",
         text="text.files:checked_text",
-        shown="text.confirmations:checked",
+        timed=True,
         names_files=False,
         status=lambda checked: ERROR_KINDS["conflict"].exit_status if checked.is_held else None,
     ),

@@ -174,7 +174,6 @@ OPERATIONS = (
         prepare=_prepared,
         corrects="operations.messages:correct_addressee",
         text="text.messages:sent_text",
-        shown="text.confirmations:sent",
     ),
     Operation(
         tool="get_messages",

@@ -69,7 +69,7 @@ def show_ended(done: EndedRun) -> None:
     """Print how a run ended, and what it suggests, each with the command that saves it."""
     import click
 
-    from satchel.interfaces.text.shown import show_proposals
+    from satchel.interfaces.text.strategies import show_proposals
 
     click.echo(f"run {done.run.run_id} is {done.run.status}")
     if done.proposals:
@@ -176,6 +176,6 @@ OPERATIONS = (
         examples=("run state --run login-page",),
         parameters=(RUN_READ,),
         run="entries.load_state",
-        text="text.state:state_text",
+        text="text.runs:state_text",
     ),
 )

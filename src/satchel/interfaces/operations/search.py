@@ -96,8 +96,8 @@ OPERATIONS = (
         run=_search,
         prepare=_prepare,
         items="results",
-        text="text.search:found_text",
+        text="text.search:results_text",
         whole="text.search:with_whole_texts",
-        shown="text.cli_lines:show_found",
+        shown="text.search:show_results",
     ),
 )

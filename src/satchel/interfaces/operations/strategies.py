@@ -61,8 +61,8 @@ OPERATIONS = (
             "from_run": Operation(
                 parameters=(_FROM_RUN,),
                 run="learning.strategies",
-                shown="text.shown:show_proposals",
-                fields="text.shown:proposals_fields",
+                shown="text.strategies:show_proposals",
+                fields="text.strategies:proposals_fields",
             )
         },
         items="strategies",

@@ -1,4 +1,4 @@
-"""Corrections as text, for agents and people alike."""
+"""Confirmations of corrections and pins, the same for agents and people."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from satchel.keep.pins import Pin
 
 _CONFIRMED_CHARS = 80
-"""So much of what was confirmed is repeated, which its reader has just read."""
+"""The most of a confirmed text that is repeated, because its reader has just read it."""
 
 
 def retracted_text(retracted: Retracted) -> str:
-    """Say that an item holds no more, or who was asked to retract or change it."""
+    """Confirm that an item was retracted, or name who was asked to retract or change it."""
     if retracted.asked is not None and retracted.kind == "decision":
         line = f"{retracted.ref} holds: {value_text(retracted.asked_of)} was asked to change it, in {retracted.asked}"
     elif retracted.asked is not None:
         line = f"{retracted.ref} stays: only a person retracts it; human was asked to, in {retracted.asked}"
     elif retracted.already is not None:
-        line = f"{retracted.ref} was not valid any more: {retracted.already}"
+        line = f"{retracted.ref} was already invalid: {retracted.already}"
     else:
         line = f"retracted {retracted.ref}; lists and searches hide it unless status asks for it"
     return "\n".join([line, f" {quoted(retracted.text)}", *note_lines(retracted.notes)])
 
 
 def confirmed_text(confirmed: Confirmed) -> str:
-    """Say who has confirmed an item."""
+    """Confirm an item, with all agents that confirmed it."""
     names = ", ".join(map(value_text, confirmed.by))
     by = f"{counted(len(confirmed.by), 'agent')} confirmed it: {names}" if names else "nobody confirmed it"
     return "\n".join(
@@ -44,9 +44,9 @@ def confirmed_text(confirmed: Confirmed) -> str:
 
 
 def undone_text(undone: Undone) -> str:
-    """Say what was taken back, and what holds now."""
+    """Confirm what was undone."""
     if undone.action == "confirmed":
-        line = f"{undone.ref} is not confirmed by you any more"
+        line = f"{undone.ref} is no longer confirmed by you"
     elif undone.action == "written":
         line = f"{undone.ref}, which you wrote, is retracted"
     elif undone.action == "set":
@@ -60,16 +60,16 @@ def undone_text(undone: Undone) -> str:
 
 
 def pinned_text(pin: Pin) -> str:
-    """Say that an item is pinned, or is not."""
+    """Confirm that an item was pinned or unpinned."""
     if pin.pinned_at is None:
-        line = f"{pin.ref} {'was not pinned' if pin.already else 'is pinned no more'}"
+        line = f"{pin.ref} {'was not pinned' if pin.already else 'is no longer pinned'}"
     else:
         line = f"{pin.ref} {'was pinned already' if pin.already else 'is pinned'}{_by(pin)}: every briefing has it"
     return f"{line}\n {quoted(pin.text)}"
 
 
 def pins_text(pins: Page[Pin]) -> str:
-    """List what is pinned."""
+    """List the pinned items."""
     lines = [f"{one.ref} {one.kind}{_by(one)}: {quoted(one.text)}" for one in pins.items]
     return "\n".join([f"{pins.total} pinned", *lines])
 

@@ -1,27 +1,30 @@
-"""Decisions as compact text: lists, the answer to setting some, and one with its history.
+"""Decisions as text: lists, a decision with its history, and the confirmation of a change.
 
-A decision's line is its id, its key and value, then only what differs from what the head or the heading says: layer,
-``by`` agent, ``v`` and a version other than 1.0.0, a status other than active, then a ``revision`` above 1, tags behind
-one ``#``, ``scopes:``, the time of its last change, and ``made`` with the time it was made where that is another. The
-rationale stands below. A value that is a text is a JSON string.
+A decision's line has the id, the key and value, then layer, ``by`` agent, ``v`` and a version other than 1.0.0, a
+status other than active, a ``revision`` above 1, tags after one ``#``, ``scopes:``, the time of the last change, and
+``made`` with the time of creation if that is another. The rationale follows below. A text value is a JSON string.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 
-from satchel.base.clock import moment_text, year_of
+from satchel.base.clock import year_of
 from satchel.base.records import NamedTuple
 from satchel.interfaces.text.lists import (
     NO_AGENT,
     NO_LAYER,
     TAGS_TOLD,
     Line,
+    When,
     agent_cell,
+    in_sentence,
     layer_cell,
     list_text,
     names_text,
     note_lines,
+    utc,
 )
 from satchel.interfaces.text.parts import (
     NONE,
@@ -44,19 +47,42 @@ from satchel.keep.decisions.records import (
 _USUAL_VERSION, _USUAL_STATUS = "1.0.0", "active"
 _BLANKS = (NO_LAYER, NO_AGENT, f"v{_USUAL_VERSION}", _USUAL_STATUS)
 _MAX_SHOWN = 200
-_ADVICE = "Update the similar one instead, or say in the rationale why both are needed."
+_ADVICE = "Update the similar one instead, or give the reason why both are needed."
+
+# 007, 1_000 and 3.10 are not how a number is written back, so they are names that happen to be digits
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.(?:0|[0-9]*[1-9]))?(?:[eE][-+]?[0-9]+)?")
+
+
+def typed_value(text: str) -> Value:
+    """Parse a value: a number if it is written as one, else the text itself."""
+    if not _NUMBER.fullmatch(text):
+        return text
+    return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def value_cell(decision: Decision) -> str:
+    """Return a value for a table; a text of digits is quoted, to differ from a number."""
+    value = decision.value
+    return f'"{value}"' if isinstance(value, str) and _NUMBER.fullmatch(value) else str(value)
+
+
+def made_cell(decision: Decision) -> str | None:
+    """Return the local time of creation for a table, if the decision was changed since."""
+    from satchel.interfaces.text.tables import local_time
+
+    made = local_time(decision.created_at)
+    return None if made == local_time(decision.updated_at) else made
 
 
 def decisions_text(page: DecisionPage) -> str:
-    """Render a page of decisions for an agent; all is there but uid, own seq and score."""
-    year = year_of(page.decisions[0].updated_at) if page.decisions else ""
-    lines = [decision_line(decision, year) for decision in page.decisions]
+    """Render a page of decisions for an agent; only uid, own seq and score are left out."""
+    lines = [decision_line(decision) for decision in page.decisions]
     more = TAGS_TOLD if any(len(decision.tags) > 1 for decision in page.decisions) else ""
     return list_text("decision", page, lines, _BLANKS, more)
 
 
-def set_text(decisions: Sequence[Decision]) -> str:
-    """Say what was set: key, id and revision, what each replaced, by whom and since when, and what looks like it."""
+def set_text(decisions: Sequence[Decision], when: When | None = None) -> str:
+    """Confirm that decisions were set, each with the state that it replaced and similar decisions."""
     lines = []
     for decision in decisions:
         line = f"set {decision.ref} {value_text(decision.key)}"
@@ -68,12 +94,13 @@ def set_text(decisions: Sequence[Decision]) -> str:
         )
         below: Sequence[str] = ()
         if decision.replaced is not None:
-            before = _told(decision.replaced, decision, value=shown_value, who=True)
-            line += f"; was {before.line} {moment_text(decision.replaced.set_at, year_of(decision.updated_at))} UTC"
+            before = _told(decision.replaced, decision, value=_shortened_value, who=True)
+            at = when or in_sentence(decision.updated_at)
+            line += f"; was {before.line} {at(decision.replaced.set_at)}"
             below = before.below
         lines += [line, *below, *note_lines(decision.notes)]
         lines += [
-            f"similar: {similar.ref} {value_text(similar.key)}={shown_value(similar.value)} "
+            f"similar: {similar.ref} {value_text(similar.key)}={_shortened_value(similar.value)} "
             f"(its {similar.by} is {similar.likeness} % like this one)"
             for similar in decision.similar
         ]
@@ -83,53 +110,62 @@ def set_text(decisions: Sequence[Decision]) -> str:
 
 
 def history_text(history: DecisionHistory) -> str:
-    """Render a decision in full, then what it was before, the newest first.
-
-    A state says its revision, its value behind a colon and its other fields only where they differ from the state
-    above it, when it was set (without the day where the state above has the same one), and ``until`` when only where
-    that is not when the state above it was set. The first state of a later page has none above it and says all.
-    """
-    decision, states = history.decision, history.history
-    year = year_of(decision.updated_at)
+    """Render a decision and its earlier states for an agent."""
+    states, year = history.history, year_of(history.decision.updated_at)
     earlier = len(states) if len(states) == states.total else f"{len(states)} of {states.total}"
     head = [f"decision with {earlier} earlier {plural('state', states.total)}"]
     head += ["newest first, each says what differs from the one above"] if states.items else []
     head.append(times_text(year))
     head += place_in_list(states)
-    made = [] if decision.created_at == decision.updated_at else [f"made {moment_text(decision.created_at, year)}"]
+    return "\n".join([", ".join(head), *_history_lines(history, utc(year)), *note_lines(history.decision.notes)])
+
+
+def show_history(history: DecisionHistory) -> None:
+    """Print a decision and its earlier states."""
+    import click
+
+    from satchel.interfaces.cli.common import warn_notes
+    from satchel.interfaces.text.tables import local_time, rest_text
+
+    page = history.history
+    click.echo("\n".join(_history_lines(history, local_time)))
+    click.echo(rest_text(len(page), page.total, "earlier states", page.next_offset), err=True)
+    warn_notes(history.decision.notes)
+
+
+def _history_lines(history: DecisionHistory, when: When) -> Iterator[str]:
+    """Return a decision in full, then its earlier states, the newest first.
+
+    A state has its revision, its value after a colon and its other fields only if they differ from the state above, the
+    time it was set (without the day of the state above), and ``until`` if it did not last until the state above. The
+    first state of a later page has none above and shows everything.
+    """
+    decision, states = history.decision, history.history
+    made = [] if decision.created_at == decision.updated_at else [f"made {when(decision.created_at)}"]
     now = _told(decision, None)
-    lines = [", ".join(head)]
-    lines.append(
-        " ".join([decision.ref, value_text(decision.key), now.line, moment_text(decision.updated_at, year), *made])
-    )
-    lines += now.below
+    yield " ".join([decision.ref, value_text(decision.key), now.line, when(decision.updated_at), *made])
+    yield from now.below
     above: Decision | DecisionState | None = None if states.offset else decision
     until: int | None = None if states.offset else decision.updated_at
     day = ""
     for state in states:
         told = _told(state, above)
-        before, (day, time) = day, moment_text(state.set_at, year).split()
+        before, (day, time) = day, when(state.set_at).split()
         fields = [told.line, *([day] if day != before else []), time]
-        fields += [] if state.replaced_at == until else [f"until {moment_text(state.replaced_at, year)}"]
-        lines += [" ".join(fields), *told.below]
+        fields += [] if state.replaced_at == until else [f"until {when(state.replaced_at)}"]
+        yield " ".join(fields)
+        yield from told.below
         above, until = state, state.set_at
-    return "\n".join([*lines, *note_lines(decision.notes)])
 
 
-def decision_value(value: Value) -> str:
-    """Write a value so that a number can be told from a text, and its end from what follows it on the line."""
+def _shortened_value(value: Value) -> str:
+    if isinstance(value, str) and len(value) > _MAX_SHOWN:
+        return f"{quoted(value[:_MAX_SHOWN])}... ({len(value):,} characters)"
     return json_line(value)
 
 
-def shown_value(value: Value) -> str:
-    """Write a value for an answer about something else; of a long one the beginning."""
-    if isinstance(value, str) and len(value) > _MAX_SHOWN:
-        return f"{quoted(value[:_MAX_SHOWN])}... ({len(value):,} characters)"
-    return decision_value(value)
-
-
 class _Told(NamedTuple):
-    """What is said of a state: one line without its time, and lines below."""
+    """A rendered state: one line without its time, and the lines below."""
 
     line: str
     below: tuple[str, ...]
@@ -139,17 +175,17 @@ def _told(
     state: Decision | DecisionState,
     above: Decision | DecisionState | None,
     *,
-    value: Callable[[Value], str] = decision_value,
+    value: Callable[[Value], str] = json_line,
     who: bool = False,
 ) -> _Told:
-    """Say what a state was where it differs from the one above it; all that it has if there is none.
+    """Render the fields of a state that differ from the one above, or all without one.
 
     Args:
-        value: how its value is written.
-        who: whether to name the agent even if it is the same.
+        value: renders the value.
+        who: name the agent even if it is the same.
     """
     parts = [f"revision {state.revision}"]
-    if above is None or decision_value(state.value) != decision_value(above.value):
+    if above is None or json_line(state.value) != json_line(above.value):
         parts[0] += f": {value(state.value)}"
     cells = _cells(state)
     others = (None, None, None, None) if above is None else _cells(above)
@@ -180,11 +216,10 @@ def _cells(state: Decision | DecisionState) -> tuple[str | None, str | None, str
     )
 
 
-def decision_line(decision: Decision, year: str) -> Line:
+def decision_line(decision: Decision) -> Line:
     """Return the line of a decision, with its rationale below."""
-    made = decision.created_at
     return Line(
-        start=f"{decision.ref} {value_text(decision.key)}={decision_value(decision.value)}",
+        start=f"{decision.ref} {value_text(decision.key)}={json_line(decision.value)}",
         cells=_cells(decision),
         own=(
             *((f"revision {decision.revision}",) if decision.revision > 1 else ()),
@@ -192,6 +227,6 @@ def decision_line(decision: Decision, year: str) -> Line:
             *names_text("scopes:", decision.scopes),
         ),
         moment=decision.updated_at,
-        after=() if made == decision.updated_at else (f"made {moment_text(made, year)}",),
+        after=() if decision.created_at == decision.updated_at else (("made", decision.created_at),),
         below=() if decision.rationale is None else tuple(content_lines(decision.rationale)),
     )

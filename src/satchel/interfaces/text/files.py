@@ -1,21 +1,20 @@
-"""File changes, and what claiming, releasing and asking answered, as compact text.
+"""File changes as text, and the confirmations of claiming, releasing and checking files.
 
-A change's line is its id, then what differs from what the head or the heading says: file, change, ``by`` agent,
-``worktree:`` and layer, then when it was made; what was done stands below. Of changes that
-were recorded together the first one says it, and the others ``with`` which one.
+A change's line has the id, file, kind of change, ``by`` agent, ``worktree:``, layer and time; the description follows
+below. Of changes that were recorded together the first has the description, and the others ``text as`` its id.
 
-Of a claim its path is told, ``worktree:``, whether it is ``shared`` or ``automatic``, and ``until`` when; of another's
-who holds it, and what for, quoted. What is told of a file beside whose it is stands below it behind a space.
+A claim has its path, ``worktree:``, ``shared`` or ``automatic``, and ``until`` when; a claim of someone else also has
+its holder and quoted reason. Hints about a file follow on lines below that begin with a space.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import TypeVar
 
-from satchel.base.clock import moment_text, span_in_words, year_of
+from satchel.base.clock import span_in_words
 from satchel.base.records import replace
 from satchel.base.text import quoted_line, said_once
 from satchel.base.vocabulary import LAYERS
@@ -23,7 +22,9 @@ from satchel.interfaces.text.lists import (
     NO_AGENT,
     NO_LAYER,
     Line,
+    When,
     agent_cell,
+    in_sentence,
     layer_cell,
     list_text,
     note_lines,
@@ -44,9 +45,6 @@ from satchel.keep.paths import covers, is_folder
 
 Told = TypeVar("Told", FileCheck, RecentActivity)
 
-When = Callable[[int], str]
-"""How a time is said."""
-
 _CHANGED = {"created": "created", "modified": "changed", "deleted": "deleted"}
 
 
@@ -58,7 +56,7 @@ _FIELD = re.compile(rf"{'|'.join((*CHANGES, *LAYERS))}|by|with|(?:worktree|layer
 
 
 def changes_text(page: FileChangePage) -> str:
-    """Render a page of file changes for an agent; all is there but uid, own seq, score and when it expires."""
+    """Render a page of file changes for an agent; only uid, own seq, score and expiry are left out."""
     first: dict[tuple[str | None, str | None, int], str] = {}  # by agent, text and minute
     lines = []
     for change in page.changes:
@@ -68,10 +66,10 @@ def changes_text(page: FileChangePage) -> str:
 
 
 def change_line(change: FileChange, told: str | None = None) -> Line:
-    """Return the line of a change, with what was done below.
+    """Return the line of a change, with its description below.
 
     Args:
-        told: the id of the change that it was recorded with, below which that stands.
+        told: the id of the change that already has the description.
     """
     is_told = told is not None and change.description is not None
     return Line(
@@ -90,22 +88,15 @@ def change_line(change: FileChange, told: str | None = None) -> Line:
 
 
 def recorded_text(change: FileChange) -> str:
-    """Say that a change was recorded, and what its author should know."""
+    """Confirm that a change was recorded."""
     line = f"recorded {change.ref} {_file(change.file)} {change.change} {agent_cell(change.agent) or NO_AGENT}"
     return "\n".join([line, *note_lines(change.notes)])
 
 
-def claimed_text(claimed: Claimed) -> str:
-    """Say what was claimed until when, what of it was renewed, what happened to it before, and who shares it.
-
-    The notes say who claims it elsewhere.
-    """
-    return "\n".join([*claimed_lines(claimed, _utc(claimed.claimed_at)), *note_lines(claimed.notes)])
-
-
-def claimed_lines(claimed: Claimed, when: When) -> list[str]:
-    """Return what :func:`claimed_text` says before the notes."""
+def claimed_text(claimed: Claimed, when: When | None = None) -> str:
+    """Confirm claims and renewals, with recent changes of the files and whoever shares them."""
     now = claimed.claimed_at
+    when = when or in_sentence(now)
     lately = {(one.file, one.worktree): one for one in claimed.lately}
     lines = []
     if claimed.waited_ms:
@@ -129,20 +120,13 @@ def claimed_lines(claimed: Claimed, when: When) -> list[str]:
         if hints and not claimed.waited_ms:
             hints[-1] += f"; read {_them(hints)} again before you write"
         lines += hints
-    return [
-        *lines,
-        *(f"{_file(claim.path)} is shared with {_holder(claim, claim.path, now, when)}" for claim in claimed.shared),
-    ]
+    lines += [f"{_file(claim.path)} is shared with {_holder(claim, claim.path, now, when)}" for claim in claimed.shared]
+    return "\n".join([*lines, *note_lines(claimed.notes)])
 
 
-def released_text(released: Released) -> str:
-    """Say what is free now, what was recorded of it, who wants it, and what was not the agent's to release."""
-    when = _utc(max((wish.asked_at for wish in released.wished), default=0))
-    return "\n".join([*released_lines(released, when), *note_lines(released.notes)])
-
-
-def released_lines(released: Released, when: When) -> list[str]:
-    """Return what :func:`released_text` says before the notes."""
+def released_text(released: Released, when: When | None = None) -> str:
+    """Confirm which claims ended, with the recorded changes and the agents that want the files."""
+    when = when or in_sentence(max((wish.asked_at for wish in released.wished), default=0))
     lines = [f"released {' '.join(map(_file, released.released))}"] if released.released else ["released nothing"]
     if released.not_held:
         lines.append(f"not held by {value_text(released.agent)}: {' '.join(map(_file, released.not_held))}")
@@ -158,7 +142,7 @@ def released_lines(released: Released, when: When) -> list[str]:
             lines.append(f"{agent} has waited for {these} since {asked}, and is next to get {_them(files)}")
         else:
             lines.append(f"{agent} was refused {these} at {asked}, and is told that {_they(files)} free")
-    return lines
+    return "\n".join([*lines, *note_lines(released.notes)])
 
 
 def _them(files: Sequence[object]) -> str:
@@ -169,23 +153,16 @@ def _they(files: Sequence[object]) -> str:
     return "they are" if len(files) > 1 else "it is"
 
 
-def checked_text(checked: FilesChecked) -> str:
-    """Say of each file whether it is free, yours or held by another, until when; and what happened to it lately."""
-    return "\n".join([*checked_lines(checked, _utc(checked.checked_at)), *note_lines(checked.notes)])
-
-
-def checked_lines(checked: FilesChecked, when: When) -> list[str]:
-    """Return what :func:`checked_text` says before the notes: of each file a line, and its hints behind a space."""
+def checked_text(checked: FilesChecked, when: When | None = None) -> str:
+    """Render for each file whether it is free, yours or held by another, with its recent changes."""
+    when = when or in_sentence(checked.checked_at)
     said: set[str] = set()
-    return [line for file in checked.files for line in _checked(_once(file, said), checked, when)]
+    lines = [line for file in checked.files for line in _checked(_once(file, said), checked, when)]
+    return "\n".join([*lines, *note_lines(checked.notes)])
 
 
 def _once(file: FileCheck, said: set[str]) -> FileCheck:
-    """Return what is told of a file without the reasons and descriptions that were told above.
-
-    Args:
-        said: takes what is told here.
-    """
+    """Drop reasons and descriptions that are in ``said``, and add the others to it."""
 
     def fresh(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         reasons = said_once((claim.reason for claim in claims), said)
@@ -196,11 +173,6 @@ def _once(file: FileCheck, said: set[str]) -> FileCheck:
 
 
 def _told_once(file: Told, said: set[str]) -> Told:
-    """Return what happened to a file without the descriptions that were told before.
-
-    Args:
-        said: takes what is told here.
-    """
     done = said_once((change.description for change in file.recent), said)
     recent = tuple(replace(change, description=text) for change, text in zip(file.recent, done, strict=True))
     return replace(file, recent=recent)
@@ -240,10 +212,10 @@ def _checked(file: FileCheck, checked: FilesChecked, when: When) -> list[str]:
 
 
 def _hints(file: FileCheck | RecentActivity, now: int, *, is_named: bool = False) -> list[str]:
-    """Say what happened to a file lately, or in a folder, each behind a space.
+    """Return recent changes of a file or folder, one on each line.
 
     Args:
-        is_named: name the file too, since those of others stand beside.
+        is_named: name the file, because there are several.
     """
     lines = []
     for change in file.recent:
@@ -261,7 +233,6 @@ def _hints(file: FileCheck | RecentActivity, now: int, *, is_named: bool = False
 
 
 def _part(claim: Claim, now: int, when: When) -> str:
-    """Say what is claimed in a folder, until when and why."""
     why = "" if claim.reason is None else f": {quoted_line(claim.reason)}"
     return f"{_file(claim.path)} {_until(claim, now, when)}{_how(claim)}{why}"
 
@@ -271,12 +242,12 @@ def _own_parts(file: FileCheck) -> str:
 
 
 def _folder(name: str) -> str:
-    """Return a folder as it is written in a sentence: ``src/`` for ``src/**``."""
+    """Return ``src/`` for ``src/**``."""
     return name.replace("/**", "/", 1) if "/**" in name else name.replace("**", "./", 1)
 
 
 def _holder(claim: Claim, path: str, now: int, when: When) -> str:
-    """Say who holds what until when and why; what is claimed is named where it is not the path that is told of."""
+    """Return the holder of a claim, with its path if that is another, its end and its reason."""
     why = "" if claim.reason is None else f": {quoted_line(claim.reason)}"
     how = ", automatic" if claim.automatic else ""
     return f"{value_text(claim.agent)}{_wider(claim, path)} {_until(claim, now, when)}{how}{why}"
@@ -287,19 +258,13 @@ def _until(claim: Claim, now: int, when: When) -> str:
 
 
 def _ago(milliseconds: int) -> str:
-    """Return an age in words."""
     return f"{_seconds(milliseconds)} ago"
 
 
 def _seconds(milliseconds: int) -> str:
-    """Return a time in words; below two minutes, or by another clock negative, in seconds."""
+    """Return a length of time in words; one of another clock may be negative."""
     seconds = max(0, milliseconds) // 1_000
     return f"{seconds} s" if seconds < 120 else span_in_words(milliseconds)
-
-
-def _utc(now: int) -> When:
-    """Return what says a time as agents read it, of this year without it."""
-    return lambda moment: f"{moment_text(moment, year_of(now))} UTC"
 
 
 def _wider(claim: Claim, path: str) -> str:

@@ -1,20 +1,20 @@
-"""Items of any kind as text: each as its kind's list shows it, with all that it has, in the order asked."""
+"""Items of any kind as text: each in full, in the order of the request."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from satchel.base.clock import iso, moment_text, year_of
+from satchel.base.clock import iso, year_of
 from satchel.interfaces.text.decisions import decision_line
-from satchel.interfaces.text.entries import entry_lines
+from satchel.interfaces.text.entries import entry_line
 from satchel.interfaces.text.errors import pattern_lines, solution_line
 from satchel.interfaces.text.files import change_line
 from satchel.interfaces.text.fitting import MAX_CHARS
 from satchel.interfaces.text.json import fields_of
-from satchel.interfaces.text.lists import note_lines, single_lines
+from satchel.interfaces.text.lists import When, note_lines, single_lines, utc
 from satchel.interfaces.text.messages import message_line
-from satchel.interfaces.text.packages import content_fields, content_line, content_notes
+from satchel.interfaces.text.packages import content_fields, content_notes, package_line
 from satchel.interfaces.text.parts import counted, json_line, times_text
 from satchel.interfaces.text.rules import constraint_line
 from satchel.interfaces.text.strategies import strategy_line
@@ -25,29 +25,29 @@ from satchel.keep.packages.kind import PackageContent
 from satchel.keep.patterns.records import Solution
 
 _LOOK_BACK = 200
-"""A cut is made at the end of a line or word where there is one so near."""
+"""The largest distance from a cut back to the end of a line or a word."""
 
-_LINES: Mapping[str, Callable[[Any, str | None, str], list[str]]] = {
-    "entry": lambda entry, _, year: entry_lines(entry, year),
-    "decision": lambda decision, _, year: single_lines(decision_line(decision, year), year),
-    "constraint": lambda constraint, _, year: single_lines(constraint_line(constraint, year), year),
-    "message": lambda message, reader, year: single_lines(message_line(message, reader, year), year),
-    "file_change": lambda change, _, year: single_lines(change_line(change), year),
-    "package": lambda content, _, year: [
-        *single_lines(content_line(content.package, content.text, year), year),
+_LINES: Mapping[str, Callable[[Any, str | None, When], list[str]]] = {
+    "entry": lambda entry, _, when: single_lines(entry_line(entry), when),
+    "decision": lambda decision, _, when: single_lines(decision_line(decision), when),
+    "constraint": lambda constraint, _, when: single_lines(constraint_line(constraint), when),
+    "message": lambda message, reader, when: single_lines(message_line(message, reader), when),
+    "file_change": lambda change, _, when: single_lines(change_line(change), when),
+    "package": lambda content, _, when: [
+        *single_lines(package_line(content.package, content.text), when),
         *note_lines(content_notes([content])),
     ],
-    "error_pattern": lambda pattern, _, year: pattern_lines(pattern, year),
-    "strategy": lambda strategy, _, year: single_lines(strategy_line(strategy), year),
-    "solution": lambda solution, _, year: _solution_lines(solution, year),
+    "error_pattern": lambda pattern, _, when: pattern_lines(pattern, when),
+    "strategy": lambda strategy, _, when: single_lines(strategy_line(strategy), when),
+    "solution": lambda solution, _, when: _solution_lines(solution, when),
 }
-"""By the name of its kind, what writes an item for a reader, given the year that goes without saying."""
+"""Functions that render an item for a reader, by the name of its kind."""
 
 
 def items_text(opened: OpenedItems) -> str:
-    """Render items for an agent, from its offset on; what is cut off is named in the first line with its call."""
+    """Render items for an agent, from the offset on; the first line has the call that continues a cut text."""
     shown = _shown(opened)
-    blocks = _blocks(opened, shown)
+    blocks = _blocks(opened, shown, utc(_year(shown)))
     body = "\n".join(blocks)
     begin = min(opened.offset, len(body))
     end = _end(body, begin)
@@ -61,20 +61,21 @@ def items_text(opened: OpenedItems) -> str:
             place += 1
         left = json_line([item.ref for item in shown[place:]])
         head += f"; get_items({left}, offset={end - start}) continues"
-    # what begins inside a line stands behind a space as the line does, so that it cannot pass for an item
+    # a text that begins inside a line needs the space of that line, so that it cannot pass for an item
     inside = " " if begin and body[begin - 1] != "\n" else ""
     shown_text = [f"{inside}{body[begin:end]}"] if blocks else []
     return "\n".join([head, *shown_text, *note_lines(opened.notes)])
 
 
 def whole_text(opened: OpenedItems) -> str:
-    """Render items for people, who see all of them."""
-    shown = _shown(opened)
-    return "\n".join([_head(shown), *_blocks(opened, shown)])
+    """Render items for people, without a cut."""
+    from satchel.interfaces.text.tables import local_time
+
+    return "\n".join(_blocks(opened, _shown(opened), local_time)) or counted(0, "item")
 
 
 def items_fields(opened: OpenedItems) -> dict[str, object]:
-    """Return items as JSON fields, each whole with its id and kind."""
+    """Return items as JSON fields, each in full with its id and kind."""
     items = [
         {"id": item.ref, "kind": item.kind}
         | _fields(item)
@@ -86,32 +87,28 @@ def items_fields(opened: OpenedItems) -> dict[str, object]:
 
 
 def _shown(opened: OpenedItems) -> list[Item]:
-    """Return the items that are shown by themselves: a solution stands with its error where that is shown too."""
+    """Return the items without the solutions whose error is among them."""
     refs = {item.ref for item in opened.items}
     return [one for one in opened.items if not (isinstance(one.record, Solution) and one.record.pattern in refs)]
 
 
-def _blocks(opened: OpenedItems, shown: Sequence[Item]) -> list[str]:
-    year = _year(shown)
+def _blocks(opened: OpenedItems, shown: Sequence[Item], when: When) -> list[str]:
     return [
         "\n".join(
             [
-                *_LINES[item.kind](item.record, opened.reader, year),
-                *note_lines([*item.notes, *(_kept_note(item.ref, kept, year) for kept in item.kept_states)]),
+                *_LINES[item.kind](item.record, opened.reader, when),
+                *note_lines([*item.notes, *(_kept_note(item.ref, kept, when) for kept in item.kept_states)]),
             ]
         )
         for item in shown
     ]
 
 
-def _kept_note(ref: str, kept: KeptState, year: str) -> str:
-    """Say that an item had another state, and how to see all of it."""
+def _kept_note(ref: str, kept: KeptState, when: When) -> str:
     taken = "a sync of the shared text" if kept.source == SHARED else f"an import from {kept.source}"
     whose = "its state before" if kept.is_ours else "another state that came by"
     text = json_line(called(kept.line))
-    return (
-        f"{whose} {taken}, {moment_text(kept.kept_at, year)}, is kept: {text}; satchel show {ref} --json has all of it"
-    )
+    return f"{whose} {taken}, {when(kept.kept_at)}, is kept: {text}; satchel show {ref} --json has all of it"
 
 
 def _kept_fields(kept: KeptState) -> dict[str, object]:
@@ -119,7 +116,7 @@ def _kept_fields(kept: KeptState) -> dict[str, object]:
 
 
 def contents_text(contents: Sequence[PackageContent]) -> str:
-    """Render what packages hold for an agent, as ``get_items`` does, which continues what is too long."""
+    """Render the contents of packages for an agent as items, so that ``get_items`` continues a cut text."""
     items = tuple(Item(one.ref, "package", one) for one in contents if one.package is not None)
     notes = tuple(content_notes([one for one in contents if one.package is None]))
     return items_text(OpenedItems(items, None, 0, notes))
@@ -137,7 +134,7 @@ def _year(shown: Sequence[Item]) -> str:
 
 
 def _end(body: str, begin: int) -> int:
-    """Return where to cut a text: behind a line if one ends near, else behind a space."""
+    """Return where to cut a text: after a line if one ends near, else after a space."""
     end = begin + MAX_CHARS
     if end >= len(body):
         return len(body)
@@ -145,12 +142,11 @@ def _end(body: str, begin: int) -> int:
     return body.rfind("\n", near, end) + 1 or body.rfind(" ", near, end) + 1 or end
 
 
-def _solution_lines(solution: Solution, year: str) -> list[str]:
-    first, *text = single_lines(solution_line(solution, year), year)
+def _solution_lines(solution: Solution, when: When) -> list[str]:
+    first, *text = single_lines(solution_line(solution), when)
     return [f"{first} for {solution.pattern}", *text]
 
 
 def _fields(item: Item) -> dict[str, object]:
-    # what holds a package names it by the field ref
     fields: dict[str, object] = content_fields(item.record) if item.kind == "package" else fields_of(item.record)  # type: ignore[arg-type]
     return fields

@@ -1,21 +1,22 @@
-"""Lists that say once what many items share: a head line, headings, and an item on each line.
+"""The renderer of every list: a head line, headings, and a line for each item, with shared fields written once.
 
-The head says how many there are, how they are ordered, the year that is meant where none is written, and after ``each``
-the fields that most items share. Where that is shorter, items stand under headings that end with ``:`` and name one
-field, and what else most below it share. An item's own line says only where it differs, then the day (one without a
-day is of the line above it, and the first under a heading always has one) and the time of day, UTC.
-Texts stand below their item, every line of them behind a space; notes come last. So no stored text can pass for a
-head, a heading or an item.
+The head gives the count, the order, the year of all times without one, and after ``each`` the fields that most items
+share. Where that is shorter, items are grouped under headings that end with ``:`` and name one field, and whatever else
+most items of the group share. An item's own line holds only what differs, then the day and the time, UTC. A line
+without a day has that of the line above; the first line of a group always has one. A later time on the same line has a
+day only if it is another. Texts follow on lines of their own that begin with a space, and notes come last. So no stored
+text can pass for a head, a heading or an item.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import groupby
+from typing import Any
 
 from satchel.base.clock import DAY_MS, moment_text, year_of
-from satchel.base.paging import Item, KeptPage, Page
+from satchel.base.paging import KeptPage
 from satchel.base.records import dataclass
 from satchel.base.tokens import estimate
 from satchel.base.vocabulary import LAYERS
@@ -34,21 +35,25 @@ _ORDERS = {
     "oldest": "oldest first",
     "priority": "most urgent first",
     "relevance": "best first",
+    "most helpful": "most helpful first",
     "seq": "in order of change",
 }
-"""How a page's order is said."""
+"""The words for each order of a page."""
+
+When = Callable[[int], str]
+"""Renders a time as a day and a time of day."""
 
 NO_LAYER = "layer:-"
 NO_AGENT = "by -"
 
 TAGS_TOLD = " (#tags)"
-"""How the head of a list says what the names behind one ``#`` are."""
+"""Explains in the head of a list what the names behind one ``#`` are."""
 
 _DAY_COST = 4
-"""Tokens of a day on a line, as in `` 11-20``."""
+"""Tokens of a day on a line, such as `` 11-20``."""
 
 _SORTED = frozenset({"newest", "oldest", "priority"})
-"""Orders that what is shown of the items gives back, however they are grouped."""
+"""Orders that a reader can restore from the fields of the items, however they are grouped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,43 +61,58 @@ class Line:
     """One item of a list.
 
     Attributes:
-        start: its short id, and what it is.
-        cells: what may be said once for many, the same fields in every line; None for what it does not have.
-        own: what stands on its line alone, before the time.
-        moment: its time, in milliseconds UTC.
-        after: what stands behind the time.
-        below: lines for below it, each behind a space.
+        start: the short id, and whatever else names the item.
+        cells: fields that many items may share, the same in every line; None for a missing one.
+        own: fields of this line alone, before the time.
+        moment: the time of the item, in milliseconds UTC.
+        after: fields after the time; a label with a time is rendered as the item's time is.
+        below: the lines below, each with a leading space.
     """
 
     start: str
     cells: tuple[str | None, ...]
     own: tuple[str, ...]
     moment: int
-    after: tuple[str, ...] = ()
+    after: tuple[str | tuple[str, int], ...] = ()
     below: tuple[str, ...] = ()
 
 
-def list_text(noun: str, page: Page[Item], lines: Sequence[Line], blanks: Sequence[str | None], more: str = "") -> str:
-    """Put a list together.
+def head_text(noun: str, page: Any, count: int, year: str = "", more: str = "", order: str = "") -> str:
+    """Return the head of a list.
 
     Args:
-        noun: what an item is.
-        page: the page that the lines are of.
-        lines: one for each item, in the page's order.
-        blanks: for each cell how its absence is said where another value was stated for all; None if none is absent.
-        more: what else the head says of the items.
+        noun: the name of an item.
+        count: the number of items that follow.
+        year: the year of the times; empty where none follow.
+        more: more about the items, directly after the noun.
+        order: the words for the order, if it is not that of the page.
     """
-    kept = page if isinstance(page, KeptPage) else None
-    head = [f"{shown_of(len(lines), page.total, noun)}{more}"]
+    head = [f"{shown_of(count, page.total, noun)}{more}"]
+    if count:
+        order = order or (_ORDERS[page.order] if isinstance(page, KeptPage) else "")
+        head += [part for part in (order, times_text(year) if year else "") if part]
+    return ", ".join([*head, *place_in_list(page)])
+
+
+def list_text(
+    noun: str, page: Any, lines: Sequence[Line], blanks: Sequence[str | None], more: str = "", order: str = ""
+) -> str:
+    """Render a list.
+
+    Args:
+        noun: the name of an item.
+        page: the page of the lines.
+        lines: one for each item, in the page's order.
+        blanks: for each cell the text for a missing value where the head or a heading states one; None if it is
+            never missing.
+        more: more about the items, for the head.
+        order: the words for the order, if it is not that of the page.
+    """
     year = year_of(lines[0].moment) if lines else ""
-    if lines:
-        head += [_ORDERS[kept.order]] if kept is not None else []
-        head.append(times_text(year))
-    head += place_in_list(page)
-    first = ", ".join(head)
+    first = head_text(noun, page, len(lines), year, more, order)
     rest: list[str] = []
     if lines:
-        regroup = kept is not None and kept.order in _SORTED
+        regroup = isinstance(page, KeptPage) and page.order in _SORTED
         columns = (None, *range(len(blanks)))
         plan = min((_planned(lines, blanks, column, regroup) for column in columns), key=lambda plan: plan.cost)
         stated = [text for text in plan.usual if text is not None]
@@ -100,32 +120,52 @@ def list_text(noun: str, page: Page[Item], lines: Sequence[Line], blanks: Sequen
         for group in plan.groups:
             rest += [f"{group.heading}:"] if group.heading else []
             rest += _item_lines(group, blanks, year)
-    return "\n".join([first, *rest, *note_lines(() if kept is None else kept.notes)])
+    return "\n".join([first, *rest, *note_lines(getattr(page, "notes", ()))])
 
 
-def single_lines(line: Line, year: str) -> list[str]:
-    """Return an item that stands by itself: all that its line has, with the day of its time."""
-    said = (cell for cell in line.cells if cell is not None)
-    return [" ".join([line.start, *said, *line.own, moment_text(line.moment, year), *line.after]), *line.below]
+def single_lines(line: Line, when: When) -> list[str]:
+    """Return an item outside of a list, with all its fields."""
+    cells = (cell for cell in line.cells if cell is not None)
+    return [" ".join([line.start, *cells, *line.own, when(line.moment), *_after(line, when)]), *line.below]
+
+
+def utc(year: str) -> When:
+    """Return what renders a time as agents read it: UTC, without the given year."""
+    return lambda moment: moment_text(moment, year)
+
+
+def in_sentence(now: int) -> When:
+    """Return what renders a time inside a sentence for agents: UTC, without the year of the given time."""
+    return lambda moment: f"{moment_text(moment, year_of(now))} UTC"
+
+
+def _after(line: Line, when: When) -> list[str]:
+    fields = []
+    for one in line.after:
+        if isinstance(one, str):
+            fields.append(one)
+        else:
+            label, moment = one
+            fields.append(f"{label} {when(moment).removeprefix(f'{when(line.moment).split()[0]} ')}")
+    return fields
 
 
 def note_lines(notes: Sequence[str]) -> list[str]:
-    """Return notes, each behind its mark."""
+    """Return notes as lines, each after its mark."""
     return [line for note in notes for line in content_lines(note, "note:")]
 
 
 def layer_cell(layer: str | None) -> str | None:
-    """Return a layer as a cell; one of the project's own is marked as what it is."""
+    """Return a layer as a cell; a custom one is marked as a layer."""
     return layer if layer is None or layer in LAYERS else f"layer:{value_text(layer)}"
 
 
 def agent_cell(agent: str | None) -> str | None:
-    """Return who did it as a cell."""
     return None if agent is None else f"by {value_text(agent)}"
 
 
 def names_text(mark: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return names behind one mark, as in ``#api security``; one that could be misread there is quoted."""
+    """Return names after one mark, as in ``#api security``; an ambiguous name is quoted."""
     return (mark + " ".join(map(_name, names)),) if names else ()
 
 
@@ -139,7 +179,7 @@ _Cells = tuple[str | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Lines under one heading, and what they have unless they say otherwise."""
+    """Lines under one heading, and the fields they have unless noted."""
 
     heading: str
     usual: _Cells
@@ -148,7 +188,7 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """One way to arrange a list: what the head says of all, the groups, and about how many tokens that costs."""
+    """One arrangement of a list: the fields that the head states, the groups, and an estimate of the tokens."""
 
     usual: _Cells
     groups: Sequence[_Group]
@@ -156,7 +196,6 @@ class _Plan:
 
 
 def _planned(lines: Sequence[Line], blanks: Sequence[str | None], column: int | None, regroup: bool) -> _Plan:
-    """Arrange a list under the values of one field, or of none."""
     usual = tuple(None if place == column else value for place, value in enumerate(_shared(lines)))
     groups = [_Group("", usual, lines)]
     if column is not None:
@@ -172,7 +211,6 @@ def _planned(lines: Sequence[Line], blanks: Sequence[str | None], column: int | 
 def _group(
     value: str | None, lines: Sequence[Line], usual: _Cells, blanks: Sequence[str | None], column: int
 ) -> _Group:
-    """Return a group whose heading says its field, and whatever else most of its lines share where that is shorter."""
     said = [value or blanks[column]]
     expected: _Cells = (*usual[:column], value, *usual[column + 1 :])
     for place, shared in enumerate(_shared(lines)):
@@ -185,7 +223,6 @@ def _group(
 
 
 def _split(lines: Sequence[Line], column: int, regroup: bool) -> Iterable[tuple[str | None, Sequence[Line]]]:
-    """Return the lines with each value of a field; where their order must stay a value can come more than once."""
     if not regroup:
         return [(value, list(members)) for value, members in groupby(lines, lambda line: line.cells[column])]
     groups: dict[str | None, list[Line]] = {}
@@ -208,11 +245,11 @@ def _noted_cost(lines: Sequence[Line], usual: _Cells, blanks: Sequence[str | Non
 
 def _item_lines(group: _Group, blanks: Sequence[str | None], year: str) -> list[str]:
     written = []
-    day = ""
+    day, when = "", utc(year)
     for line in group.lines:
-        above, (day, time) = day, moment_text(line.moment, year).split()
-        when = (day if day != above else None, time)
-        parts = (line.start, *_noted(line, group.usual, blanks), *line.own, *when, *line.after)
+        above, (day, time) = day, when(line.moment).split()
+        moment = (time,) if day == above else (day, time)
+        parts = (line.start, *_noted(line, group.usual, blanks), *line.own, *moment, *_after(line, when))
         written += [" ".join(part for part in parts if part is not None), *line.below]
     return written
 

@@ -87,6 +87,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {plural(noun, number)}"
 
 
+def outcome_counts(helped: int, failed: int) -> tuple[str, ...]:
+    """Return how often something helped and did not, without zero counts."""
+    counts = (("helped", helped), ("failed", failed))
+    return tuple(f"{what} {counted(count, 'time')}" for what, count in counts if count)
+
+
 def shown_of(shown: int, total: int, noun: str) -> str:
     """Say how many of a list are shown, as in ``1 entry`` and ``20 of 27 entries``."""
     return counted(total, noun) if shown == total else f"{shown:,} of {total_text(shown, total)} {plural(noun, total)}"

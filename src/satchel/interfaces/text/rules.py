@@ -1,13 +1,12 @@
-"""Constraints as compact text.
+"""Rules as text: lists, and the confirmation of a new rule.
 
-A constraint's line is its id, then what differs from what the head or the heading says: category, priority, layer,
-``by`` agent, then tags behind one ``#`` and the time it was added; its text stands below. One that does not hold any
-more says ``inactive``, since when, by whom, and ``because`` with the reason as a JSON string.
+A rule's line has the id, category, priority, layer, ``by`` agent, tags after one ``#``, and the time it was added; its
+text follows below. A retracted rule is ``inactive``, ``since`` a time, ``by`` an agent, and ``because`` of a reason as
+a JSON string.
 """
 
 from __future__ import annotations
 
-from satchel.base.clock import moment_text, year_of
 from satchel.base.vocabulary import CATEGORIES
 from satchel.interfaces.text.lists import (
     NO_AGENT,
@@ -27,57 +26,45 @@ _BLANKS = (None, None, NO_LAYER, NO_AGENT)
 
 
 def constraints_text(page: ConstraintPage) -> str:
-    """Render a page of constraints for an agent; all is there but uid, own seq and score."""
-    year = year_of(page.constraints[0].created_at) if page.constraints else ""
-    lines = [constraint_line(constraint, year) for constraint in page.constraints]
+    """Render a page of rules for an agent; only uid, own seq and score are left out."""
+    lines = [constraint_line(constraint) for constraint in page.constraints]
     more = TAGS_TOLD if any(len(constraint.tags) > 1 for constraint in page.constraints) else ""
     return list_text("constraint", page, lines, _BLANKS, more)
 
 
-def constraint_line(constraint: Constraint, year: str) -> Line:
-    """Return the line of a constraint, with its text below."""
+def constraint_line(constraint: Constraint) -> Line:
+    """Return the line of a rule, with its text below."""
     return Line(
         start=constraint.ref,
-        cells=(
-            _category(constraint.category),
-            constraint.priority,
-            layer_cell(constraint.layer),
-            agent_cell(constraint.agent),
-        ),
+        cells=_cells(constraint),
         own=names_text("#", constraint.tags),
         moment=constraint.created_at,
-        after=() if constraint.active else (_inactive(constraint, year),),
+        after=() if constraint.active else _inactive(constraint),
         below=tuple(content_lines(constraint.text)),
     )
 
 
 def added_text(constraint: Constraint) -> str:
-    """Say that a constraint was added, and what its author should know."""
-    line = " ".join(
-        part
-        for part in (
-            f"added {constraint.ref}",
-            _category(constraint.category),
-            constraint.priority,
-            layer_cell(constraint.layer),
-            agent_cell(constraint.agent),
-            *names_text("#", constraint.tags),
-        )
-        if part is not None
-    )
+    """Confirm that a rule was added."""
+    cells = [cell for cell in _cells(constraint) if cell is not None]
+    line = " ".join([f"added {constraint.ref}", *cells, *names_text("#", constraint.tags)])
     return "\n".join([line, *note_lines(constraint.notes)])
 
 
-def _category(category: str) -> str:
-    return category if category in CATEGORIES else f"category:{value_text(category)}"
+def _cells(constraint: Constraint) -> tuple[str | None, ...]:
+    category = constraint.category
+    return (
+        category if category in CATEGORIES else f"category:{value_text(category)}",
+        constraint.priority,
+        layer_cell(constraint.layer),
+        agent_cell(constraint.agent),
+    )
 
 
-def _inactive(constraint: Constraint, year: str) -> str:
-    at = constraint.deactivated_at
-    parts = [
-        "inactive",
-        None if at is None else f"since {moment_text(at, year)}",
-        agent_cell(constraint.deactivated_by),
-    ]
-    parts += [] if constraint.reason is None else [f"because {quoted(constraint.reason)}"]
-    return " ".join(part for part in parts if part is not None)
+def _inactive(constraint: Constraint) -> tuple[str | tuple[str, int], ...]:
+    at, by, reason = constraint.deactivated_at, constraint.deactivated_by, constraint.reason
+    return (
+        "inactive" if at is None else ("inactive since", at),
+        *(() if by is None else (f"by {value_text(by)}",)),
+        *(() if reason is None else (f"because {quoted(reason)}",)),
+    )

@@ -1,4 +1,4 @@
-"""What people are told of the shared text."""
+"""Shared text as text: confirmations, the list of proposals, and differences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_SHOWN = 50
 
 
 def sharing_text(done: Sharing) -> str:
-    """Say which files were written, and which items were not shared."""
+    """Confirm which files were written, and which items were not shared."""
     head = f"{_did(done.done, 'wrote', 'write')} {counted(len(done.items), 'file')}"
     lines = [head + ("; commit them when you like" if done.done and done.items else ""), *_items(done.items)]
     lines += [f"not shared: {ref}: {reason}" for ref, reason in done.refused]
@@ -33,13 +33,13 @@ def sharing_text(done: Sharing) -> str:
 
 
 def unshared_text(done: Sharing) -> str:
-    """Say which items are no longer shared."""
+    """Confirm which items are no longer shared."""
     head = f"{counted(len(done.items), 'item')} {'no longer' if done.done else 'would no longer be'} shared"
     return "\n".join([head, *_items(done.items), *note_lines(done.notes)])
 
 
 def synced_text(done: Synced) -> str:
-    """Say what was brought in step, and what waits."""
+    """Confirm a sync, with the waiting proposals."""
     lines = []
     if done.resolved:
         resolved = counted(len(done.resolved), "file")
@@ -62,28 +62,28 @@ def synced_text(done: Synced) -> str:
 
 
 def list_text(listed: SharedList) -> str:
-    """Say what waits and what differs."""
+    """List the waiting proposals and the differences."""
     of = "" if listed.branch is None else f" with branch {value_text(listed.branch)}"
     head = f"{listed.waiting} waiting, {listed.in_step} shared{of}"
     return "\n".join([head, *_items(listed.items), *_problems(listed.problems), *note_lines(listed.notes)])
 
 
 def accepted_text(done: Accepted) -> str:
-    """Say what was accepted or rejected."""
+    """Confirm which proposals were accepted or rejected."""
     head = f"{'accepted' if done.accepted else 'rejected'} {counted(len(done.items), 'text')}"
     failed = [f"could not be kept: {file}: {reason}" for file, reason in done.failed]
     return "\n".join([head, *_items(done.items), *failed, *note_lines(done.notes)])
 
 
-def differences_text(found: Differences) -> str:
-    """Show what waits beside what is here."""
-    if not found.items:
-        return "nothing waits"
-    return "\n\n".join("\n".join([_line(one.item), *one.lines]) for one in found.items)
+def differences_text(differences: Differences) -> str:
+    """Render each waiting proposal beside the stored state."""
+    if not differences.items:
+        return "no proposals are waiting"
+    return "\n\n".join("\n".join([_line(one.item), *one.lines]) for one in differences.items)
 
 
 def checked_text(checked: Checked) -> str:
-    """Say what is wrong with the files."""
+    """List the problems of the files."""
     lines = _problems(checked.problems, len(checked.problems))
     return "\n".join([*lines, f"{counted(checked.files, 'file')}, {counted(len(checked.problems), 'problem')}"])
 
@@ -105,8 +105,8 @@ def _line(item: SharedItem) -> str:
     parts += [] if item.author is None else [f"by {value_text(item.author)}"]
     parts += [] if item.changed_at is None else [iso(item.changed_at)[:10]]
     parts += [] if item.file is None else [item.file]
-    said = item.state if item.why is None else f"{item.state} ({item.why})"
-    return f"{' '.join(parts)}: {said}"
+    state = item.state if item.why is None else f"{item.state} ({item.why})"
+    return f"{' '.join(parts)}: {state}"
 
 
 def _problems(problems: Sequence[Problem], most: int = _MAX_SHOWN) -> list[str]:

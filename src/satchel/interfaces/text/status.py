@@ -1,4 +1,4 @@
-"""What needs a person, who is at work, what collides and what changed, as one screen of plain text."""
+"""The overview of a project, as one screen of plain text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORD_COLUMNS, _AGE_COLUMNS = 10, 7
 
 
 class _Row(NamedTuple):
-    """One line: a word that its style goes with, a text of any length, and how long ago or until when."""
+    """One line: a styled word, a text of any length, and an age or an end."""
 
     word: str
     style: str
@@ -32,8 +32,8 @@ class _Section(NamedTuple):
     """One section.
 
     Attributes:
-        empty: the line that stands for it where it has no rows.
-        more: how many rows there are beside those that were read.
+        empty: the line that replaces an empty section.
+        more: the number of rows that were not read.
     """
 
     title: str
@@ -46,7 +46,7 @@ def status_text(status: Status, width: int, height: int, style: Style) -> str:
     """Return one screen of at most the width and height; a screen is never lower than 20 lines.
 
     Args:
-        style: as :data:`Style` says.
+        style: renders a text in a style.
     """
     if _is_empty(status):
         project = line_of(status.project)
@@ -64,7 +64,7 @@ def status_text(status: Status, width: int, height: int, style: Style) -> str:
 
 
 def line_of(text: str) -> str:
-    """Return a stored text in one line, in which nothing is hidden and nothing commands the terminal."""
+    """Return a stored text in one line, with invisible and control characters revealed."""
     return revealed(" ".join(text.split()))
 
 
@@ -158,7 +158,6 @@ def _span(milliseconds: int) -> str:
 
 
 def _shared_out(wanted: Sequence[int], lines: int) -> list[int]:
-    """Return how many lines each section gets: what it wants, else a fair part."""
     given = [0] * len(wanted)
     while lines > 0 and given != list(wanted):
         for place, most in enumerate(wanted):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from satchel.base.paging import Page
     from satchel.interfaces.operations.declaration import Table
+    from satchel.interfaces.text.lists import Line
 
 _PIPED_WIDTH = 160
 _GAP = 3
@@ -83,6 +84,22 @@ def show_list(page: Page[Any], what: str, table: Table) -> None:
         rows = [[_cell_of(one, heading, of) for heading, of in table.columns.items()] for one in page]
         show_table(list(table.columns), rows, usual=table.usual)
     click.echo(rest_text(len(page), page.total, what, page.next_offset), err=True)
+
+
+def show_lines(page: Any, what: str, lines: Sequence[Line]) -> None:
+    """Print a page of items with their texts.
+
+    Args:
+        what: the name of the items.
+    """
+    import click
+
+    from satchel.interfaces.text.lists import single_lines
+
+    click.echo(rest_text(len(lines), page.total, what, page.next_offset))
+    for line in lines:
+        head, *below = single_lines(line, local_time)
+        click.echo("\n".join([click.style(head, dim=True), *below]))
 
 
 def _cell_of(item: object, heading: str, what: str | Callable[[Any], object]) -> object:

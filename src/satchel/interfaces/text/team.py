@@ -1,8 +1,8 @@
-"""Who is at work, for agents as compact text, for people as a table.
+"""Sessions as text for agents and as a table for people.
 
-A session's line is the agent whose it is, then ``client:``, ``worktree:`` where that is not the main one, ``branch:``,
-``run:`` and ``task:``, ``with:`` each other agent that spoke in it, ``after:``
-whose session it goes on from, and its state. Below stand its claims, and its last scratchpad.
+A session's line has its agent, ``client:``, ``worktree:`` if that is not the main one, ``branch:``, ``run:``,
+``task:``, ``with:`` each other agent of the session, ``after:`` the session that it continues, and its state. Its
+claims and its last scratchpad follow below.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from satchel.interfaces.text.parts import quoted, value_text
 from satchel.keep.sessions.team import LastScratchpad, Team, TeamClaim, TeamSession
 
 _MAX_CHARS = 160
-"""So much is shown of the next step, and of the blockers."""
+"""The most of the next step and of the blockers that is shown."""
 
 _UID_CHARS = 8
 _REASON_CHARS = 40
@@ -88,11 +88,11 @@ def show_team(team: Team) -> None:
 
 
 def _head(team: Team, option: str, empty: str) -> str:
-    """Return how many sessions there are, and how many persons have written.
+    """Count the sessions, and the persons that have written.
 
     Args:
-        option: lists the earlier ones.
-        empty: the sentence where there was never a session, without its full stop.
+        option: the option that lists the earlier ones.
+        empty: the sentence for no sessions, without its full stop.
     """
     persons = f"{team.persons} {'person has' if team.persons == 1 else 'persons have'} written here"
     shown = len(team.sessions)
@@ -107,10 +107,10 @@ def _head(team: Team, option: str, empty: str) -> str:
 
 
 def _line(one: TeamSession, now: int, *, are_apart: bool) -> str:
-    """Return who works where, on what, and how that stands.
+    """Return the line of a session.
 
     Args:
-        are_apart: whether somebody works in another worktree than the reader, so that each says in which.
+        are_apart: a session is in another worktree than the reader's, so that each line names its own.
     """
     marked = (
         ("client", one.client),
@@ -144,9 +144,9 @@ def state_text(one: TeamSession, now: int) -> str:
 
 def _claims(one: TeamSession, now: int) -> str:
     held = grouped((_terms(claim, now), value_text(claim.path)) for claim in one.claims)
-    said = [f"{', '.join(paths)} ({terms})" for terms, paths in held.items()]
+    claims = [f"{', '.join(paths)} ({terms})" for terms, paths in held.items()]
     more = one.claims_total - len(one.claims)
-    return "; ".join([*said, *([f"and {more} more"] if more else [])])
+    return "; ".join([*claims, *([f"and {more} more"] if more else [])])
 
 
 def _terms(claim: TeamClaim, now: int) -> str:
@@ -157,12 +157,12 @@ def _terms(claim: TeamClaim, now: int) -> str:
 
 def _scratchpad(pad: LastScratchpad, owner: tuple[str, ...], now: int) -> str:
     by = "" if pad.agent is None or pad.agent in owner else f" by {value_text(pad.agent)}"
-    said = _left_off(pad)
-    return f"last scratchpad {pad.ref}{by}, {_ago(pad.created_at, now)}{f': {said}' if said else ''}"
+    progress = _left_off(pad)
+    return f"last scratchpad {pad.ref}{by}, {_ago(pad.created_at, now)}{f': {progress}' if progress else ''}"
 
 
 def _left_off(pad: LastScratchpad) -> str:
-    """Say what a scratchpad says of where its writer is, on one line."""
+    """Return the progress of a scratchpad on one line."""
     parts = [] if pad.done is None else ["done" if pad.done else "not done"]
     parts += [] if not pad.next_step else [f"next: {quoted(shortened(pad.next_step, _MAX_CHARS))}"]
     parts += [f"blocked by: {quoted(shortened('; '.join(pad.blockers), _MAX_CHARS))}"] if pad.blockers else []

@@ -1,7 +1,7 @@
-"""Lists in less detail: of each item a title in one line, or a line about it and a snippet of its text.
+"""Lists of any kind in less detail: a title for each item, or a line and a snippet of its text.
 
-A title is the item's id, what it is, and its first words. So that twenty of them cost an agent about 400 tokens, a
-title has about 90 characters at most, and less where these would be many tokens.
+A title has the id, the kind and the first words. Twenty of them cost an agent about 400 tokens: a title has at most
+about 90 characters, and fewer if these would be many tokens.
 """
 
 from __future__ import annotations
@@ -9,18 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from satchel.base.clock import moment_text, year_of
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.base.tokens import estimate
 from satchel.find.kind import Kind
 from satchel.interfaces.text.fitting import items_of
 from satchel.interfaces.text.json import Fields, rest_fields
-from satchel.interfaces.text.lists import note_lines
-from satchel.interfaces.text.parts import counted, place_in_list, quoted, shown_of, times_text, value_text
+from satchel.interfaces.text.lists import (
+    NO_AGENT,
+    Line,
+    When,
+    agent_cell,
+    head_text,
+    list_text,
+    note_lines,
+    single_lines,
+)
+from satchel.interfaces.text.parts import counted, quoted, value_text
 
 _TITLE_CHARS, _TITLE_TOKENS = 90, 20
-"""What a title takes at most. Measured with o200k: 20 titles of 20 tokens as they are estimated cost 380 to 430."""
+"""The limits of a title. Measured with o200k: 20 titles of 20 estimated tokens cost 380 to 430."""
 
 _LEAST_CHARS = 10
 _SNIPPET_CHARS = 160
@@ -31,12 +39,12 @@ class Outline:
     """One item of a list, whatever its kind.
 
     Attributes:
-        ref: its short id, or its name.
-        kind: what it is, as search names kinds.
-        what: its kind and type as a reader is told.
-        text: what it says.
-        moment: when it was made, in milliseconds UTC.
-        snippet: the part of its text that was looked for, if any was.
+        ref: the short id or the name.
+        kind: the name of the kind in a search.
+        what: the kind and type for readers.
+        text: the text.
+        moment: the time of creation, in milliseconds UTC.
+        snippet: the part of the text that matches a search, if there was one.
     """
 
     ref: str
@@ -48,25 +56,25 @@ class Outline:
     snippet: str | None = None
 
 
-def outlines_text(page: Any, noun: str, detail: str, when: Callable[[int], str] | None = None) -> str:
+def outlines_text(page: Any, noun: str, detail: str, when: When | None = None) -> str:
     """Render a page of any kind in titles or snippets.
 
     Args:
-        noun: what an item is.
-        when: how a time is shown; None as agents read it.
+        noun: the name of an item.
+        when: renders a time for people; None for agents.
     """
     outlines = [outline_of(one) for one in items_of(page)]
-    year = year_of(outlines[0].moment) if outlines else ""
-    head = [shown_of(len(outlines), page.total, noun)]
-    head += [times_text(year)] if outlines and detail == "snippets" and when is None else []
-    lines = [", ".join([*head, *place_in_list(page)])]
-    for one in outlines:
-        if detail == "titles":
-            lines.append(_title_line(one))
-        else:
-            who = [] if one.agent is None else [f"by {value_text(one.agent)}"]
-            time = moment_text(one.moment, year) if when is None else when(one.moment)
-            lines += [" ".join([value_text(one.ref), one.what, *who, time]), f" {_snippet(one)}"]
+    lines = [head_text(noun, page, len(outlines))]
+    if detail == "titles":
+        lines += [f"{value_text(one.ref)} {one.what} {_title(one)}".rstrip() for one in outlines]
+    else:
+        items = [
+            Line(value_text(one.ref), (one.what, agent_cell(one.agent)), (), one.moment, (), (f" {_snippet(one)}",))
+            for one in outlines
+        ]
+        if when is None:
+            return list_text(noun, page, items, (None, NO_AGENT))
+        lines += [part for item in items for part in single_lines(item, when)]
     return "\n".join([*lines, *note_lines(getattr(page, "notes", ()))])
 
 
@@ -74,7 +82,7 @@ def outlines_fields(page: Any, items: str, detail: str) -> Fields:
     """Return a page of any kind in titles or snippets as JSON fields.
 
     Args:
-        items: what the items are called.
+        items: the name of the items.
     """
     from satchel.base.clock import iso
 
@@ -91,18 +99,12 @@ def outlines_fields(page: Any, items: str, detail: str) -> Fields:
 
 
 def outline_of(record: Any) -> Outline:
-    """Return what is common to the items of all lists."""
     return _OUTLINES[type(record).__name__](record)
 
 
-def _title_line(one: Outline) -> str:
-    return f"{value_text(one.ref)} {one.what} {_title(one)}".rstrip()
-
-
 def _title(one: Outline) -> str:
-    """Return the first words of an item, as many as its title has room for."""
     start = f"{one.ref} {one.what} "
-    # who changed a file is what its changes are looked at for
+    # readers of file changes look for who made them
     who = f"by {value_text(one.agent)} " if one.kind == "file_change" and one.agent is not None else ""
     start += who
     most = _TITLE_CHARS - len(start)
@@ -209,4 +211,4 @@ _OUTLINES: Mapping[str, Callable[[Any], Outline]] = {
     "ListedConversation": _conversation,
     "Claim": _claim,
 }
-"""By the name of its record, what makes the outline of an item."""
+"""Functions that make the outline of an item, by the name of its record."""

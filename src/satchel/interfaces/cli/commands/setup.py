@@ -31,7 +31,7 @@ from satchel.interfaces.setup.shown import (
     outcome_lines,
     plan_fields,
 )
-from satchel.interfaces.text.server import server_fields, server_line
+from satchel.interfaces.text.config import server_fields, server_line
 from satchel.remote.where import server_for
 
 

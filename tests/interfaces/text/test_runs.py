@@ -9,7 +9,7 @@ import pytest
 
 from satchel import open_satchel
 from satchel.client import Satchel
-from satchel.interfaces.text.state import state_text
+from satchel.interfaces.text.runs import state_text
 
 
 @pytest.fixture
