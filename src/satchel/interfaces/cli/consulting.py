@@ -14,8 +14,7 @@ import click
 
 from satchel.base.errors import SatchelError
 from satchel.interfaces.cli.common import warn_notes
-from satchel.interfaces.consulting.consultations_text import cost_line, rest_lines
-from satchel.interfaces.consulting.conversations_text import Conversations, assistants_line
+from satchel.interfaces.text.consultations import Conversations, assistants_line, cost_line, rest_lines
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -57,7 +56,7 @@ def show_consultation(done: Consultation) -> None:
 
 def show_conversations(listed: Conversations) -> None:
     """Print conversations as a table, with a table of the files where they were asked for."""
-    from satchel.interfaces.cli.tables import local_time, rest_text, show_table
+    from satchel.interfaces.text.tables import local_time, rest_text, show_table
 
     page = listed.page
     if page.items:
@@ -107,7 +106,7 @@ def show_conversations(listed: Conversations) -> None:
 
 def _show_plan(done: Consultation) -> None:
     """Show where each file would go, and what would not."""
-    from satchel.interfaces.cli.tables import show_table
+    from satchel.interfaces.text.tables import show_table
 
     rows: list[tuple[str, str, str | None, str | None]] = []
     for place, files in (("inline", done.inline), ("overflow", done.overflow)):

@@ -24,9 +24,9 @@ def answer_agent(
     **asked: Any,
 ) -> str:
     """Brief an agent. As text the whole answer, its notice too, stays inside the budget wherever one can."""
-    from satchel.interfaces.briefing.briefing_text import briefing_text, room_for
     from satchel.interfaces.mcp.answer import json_answer, notice_for, text_answer
-    from satchel.interfaces.to_json import fields_of
+    from satchel.interfaces.text.briefings import briefing_text, room_for
+    from satchel.interfaces.text.json import fields_of
 
     is_text = format != "json"
     service, count = call.service, call.service.briefings.count
@@ -46,8 +46,8 @@ def show_briefing(briefing: Briefing) -> None:
     """Print a briefing alone to standard output; what it does not say and what it costs goes to standard error."""
     import click
 
-    from satchel.interfaces.briefing.briefing_text import untold, waiting_text
     from satchel.interfaces.cli.common import warn_notes
+    from satchel.interfaces.text.briefings import untold, waiting_text
 
     if not briefing.text:
         click.echo(waiting_text(briefing))
@@ -124,7 +124,7 @@ OPERATIONS = (
         writes=True,
         read_only=True,
         handler="operations.briefing:answer_agent",
-        text="briefing.briefing_text:briefing_text",
+        text="text.briefings:briefing_text",
         shown="operations.briefing:show_briefing",
         shows_notes=True,
     ),

@@ -51,8 +51,8 @@ def _read(
     **filters: Any,
 ) -> MessagePage:
     """List messages, and mark those as read that an agent is shown: in full, and not beyond the end of its answer."""
-    from satchel.interfaces.fitting import fitting
-    from satchel.interfaces.ledger.messages_text import messages_text
+    from satchel.interfaces.text.fitting import fitting
+    from satchel.interfaces.text.messages import messages_text
 
     page = satchel.messages.inbox(wait_seconds=wait_seconds, agent=agent, **filters)
     if detail not in {None, FULL}:
@@ -82,7 +82,7 @@ def show_inbox(page: MessagePage) -> None:
 
 def _show(page: MessagePage, what: str) -> None:
     from satchel.find.kind import Kind
-    from satchel.interfaces.cli.tables import local_time, show_list
+    from satchel.interfaces.text.tables import local_time, show_list
 
     def read(one: Message) -> str:
         if one.sender == page.agent:
@@ -173,8 +173,7 @@ OPERATIONS = (
         writes=True,
         prepare=_prepared,
         corrects="operations.messages:correct_addressee",
-        text="ledger.messages_text:sent_text",
-        shown="cli.confirmations:sent",
+        text="text.messages:sent_text",
     ),
     Operation(
         tool="get_messages",
@@ -187,7 +186,7 @@ OPERATIONS = (
         passes_detail=True,
         writes=True,
         items="messages",
-        text="ledger.messages_text:messages_text",
+        text="text.messages:messages_text",
     ),
     Operation(
         command=("message", "list"),
@@ -221,6 +220,6 @@ OPERATIONS = (
         run="messages.mark_read",
         writes=True,
         prepare=one_of("ids", "name the ID of at least one message, or give --all"),
-        text="ledger.messages_text:marked_text",
+        text="text.messages:marked_text",
     ),
 )

@@ -62,7 +62,7 @@ def _change(
 def show_packages(page: PackagePage) -> None:
     """Print a page of packages as a table, and how many there are of each priority."""
     from satchel.find.kind import Kind
-    from satchel.interfaces.cli.tables import local_time, show_list
+    from satchel.interfaces.text.tables import local_time, show_list
 
     columns = Table(
         {
@@ -90,8 +90,8 @@ def show_contents(contents: Sequence[PackageContent]) -> None:
     """Print what packages hold, and to stderr what each is."""
     import click
 
-    from satchel.interfaces.briefing.packages_text import content_notes
     from satchel.interfaces.cli.common import warn_notes
+    from satchel.interfaces.text.packages import content_notes
 
     for one in contents:
         if one.package is not None and one.text is not None:
@@ -112,9 +112,9 @@ _SHOW = Operation(
         Parameter("max_bytes", int, about="Of each", help="The largest to show. Default: context.max_content_kib."),
     ),
     run="packages.read_many",
-    text="items_text:contents_text",
+    text="text.items:contents_text",
     shown="operations.packages:show_contents",
-    fields="briefing.packages_text:contents_fields",
+    fields="text.packages:contents_fields",
     names_files=lambda contents: [one.package and one.package.path for one in contents],
     status=lambda contents: ERROR_KINDS["not_found"].exit_status if any(one.text is None for one in contents) else None,
 )
@@ -141,7 +141,7 @@ _SET_PRIORITY = Operation(
     ),
     run=_change,
     writes=True,
-    text="briefing.packages_text:changed_text",
+    text="text.packages:changed_text",
     names_files=False,
 )
 
@@ -195,7 +195,7 @@ OPERATIONS = (
         run="packages.save",
         writes=True,
         prepare=_with_content,
-        text="briefing.packages_text:saved_text",
+        text="text.packages:saved_text",
         names_files=lambda saved: [saved.path],
         instead={"package": _SET_PRIORITY},
     ),
@@ -225,7 +225,7 @@ OPERATIONS = (
         ),
         run="packages.find",
         items="packages",
-        text="briefing.packages_text:packages_text",
+        text="text.packages:packages_text",
         shown="operations.packages:show_packages",
         names_files=lambda page: [one.path for one in page],
         instead={"packages": _SHOW},

@@ -69,7 +69,7 @@ def show_ended(done: EndedRun) -> None:
     """Print how a run ended, and what it suggests, each with the command that saves it."""
     import click
 
-    from satchel.interfaces.cli.shown import show_proposals
+    from satchel.interfaces.text.strategies import show_proposals
 
     click.echo(f"run {done.run.run_id} is {done.run.status}")
     if done.proposals:
@@ -78,7 +78,7 @@ def show_ended(done: EndedRun) -> None:
 
 def ended_fields(done: EndedRun) -> dict[str, object]:
     """Return how a run ended, and what it suggests, as JSON fields."""
-    from satchel.interfaces.to_json import fields_of
+    from satchel.interfaces.text.json import fields_of
 
     fields: dict[str, object] = {**fields_of(done.run), "proposals": fields_of(list(done.proposals))}
     return fields | ({"notes": list(done.notes)} if done.notes else {})
@@ -116,7 +116,7 @@ OPERATIONS = (
         ),
         run="runs.start",
         writes=True,
-        text="runs_text:started_text",
+        text="text.runs:started_text",
         shown="operations.runs:show_started",
     ),
     Operation(
@@ -133,7 +133,7 @@ OPERATIONS = (
         parameters=(_RUN_ID.but(about="Its name"), Parameter("status", choices=_STATUSES[1:], default="completed")),
         run=_end,
         writes=True,
-        text="runs_text:ended_text",
+        text="text.runs:ended_text",
         shown="operations.runs:show_ended",
         fields="operations.runs:ended_fields",
     ),
@@ -149,7 +149,7 @@ OPERATIONS = (
         parameters=(Parameter("status", choices=_STATUSES), *PAGE),
         run="runs.list",
         items="runs",
-        text="runs_text:runs_text",
+        text="text.runs:runs_text",
         shown=Table(
             {
                 "run": "run_id",
@@ -176,6 +176,6 @@ OPERATIONS = (
         examples=("run state --run login-page",),
         parameters=(RUN_READ,),
         run="entries.load_state",
-        text="state_text:state_text",
+        text="text.runs:state_text",
     ),
 )

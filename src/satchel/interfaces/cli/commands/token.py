@@ -15,11 +15,11 @@ from satchel.client import Satchel, open_satchel
 from satchel.interfaces.cli.common import json_option, show_json, store_options
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.cli.suggesting import SuggestingGroup
-from satchel.interfaces.cli.tables import local_time, show_table
 from satchel.interfaces.http.access import AGENT, ROLES
 from satchel.interfaces.http.databases import Databases, configuration_file, store_of
 from satchel.interfaces.http.tokens import REVOKED, Token, Tokens
-from satchel.interfaces.to_json import fields_of
+from satchel.interfaces.text.json import fields_of
+from satchel.interfaces.text.tables import local_time, show_table
 from satchel.keep import projects
 
 _NEVER = "never"

@@ -24,7 +24,7 @@ from satchel.interfaces.http.room.logins import Login, form_key
 from satchel.interfaces.http.room.projects import Projects
 from satchel.interfaces.http.room.rendering import PAGE_HEADERS, html, static
 from satchel.interfaces.http.room.views import overview
-from satchel.interfaces.to_json import fields_of
+from satchel.interfaces.text.json import fields_of
 
 if TYPE_CHECKING:
     from satchel.interfaces.http.serving import Serving

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from satchel.interfaces.http.failing import not_found
 from satchel.interfaces.http.room import formatting
-from satchel.interfaces.text_parts import total_text
+from satchel.interfaces.text.parts import total_text
 from satchel.keep.persons import shown_name
 
 CSP = (

@@ -13,7 +13,7 @@ from satchel.interfaces.http.room.asking import Asked, Page, View, as_text
 from satchel.interfaces.http.room.formatting import ROOM, WHOLE, fitting
 from satchel.interfaces.http.room.views import listing
 from satchel.interfaces.http.room.views.listing import Field
-from satchel.interfaces.to_json import fields_of
+from satchel.interfaces.text.json import fields_of
 from satchel.keep.entries.records import Entry
 from satchel.keep.items import Item
 from satchel.keep.packages.records import PackageContent

@@ -1,0 +1,48 @@
+"""Briefings as text: the briefing itself, and as many notes as its budget has room for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from satchel.brief.briefing import Briefing
+
+Count = Callable[[str], int]
+"""Counts the tokens of a text for a budget."""
+
+_MAX_NOTES = 3
+_MAX_FOR_NOTICE = 0.25
+"""The largest part of a budget that may be reserved for a notice."""
+
+_JOINT = 2
+"""The tokens that joining a notice to a text may add."""
+
+
+def briefing_text(briefing: Briefing, count: Count) -> str:
+    """Return a briefing with its newest notes that fit; without room for any text, a line about what was left out."""
+    if not briefing.text:
+        return waiting_text(briefing)
+    text = briefing.text
+    for line in untold(briefing)[-_MAX_NOTES:]:
+        longer = f"{text}\n{line}"
+        if count(longer) <= briefing.budget:
+            text = longer
+    return text
+
+
+def untold(briefing: Briefing) -> list[str]:
+    """Return the notes that are not part of the text."""
+    lines = set(briefing.text.split("\n"))
+    return [line for line in (f"note: {note}" for note in briefing.notes) if line not in lines]
+
+
+def room_for(notice: str | None, budget: int, count: Count) -> int:
+    """Return the tokens to reserve for a notice; 0 if it would take more than a quarter of the budget."""
+    cost = 0 if notice is None else count(f"\n{notice}") + _JOINT
+    return cost if cost <= _MAX_FOR_NOTICE * budget else 0
+
+
+def waiting_text(briefing: Briefing) -> str:
+    """Return the line that replaces a briefing without room in its budget."""
+    left = ", ".join(map(str, briefing.left_out))
+    rest = f"left out: {left}" if left else "; ".join(briefing.notes) or "nothing waits"
+    return f"a budget of {briefing.budget} tokens has no room for a briefing; {rest}"
