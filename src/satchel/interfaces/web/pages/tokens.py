@@ -1,7 +1,7 @@
 """Tokens added to the context of agents: a stacked bar chart, made on the server, and the same as a table.
 
-Only the bars are SVG, stretched to the width there is. Axes and legend are text, so that they are as large on a phone as
-on a wide screen. Colours are classes of the style sheet.
+Only the bars are SVG, stretched to the available width. Axes and legend are text, so that they are readable on a phone.
+Colours are classes of the style sheet.
 """
 
 from __future__ import annotations

@@ -1,36 +1,36 @@
 "use strict";
 (() => {
-  const TOGETHER_MS = 30; // what comes together is loaded together
-  const GAP_MS = 200; // between two loads of a section, which doubles up to the next while more comes
+  const TOGETHER_MS = 30; // events within this time cause one load
+  const GAP_MS = 200; // least time between two loads of a section; doubles up to the next while events continue
   const MOST_GAP_MS = 1000;
-  const RENEW_MS = 60000; // all is loaded so often, though nothing is told
-  const COUNT_MS = 30000; // a hidden page asks so often for its count
+  const RENEW_MS = 60000; // everything is loaded after this time even without an event
+  const COUNT_MS = 30000; // a hidden page loads its count this often
   const RETRY_MS = 3000;
   const TICK_MS = 10000;
-  const ASLEEP_MS = 30000; // ticks so far apart: the machine slept
+  const ASLEEP_MS = 30000; // a longer gap between two ticks means that the machine slept
   const here = document.body.dataset.project;
   const cursorMeta = document.querySelector("meta[name=cursor]");
   const title = document.title.replace(/^\(\d+\) /, "");
 
-  // times, as the reader's clock has them
+  // times in the reader's time zone
   const words = (milliseconds) => {
     const minutes = Math.floor(Math.max(0, milliseconds) / 60000);
     if (minutes < 120) return minutes ? `${minutes} min` : "less than 1 min";
     return minutes < 2880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1440)} days`;
   };
-  const tellTimes = () => {
+  const showTimes = () => {
     for (const time of document.querySelectorAll("time[datetime]")) {
       const at = new Date(time.dateTime);
       if (Number.isNaN(at.getTime())) continue;
       const local = at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
       time.title = local;
       if ("ago" in time.dataset) time.textContent = `${words(Date.now() - at)} ago`;
-      else if ("left" in time.dataset) time.textContent = at > Date.now() ? `${words(at - Date.now())} left` : "over";
+      else if ("left" in time.dataset) time.textContent = at > Date.now() ? `${words(at - Date.now())} left` : "expired";
       else time.textContent = local;
     }
   };
 
-  // the title and the icon carry the count
+  // title and icon show the count
   const showCount = (count) => {
     document.title = count ? `(${count}) ${title}` : title;
     const icon = document.querySelector("link[rel=icon]");
@@ -42,7 +42,7 @@
     icon.href = `data:image/svg+xml,${encodeURIComponent(svg)}`;
   };
 
-  // a section is loaded anew after what its data-kinds names
+  // a section is reloaded after events of the kinds in its data-kinds
   class Failure extends Error {
     constructor(text, isLogin = false) { super(text); this.isLogin = isLogin; }
   }
@@ -51,13 +51,13 @@
     try {
       answer = await fetch(`${here}sections/${name}`, { headers: { Accept: "text/html" }, redirect: "manual" });
     } catch { throw new Failure("the server does not answer"); }
-    // an answer that sends to the login is no page of this project any more
+    // a redirect to the login means that the login has ended
     if (answer.type === "opaqueredirect" || answer.status === 401) throw new Failure("logged out", true);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const section = page.querySelector("section");
     if (answer.ok && section) return section;
-    const said = [...page.querySelectorAll("main p.text")].map((one) => one.textContent);
-    throw new Failure(said.join(". ") || `the server answers ${answer.status}`);
+    const messages = [...page.querySelectorAll("main p.text")].map((one) => one.textContent);
+    throw new Failure(messages.join(". ") || `the server answers ${answer.status}`);
   };
   const isWritten = (section) => [...section.querySelectorAll("textarea, input[type=text]")].some((one) => one.value !== one.defaultValue);
   const renew = (section, part) => {
@@ -68,9 +68,9 @@
       section.replaceChildren(...part.childNodes);
       focusAgain();
     }
-    tellTimes();
+    showTimes();
   };
-  // what has the focus and no id is found again by its place in its item; where that is gone, the section has it
+  // keep the focus: an element without an id is found by its place in its item, else the heading gets it
   const focusIn = (section) => {
     const at = document.activeElement;
     if (!section.contains(at)) return () => {};
@@ -79,7 +79,7 @@
     const number = all().indexOf(at);
     return () => (all()[number] || section.querySelector("h2")).focus({ preventScroll: true });
   };
-  // what is being written stays: only items that are new come, on top
+  // while the person is typing, only new items are added, on top
   const merge = (section, part) => {
     const list = section.querySelector("ul.list");
     const count = section.querySelector(".count");
@@ -94,7 +94,7 @@
   const touch = (kind) => {
     for (const part of parts) if (!kind || part.kinds.includes(kind)) { part.isDue = true; plan(part); }
   };
-  // at once after a pause; while more comes, ever later
+  // load at once after a pause, and less often while events continue
   const plan = (part) => {
     if (!part.isDue || part.isBusy || part.timer || !source) return;
     const passed = performance.now() - part.at;
@@ -109,25 +109,25 @@
       part.isDue = true;
       rest(failure);
     }
-    // a server that is slow is asked less often
+    // load less often from a slow server
     part.gap = Math.max(Math.min(MOST_GAP_MS, 2 * part.gap), 5 * (performance.now() - part.at));
     part.isBusy = false;
     plan(part);
   };
 
-  // live: the stream says what was written or happened; it is open while the page can be seen
+  // the event stream, open while the page is visible
   const live = document.getElementById("live");
-  const tell = (text, isLogin = false) => {
-    if (!live || live.dataset.told === text) return;
-    live.dataset.told = text;
+  const showStatus = (text, isLogin = false) => {
+    if (!live || live.dataset.text === text) return;
+    live.dataset.text = text;
     live.textContent = text;
     if (!isLogin) return;
     const link = Object.assign(document.createElement("a"), { href: "/login", textContent: "log in again" });
     live.append(": ", link);
   };
   let source = null;
-  let last = cursorMeta && cursorMeta.content; // null: this page does not listen; empty: from now on
-  let isStale = false; // whether something may have changed that the stream does not tell
+  let last = cursorMeta && cursorMeta.content; // null: the page has no stream; empty: start from now
+  let isStale = false; // whether events may have been missed
   let renewedAt = Date.now();
   let timer = 0;
   const touchAll = () => { renewedAt = Date.now(); touch(); };
@@ -139,14 +139,14 @@
       if (event.lastEventId) last = event.lastEventId;
       then(event);
     });
-    hear("ready", () => { tell("live"); if (isStale) touchAll(); isStale = false; });
+    hear("ready", () => { showStatus("live"); if (isStale) touchAll(); isStale = false; });
     for (const name of ["change", "happening"]) hear(name, (event) => touch(JSON.parse(event.data).kind));
     hear("reset", touchAll);
     hear("failed", (event) => { const { problem, remedy } = JSON.parse(event.data); rest(new Failure(`${problem}. ${remedy}`)); });
     source.addEventListener("error", () => {
       isStale = true;
       if (source && source.readyState === EventSource.CLOSED) rest(new Failure("the server does not answer"), 0);
-      else tell("not live: connecting again");
+      else showStatus("not live: connecting again");
     });
   };
   const stop = () => {
@@ -155,11 +155,11 @@
     source = null;
     for (const part of parts) { clearTimeout(part.timer); part.timer = 0; }
   };
-  // the page says why it is not live, and goes on by itself: from then on, since what it knew may be of another store
+  // show why the page is not live, and reconnect without a cursor, since the store may be another one
   const rest = (failure, pause = RETRY_MS) => {
     if (last === null || document.hidden) return;
     stop();
-    if (pause) tell(failure.isLogin ? failure.message : `not live: ${failure.message}`, failure.isLogin);
+    if (pause) showStatus(failure.isLogin ? failure.message : `not live: ${failure.message}`, failure.isLogin);
     timer = setTimeout(async () => {
       try { await ask("needs"); } catch (again) { rest(again); return; }
       isStale = true;
@@ -167,16 +167,16 @@
       listen();
     }, pause);
   };
-  // hidden, it keeps the count alone: browsers hold six connections to a server, and each stream takes one
+  // a hidden page only updates its count, since browsers open six connections to a server and a stream takes one
   const count = async () => {
-    try { showCount(Number((await ask("needs")).dataset.count)); } catch { /* the page says it when it is seen */ }
+    try { showCount(Number((await ask("needs")).dataset.count)); } catch { /* shown when the page is visible again */ }
     timer = setTimeout(count, COUNT_MS);
   };
   const resume = () => {
-    tellTimes();
+    showTimes();
     if (last === null) return;
     stop();
-    if (document.hidden) { tell("paused"); timer = setTimeout(count, COUNT_MS); return; }
+    if (document.hidden) { showStatus("paused"); timer = setTimeout(count, COUNT_MS); return; }
     isStale = isStale || Date.now() - renewedAt > RENEW_MS;
     listen();
   };
@@ -188,8 +188,8 @@
     tickedAt = Date.now();
     if (document.hidden) return;
     if (passed > ASLEEP_MS) { isStale = true; resume(); return; }
-    tellTimes();
-    // time alone changes some of it, as that a session went silent or a claim is over
+    showTimes();
+    // some changes cause no event: a session goes silent, a claim expires
     if (source && Date.now() - renewedAt > RENEW_MS) touchAll();
   }, TICK_MS);
 
