@@ -32,11 +32,11 @@ from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import AGENT, Access, Store
 from satchel.interfaces.http.app import make_app
 from satchel.interfaces.http.failing import Refusal, body_of, head_too_long, headers_of
-from satchel.interfaces.http.room import rendering
 from satchel.interfaces.http.running import SERVER_HEADER
 from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
+from satchel.interfaces.web import rendering
 
 _BACKLOG = 512
 """So many connections are accepted in one go, before any that are too many are closed."""

@@ -11,11 +11,11 @@ from satchel.base.config import FILE_NAME, load_config
 from satchel.base.errors import InvalidInput
 from satchel.base.folders import config_folder, state_folder
 from satchel.interfaces.cli.common import json_option, show_json
-from satchel.interfaces.http.room import opening
-from satchel.interfaces.http.room.logins import LINK_MS, Logins
 from satchel.interfaces.http.running import Servers
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.tables import local_time, show_table
+from satchel.interfaces.web import opening
+from satchel.interfaces.web.logins import LINK_MS, Logins
 from satchel.keep.persons import person_here, shown_name
 
 
