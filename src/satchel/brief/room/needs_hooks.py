@@ -1,4 +1,4 @@
-"""Hooks of clients that fail."""
+"""Failing hooks of clients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOOKED_AT = 500
 
 
 def find(look: Look) -> list[Need]:
-    """Return the hooks that failed in the last day, have not worked since, and whose last fault was not seen."""
+    """Return the hooks that failed in the last day, have not worked since, and whose last fault is unseen."""
     rows = look.rows(
         f"""
         SELECT e.seq, e.details, e.created_at, s.seq FROM events e
@@ -28,21 +28,21 @@ def find(look: Look) -> list[Need]:
     )
     faults: dict[str, list[tuple[int, dict[str, object], int]]] = {}
     over: set[str] = set()
-    for number, details, at, seen in rows:
-        told = {} if details is None else json.loads(details)
-        hook = str(told.get("hook") or "a hook")
-        if told.get("works") or seen is not None:
+    for number, details, at, seen_seq in rows:
+        fields = {} if details is None else json.loads(details)
+        hook = str(fields.get("hook") or "a hook")
+        if fields.get("works") or seen_seq is not None:
             over.add(hook)
         elif hook not in over:
-            faults.setdefault(hook, []).append((number, told, at))
-    return [_need(hook, *met[0][:2], met[-1][2]) for hook, met in faults.items()]
+            faults.setdefault(hook, []).append((number, fields, at))
+    return [_need(hook, *faults_of[0][:2], faults_of[-1][2]) for hook, faults_of in faults.items()]
 
 
-def _need(hook: str, number: int, told: dict[str, object], began: int) -> Need:
-    times = told.get("times")
+def _need(hook: str, number: int, fields: dict[str, object], began: int) -> Need:
+    times = fields.get("times")
     often = f", {times} times or more within the hour" if isinstance(times, int) and times > 1 else ""
-    text = shortened(f"{hook} fails{often}: {told.get('problem') or 'nobody knows why'}", LINE_CHARS)
+    text = shortened(f"{hook} fails{often}: {fields.get('problem') or 'unknown reason'}", LINE_CHARS)
     client, _, event = hook.partition(" ")
-    remedy = f"satchel hook --explain {client} {event}".rstrip() + ", or satchel doctor, says more"
+    remedy = f"satchel hook --explain {client} {event}".rstrip() + " or satchel doctor shows why"
     key = f"hook-{''.join(one if one.isalnum() else '-' for one in hook)}"
     return Need("hook", "high", text, hook_ref(number), None, None, began, ("see",), remedy=remedy, key=key)
