@@ -55,7 +55,7 @@ _FACTS = (
     "{n} tests of the {a} were slow because each built the {b} anew; they share a fixture now.",
     "The {a} caches what the {b} returns for {n} minutes; clear it by hand after a change.",
     "The vendor of the {a} drops fields that it does not know, so the {b} sends them twice.",
-    "The {a} was written by a contractor, and unknown reason it polls the {b} every {n} seconds.",
+    "The {a} was written by a contractor, and nobody knows why it polls the {b} every {n} seconds.",
     "Deleting a user leaves rows of the {a} behind; the {b} then fails with a missing key.",
     "The {a} must be restarted after a change of the {b}: it reads its settings once.",
     "An error in the {a} is swallowed by the {b}; look into the worker's log on host {n}.",

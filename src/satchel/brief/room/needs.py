@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 from satchel.base.clock import DAY_MS
@@ -10,11 +11,12 @@ from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.base.vocabulary import MAIN_RUN, PRIORITIES
 from satchel.brief.decision_change_notice import is_notice
-from satchel.brief.room import last_need, needs_claims, needs_hooks, needs_proposals, states
+from satchel.brief.room import last_need, needs_claims, needs_proposals, states
 from satchel.brief.room.looking import LINE_CHARS, Look, value_text
 from satchel.brief.room.records import NEEDS, Need, Needs
-from satchel.brief.room.seen import marks
+from satchel.brief.room.seen import hook_ref, marks
 from satchel.find.kind import Kind
+from satchel.keep import events
 from satchel.keep.decisions.records import STATUSES
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
@@ -22,6 +24,7 @@ from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, UNREAD
 from satchel.keep.moving.kinds import LINE_KINDS
+from satchel.keep.moving.marks import HOOK
 from satchel.keep.names import PERSONS, is_persons
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
@@ -36,6 +39,8 @@ LOOKED_AT = 200
 
 RECENT_DAYS = 7
 """How long changed decisions, verdicts and errors need somebody."""
+
+_HOOK_EVENTS = 500
 
 _LOW, _MEDIUM, _HIGH, _CRITICAL = PRIORITIES
 _REQUEST = MESSAGE_TYPES.index("request") + 1
@@ -54,7 +59,7 @@ def find(look: Look) -> Needs:
         *_verdicts(look),
         *_errors(look),
         *_shared(look),
-        *needs_hooks.find(look),
+        *_hooks(look),
         *needs_proposals.find(look),
     ]
     needs.sort(key=lambda one: (-PRIORITIES.index(one.severity), one.began_at or look.now, one.kind, one.ref or ""))
@@ -323,3 +328,35 @@ def _shared(look: Look) -> list[Need]:
 
 
 _WHY = ("new", "changed", "changed on both sides", "another item here has its key")
+
+
+def _hooks(look: Look) -> list[Need]:
+    """Return the hooks that failed in the last day, have not worked since, and whose last fault is unseen."""
+    rows = look.rows(
+        f"""
+        SELECT e.seq, e.details, e.created_at, s.seq FROM events e
+        LEFT JOIN seen s ON s.person_id = :me AND s.kind = {HOOK} AND s.item_id = e.seq
+        WHERE e.project_id = :project AND e.kind = {events.HOOK_FAILED} AND e.created_at > :after
+        ORDER BY e.created_at DESC, e.seq DESC LIMIT {_HOOK_EVENTS}
+        """,
+        after=look.now - DAY_MS,
+    )
+    faults: dict[str, list[tuple[int, dict[str, object], int]]] = {}
+    over: set[str] = set()
+    for number, details, at, seen_seq in rows:
+        fields = {} if details is None else json.loads(details)
+        hook = str(fields.get("hook") or "a hook")
+        if fields.get("works") or seen_seq is not None:
+            over.add(hook)
+        elif hook not in over:
+            faults.setdefault(hook, []).append((number, fields, at))
+    return [_hook_need(hook, *faults_of[0][:2], faults_of[-1][2]) for hook, faults_of in faults.items()]
+
+
+def _hook_need(hook: str, number: int, fields: dict[str, object], began: int) -> Need:
+    times = fields.get("times")
+    often = f", {times} times or more within the hour" if isinstance(times, int) and times > 1 else ""
+    text = shortened(f"{hook} fails{often}: {fields.get('problem') or 'unknown reason'}", LINE_CHARS)
+    remedy = f"`satchel hook --explain {hook}` or `satchel doctor` shows why"
+    key = f"hook-{''.join(one if one.isalnum() else '-' for one in hook)}"
+    return Need("hook", "high", text, hook_ref(number), None, None, began, ("see",), remedy=remedy, key=key)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from satchel.base.clock import DAY_MS
-from satchel.base.errors import InvalidInput, Refused
+from satchel.base.errors import InvalidInput, NotFound, Refused
 from satchel.base.paging import check_whole
-from satchel.brief.room import collisions, looking, needs, promoting, seen, since, states, where
+from satchel.brief.decision_change_notice import announcer
+from satchel.brief.room import collisions, looking, needs, seen, since, states, where
 from satchel.brief.room.reading import Reading
 from satchel.brief.room.records import (
     Collisions,
@@ -22,12 +23,19 @@ from satchel.brief.room.records import (
     Where,
 )
 from satchel.find.kind import Kind
-from satchel.keep import following, projects
+from satchel.keep import events, following, projects, replacing
+from satchel.keep.corrections import log
+from satchel.keep.corrections.service import Corrections
+from satchel.keep.decisions import Decisions
+from satchel.keep.decisions import updates as decisions
+from satchel.keep.decisions.records import KEEP, NewDecision
+from satchel.keep.entries import queries as entry_queries
 from satchel.keep.files import claiming
 from satchel.keep.messages import updates
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
-from satchel.keep.names import check_person, ensure_agent, is_persons
+from satchel.keep.names import check_agent, check_person, ensure_agent, is_persons
+from satchel.keep.sessions.actors import acting, is_by_person
 from satchel.keep.sessions.team import Team, find_team
 from satchel.keep.strategies import Strategy
 
@@ -154,7 +162,31 @@ class Room(Reading):
             NotFound, Conflict, Refused: there is no such note, it is retracted or a person's, or the revision is
                 another.
         """
-        return promoting.promote(self._workplace, ref, key, value, rationale, expected_revision, agent)
+        work, number = self._workplace, Kind.ENTRY.number_of(ref)
+        agent = check_agent(work, agent)
+        with projects.writing(work) as (transaction, project, now):
+            note = entry_queries.load(transaction, project.id, number)
+            if note is None:
+                raise NotFound(f"there is no note {Kind.ENTRY.ref(number)} in this project", "Searches show the ids")
+            actor = acting(transaction, work, project.id, agent, now)
+            by = log.Corrector(actor.number, actor.session, is_by_person(work, agent), now)
+            item = (Kind.ENTRY, number)
+            log.check_replaceable(transaction, project.id, item, by)
+            new = NewDecision(
+                key,
+                note.content if value is None else value,
+                rationale=KEEP if rationale is None else rationale,
+                expected_revision=expected_revision,
+            )
+            author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
+            done = decisions.upsert(transaction, work, project.id, author, decisions.prepare(new, work), now)
+            if done.overtaken is not None:
+                announcer(work)(transaction, done.overtaken)
+            replacing.retract(transaction, project.id, Kind.ENTRY, number)
+            reason = f"decided as {done.decision.ref}"
+            correction = log.record(transaction, project.id, log.RETRACTED, item, by, reason=reason)
+            events.record(transaction, project.id, events.RETRACTION, now, by=actor, item=item)
+        return Promoted(done.decision, note.ref, correction)
 
     def take_back_promotion(
         self, ref: str, *, revision: int, correction: int, agent: str | None = None
@@ -170,7 +202,11 @@ class Room(Reading):
             NotFound: there is no such decision or correction.
             Conflict: the decision was changed since, or the note was corrected again.
         """
-        return promoting.take_back(self._workplace, ref, revision, correction, agent)
+        work = self._workplace
+        undone = Corrections(work).undo(correction=correction, agent=agent)
+        # in another transaction: if the decision was changed since, the note is restored all the same
+        decision = Decisions(work, announcer(work)).take_back(ref, revision, agent=agent)
+        return PromotionUndone(decision, undone.ref)
 
     def accept_proposal(self, ref: str, *, person: str | None = None) -> Strategy:
         """Save the strategy that a run proposes.
