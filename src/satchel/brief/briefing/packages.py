@@ -213,7 +213,7 @@ def messages(context: BriefingContext) -> Source:
     """Return unread messages to the agent and to all."""
     is_known = context.agent is not None and context.agent != -1
     to_all = "m.project_id = :project AND m.to_agent_id IS NULL"
-    # each arm is read by an index of its own
+    # each arm uses another index
     arms = [arm.replace("m.", "c.") for arm in (ARMS if is_known else (to_all,))]
     return Source(
         name="messages",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from satchel.base.records import dataclass
 from satchel.base.vocabulary import PRIORITIES
@@ -10,6 +10,36 @@ from satchel.find.kind import Kind
 
 if TYPE_CHECKING:
     from satchel.keep.citations import Citation
+
+
+class BriefingRequest(TypedDict, total=False):
+    """The arguments of a briefing, apart from the role.
+
+    Keys:
+        task_id, loop_id: the agent's task and loop.
+        iteration: its attempt, from 0; a new one sees everything again.
+        query: the planned work, in the agent's words.
+        budget: tokens, 0 to 1,000,000; None takes ``brief.budget``. Counted exactly with the tokens extra, else
+            estimated with a margin of 30 %.
+        window_used: 0 to 1 of the 85 % of its window that can be used; the fuller, the shorter the briefing.
+        again: repeat delivered items, as after a compaction.
+        dry_run: record nothing.
+        run_id: the run of the loop and the task; None takes the default; without one the loop is of the run ``main``,
+            and the task of any, as with ``*``. Notes of all runs are shown.
+        agent: the receiver; None takes the default, which may be nobody.
+    """
+
+    task_id: str | None
+    loop_id: str | None
+    iteration: int
+    query: str | None
+    budget: int | None
+    window_used: float | None
+    again: bool
+    dry_run: bool
+    run_id: str | None
+    agent: str | None
+
 
 CRITICAL = len(PRIORITIES)
 """The number of the priority that is never dropped silently."""

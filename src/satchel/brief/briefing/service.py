@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from satchel.base.config_keys import Config
 from satchel.base.errors import Busy, InvalidInput, ReadOnly, StoreFull
@@ -15,7 +16,7 @@ from satchel.base.vocabulary import PRIORITIES, SECTIONS
 from satchel.brief.briefing.collecting import Collected, Deadline, Request, collect
 from satchel.brief.briefing.composing import Composed, compose
 from satchel.brief.briefing.page import PageItem
-from satchel.brief.briefing.records import Briefed, Briefing
+from satchel.brief.briefing.records import Briefed, Briefing, BriefingRequest
 from satchel.brief.briefing.shares import max_packages, shares_of
 from satchel.brief.briefing.zones import NORMAL, Zone, zone_of
 from satchel.keep import deliveries
@@ -25,6 +26,9 @@ from satchel.keep.runs import make_main
 from satchel.keep.sessions.actors import acting, touch_session
 from satchel.keep.sessions.caller import REMOTE, SERVER
 from satchel.redaction import redact
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 MARGIN = 1.3
 """The factor for estimated counts: their measured error at p95, see :mod:`satchel.base.tokens`."""
@@ -67,63 +71,30 @@ class Briefings:
     def counter(self) -> TokenCounter:
         return token_counter(self._config.tokens_encoding)
 
-    def brief(
-        self,
-        role: str | None = None,
-        *,
-        task_id: str | None = None,
-        loop_id: str | None = None,
-        iteration: int = 0,
-        query: str | None = None,
-        budget: int | None = None,
-        window_used: float | None = None,
-        again: bool = False,
-        dry_run: bool = False,
-        run_id: str | None = None,
-        agent: str | None = None,
-    ) -> Briefing:
-        """Pack what one agent needs most.
+    def brief(self, role: str | None = None, **arguments: Unpack[BriefingRequest]) -> Briefing:
+        """Make a briefing of the items that one agent needs most.
 
-        What it shows is recorded as delivered in the agent's window once the text is done
-        (:func:`satchel.keep.deliveries.window_of`), and not shown there again until it changes, but for a line of what
-        is critical. Who gives no name gets everything again. It never takes long: what cannot be looked at in
-        ``brief.deadline_ms`` of processor time, and in four times that by the clock, is left out, and a note says so.
+        The items are recorded as delivered in the agent's window (:func:`satchel.keep.deliveries.window_of`) and are
+        not shown there again until they change, except for a line of critical ones. An agent without a name gets
+        everything again. A note names what could not be read in ``brief.deadline_ms`` of processor time, or four times
+        that by the clock.
 
         Args:
-            role: developer, senior_engineer, qa_expert, tech_lead, investigator, or your own; decides how sections
-                share the budget, how many packages there are, and for whom packages are meant.
-            task_id, loop_id: the agent's task and loop.
-            iteration: its attempt, from 0; a new one sees everything again.
-            query: what it is about to do, in its own words.
-            budget: tokens, 0 to 1,000,000; None takes ``brief.budget``. Counted exactly with the tokens extra, else
-                estimated with a margin of 30 %.
-            window_used: 0 to 1 of the 85 % of its window that can be used; the fuller, the shorter the briefing.
-            again: repeat what was delivered, as after its window was compacted.
-            dry_run: record nothing.
-            run_id: the run of the loop, and of the task; None takes the default, and without one the loop is of the
-                run ``main``, and the task may be of any, as with ``*``. Notes of all runs are shown.
-            agent: who gets it; None takes the default, which may be nobody.
+            role: developer, senior_engineer, qa_expert, tech_lead, investigator, or your own; decides the shares of
+                sections, the number of packages, and which packages are addressed.
+            arguments: the keys of :class:`satchel.brief.briefing.records.BriefingRequest`.
 
         Returns:
             The briefing; its text has no more tokens than the budget.
 
         Raises:
-            InvalidInput: an argument is not acceptable.
+            InvalidInput: an argument is invalid.
             NotFound: the run does not exist.
         """
         work, config = self._workplace, self._config
-        zone = zone_of(window_used)
-        request = self.request(
-            role,
-            task_id=task_id,
-            loop_id=loop_id,
-            iteration=iteration,
-            query=query,
-            budget=budget,
-            again=again,
-            run_id=run_id,
-            agent=agent,
-        )
+        zone = zone_of(arguments.get("window_used"))
+        request = self._checked(role, arguments)
+        dry_run = arguments.get("dry_run", False)
         if work.caller is not None and work.caller.replays_briefing:
             request, dry_run = replace(request, again=True), True
         if not dry_run:
@@ -131,38 +102,24 @@ class Briefings:
         prepared = self.prepare(request, Deadline(config.brief_deadline_ms), zone)
         return prepared.briefing if dry_run else record(work, prepared, "briefing", _RECORD_WAIT_MS)
 
-    def request(
-        self,
-        role: str | None = None,
-        *,
-        task_id: str | None = None,
-        loop_id: str | None = None,
-        iteration: int = 0,
-        query: str | None = None,
-        budget: int | None = None,
-        again: bool = False,
-        run_id: str | None = None,
-        agent: str | None = None,
-    ) -> Request:
-        """Check the arguments of :meth:`brief`.
-
-        Raises:
-            InvalidInput: an argument is invalid.
-        """
+    def _checked(self, role: str | None, arguments: BriefingRequest) -> Request:
+        if unknown := arguments.keys() - BriefingRequest.__annotations__.keys():
+            raise TypeError(f"a briefing takes no argument {min(unknown)}")
+        budget, iteration = arguments.get("budget"), arguments.get("iteration", 0)
         budget = self._config.brief_budget if budget is None else budget
         check_whole("budget", budget, MAX_BUDGET)
         check_whole("iteration", iteration, _MAX_ITERATION)
-        role = None if role is None else check_identifier(role, "role")
+        role = _identifier(role, "role")
         return Request(
             role=None if role is None else fold(role),
-            task_id=None if task_id is None else check_identifier(task_id, "task_id"),
-            loop_id=None if loop_id is None else check_identifier(loop_id, "loop_id"),
+            task_id=_identifier(arguments.get("task_id"), "task_id"),
+            loop_id=_identifier(arguments.get("loop_id"), "loop_id"),
             iteration=iteration,
-            query=_check_query(query),
-            run_id=None if run_id is None else check_identifier(run_id, "run_id"),
-            agent=check_agent(self._workplace, agent),
+            query=_check_query(arguments.get("query")),
+            run_id=_identifier(arguments.get("run_id"), "run_id"),
+            agent=check_agent(self._workplace, arguments.get("agent")),
             budget=budget,
-            again=again,
+            again=arguments.get("again", False),
             role_as_given=role,
         )
 
@@ -262,6 +219,10 @@ def _briefed(item: PageItem) -> Briefed:
         stands_for=tuple(one.ref for one in candidate.stands_for),
         citation=candidate.citation,
     )
+
+
+def _identifier(text: str | None, field: str) -> str | None:
+    return None if text is None else check_identifier(text, field)
 
 
 def _check_query(query: object) -> str | None:

@@ -248,7 +248,7 @@ class Working:
         Args:
             cwd: the folder that it was run in.
             status: its exit status, or None if unknown.
-            output: its output, of which the end counts.
+            output: its output; only the end is read.
             tells: whether the client passes text to the model at this moment.
         """
         from satchel.brief.working import commands

@@ -1,6 +1,6 @@
-"""Since when nothing needs a person: the last time that something ended which needed them, as far as it is recorded.
+"""The time when the last need of a person ended, as far as it is recorded.
 
-Shared text that was accepted, and what has only become old, leaves no time behind.
+Shared texts that were accepted, and items that only became old, leave no time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OVERTAKEN = f"""
 """
 
 _ENDINGS = (
-    # what the person read, and what persons answered
+    # messages that the person read, or persons answered
     *(
         f"""
         SELECT max(r.read_at) FROM (
@@ -50,7 +50,7 @@ _ENDINGS = (
         ORDER BY created_at DESC LIMIT {_LOOKED_AT}
     ) m JOIN agent_messages r ON r.reply_to = m.id WHERE r.from_agent_id IN {PERSONS}
     """,
-    # what they saw of what needed them
+    # needs that they marked as seen
     f"""
     SELECT max(created_at) FROM seen
     WHERE person_id = :me AND kind IN ({Kind.ENTRY.number}, {Kind.ERROR_PATTERN.number}, {HOOK}) AND item_id <> 0
@@ -61,7 +61,7 @@ _ENDINGS = (
         s.kind = {Kind.DECISION.number} AND s.item_id IN (0, x.id) OR s.kind = {EVERYTHING} AND s.item_id = 0
     )
     """,
-    # drafts that hold or were rejected, and what persons set after it was overtaken
+    # drafts accepted or rejected, and changed decisions that persons set again
     f"""
     SELECT max(x.updated_at) FROM (
         SELECT * FROM decisions WHERE project_id = :project ORDER BY updated_at DESC LIMIT {_LOOKED_AT}
@@ -83,13 +83,13 @@ _ENDINGS = (
 
 
 def since(look: Look) -> int | None:
-    """Return since when nothing has needed a person; None where nothing is recorded that says so."""
+    """Return since when nothing has needed a person; None if nothing is recorded."""
     ends = [row[0] for ending in _ENDINGS for row in look.rows(ending) if row[0] is not None]
     return max([*ends, *_agents(look), *_verdicts(look), *_events(look)], default=None)
 
 
 def _agents(look: Look) -> Iterator[int]:
-    """Yield when agents were no more blocked or stuck, or their sessions were over."""
+    """Yield when agents were unblocked or unstuck, or their sessions ended."""
     rows = look.rows(
         f"""
         SELECT s.id, s.ended_at, c.content, c.created_at FROM (
@@ -116,7 +116,7 @@ def _agents(look: Look) -> Iterator[int]:
 
 
 def _verdicts(look: Look) -> Iterator[int]:
-    """Yield when reviews that had failed were followed by others, or their runs ended."""
+    """Yield when failed reviews were followed by others, or their runs ended."""
     rows = look.rows(
         f"""
         SELECT x.content, x.run_id, x.task_id, x.loop_id, x.agent_id, x.created_at, r.ended_at FROM (
@@ -138,7 +138,7 @@ def _verdicts(look: Look) -> Iterator[int]:
 
 
 def _events(look: Look) -> Iterator[int]:
-    """Yield when claims that others were refused for ended, and when hooks that had failed worked again."""
+    """Yield when refused claims ended, and when failing hooks worked again."""
     kinds = (events.REFUSAL, events.RELEASE, events.EXPIRY, events.HOOK_FAILED)
     rows = look.rows(
         f"""
@@ -149,12 +149,12 @@ def _events(look: Look) -> Iterator[int]:
     )
     refused: list[Place] = []
     for kind, details, at in rows:
-        told = json.loads(details)
-        worktree = told.get("worktree")
+        fields = json.loads(details)
+        worktree = fields.get("worktree")
         if kind == events.REFUSAL:
-            refused = [*refused, *(Place(path, worktree) for path in told.get("paths", ()))][-_REFUSED:]
+            refused = [*refused, *(Place(path, worktree) for path in fields.get("paths", ()))][-_REFUSED:]
         elif kind == events.HOOK_FAILED:
-            if told.get("works"):
+            if fields.get("works"):
                 yield at
-        elif "path" in told and any(Place(told["path"], worktree).meets(one) for one in refused):
+        elif "path" in fields and any(Place(fields["path"], worktree).meets(one) for one in refused):
             yield at
