@@ -305,4 +305,4 @@ def _nothing(collected: Collected) -> list[str]:
         return [f"nothing new since your last briefing; again=true repeats {repeated} item{'s' * (repeated > 1)}"]
     if collected.is_bare:
         return ["no rules, no decisions, no notes are kept here yet"]
-    return [] if collected.project_id is None or not collected.is_complete else ["nothing is kept that helps here yet"]
+    return [] if not collected.project_id or not collected.is_complete else ["nothing is kept that helps here yet"]

@@ -113,7 +113,7 @@ def _place_of(transaction: Transaction, workplace: Workplace, agent: str | None)
     """Return where an agent works: in the session at work in which it was seen last, else in none."""
     nowhere = replace(workplace, caller=None, agent=None)
     project = projects.find(transaction, workplace)
-    if project is None or agent is None:
+    if agent is None:
         return At(nowhere)
     number = find_agent(transaction, project.id, agent)
     found = joining.load(

@@ -44,8 +44,6 @@ class Reading(Service):
         name, work = None if agent is None else check_name(agent, "agent"), self._workplace
         with projects.reading(work) as (transaction, project):
             now = work.clock()
-            if project is None:
-                return Threads((), None, now)
             number = find_agent(transaction, project.id, name)
             return threads.find(transaction, project.id, number, last, limit, now)
 
@@ -61,8 +59,6 @@ class Reading(Service):
         """
         number, work = Kind.MESSAGE.number_of(ref), self._workplace
         with projects.reading(work) as (transaction, project):
-            if project is None:
-                raise threads.no_message(number)
             return threads.one(transaction, project.id, number, work.clock())
 
     def history(self, ref: str) -> ItemHistory:
@@ -77,7 +73,7 @@ class Reading(Service):
         """
         kind, number = read_ref(ref)
         with projects.reading(self._workplace) as (transaction, project):
-            if project is None or not histories.is_kept(transaction, project.id, kind, number):
+            if not histories.is_kept(transaction, project.id, kind, number):
                 raise NotFound(f"the project has no {kind.ref(number)}", "Results of a search and lists show the ids")
             return histories.of_item(transaction, project.id, kind, number)
 
@@ -94,8 +90,8 @@ class Reading(Service):
         number, work = Kind.ERROR_PATTERN.number_of(ref), self._workplace
         with projects.reading(work) as (transaction, project):
             now = work.clock()
-            found = None if project is None else patterns.load(transaction, project.id, number, now, LEAST)
-            if project is None or found is None:
+            found = patterns.load(transaction, project.id, number, now, LEAST)
+            if found is None:
                 raise NotFound(f"the project has no {Kind.ERROR_PATTERN.ref(number)}, or it has expired")
             return histories.of_error(transaction, project.id, found, now)
 
@@ -134,7 +130,7 @@ class Reading(Service):
         work = self._workplace
         with projects.reading(work) as (transaction, project):
             now = work.clock()
-            number = -1 if project is None else project.id
+            number = project.id
             looked = worth.uses(transaction, number)
             return Memory(
                 spending=memory.spending(transaction, number, now, days, by),

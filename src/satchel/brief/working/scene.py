@@ -111,7 +111,7 @@ def enter(transaction: Transaction, work: Workplace, agent_id: str | None) -> Sc
 def look(transaction: Transaction, work: Workplace) -> Scene | None:
     """Return the session of a hook, in a transaction that only reads; None where it is not known."""
     project = projects.find(transaction, work)
-    if project is None or work.caller is None or work.caller.find(transaction, project.id) is None:
+    if work.caller is None or work.caller.find(transaction, project.id) is None:
         return None
     return Scene(transaction, work, project.id, reading(transaction, work, project.id, None), 0, work.clock())
 

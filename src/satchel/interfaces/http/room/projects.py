@@ -110,7 +110,7 @@ class Projects:
             return None
         with here.engine.read() as transaction:
             found = projects.find(transaction, here)
-        if found is None or found.name != project.name:
+        if not found.id or found.name != project.name:
             return None
         made = self.satchel(project, login)
         work = replace(made.workplace, root=here.root, files_root=here.files_root)
