@@ -116,7 +116,7 @@ def propose(workplace: Workplace, run_id: str | None) -> tuple[StrategyProposal,
         NotFound: no such run, or none was named and none has ended.
     """
     with projects.reading(workplace) as (transaction, project):
-        number, name = _choose(transaction, workplace, None if project is None else project.id, run_id)
+        number, name = _choose(transaction, workplace, project.id, run_id)
         events, stack = _load(transaction, number)
     return _proposals(events, stack, name)
 
@@ -155,13 +155,11 @@ def _proposals(events: Sequence[_Event], stack: Sequence[str], run_id: str) -> t
     return tuple(proposals)
 
 
-def _choose(
-    transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None
-) -> tuple[int, str]:
+def _choose(transaction: Transaction, workplace: Workplace, project_id: int, run_id: str | None) -> tuple[int, str]:
     if run_id is not None or workplace.run_id is not None:
         choice = runs.choose_one(transaction, workplace, project_id, run_id)
         return choice.id, choice.run_id
-    ended = None if project_id is None else runs.latest_ended(transaction, project_id)
+    ended = runs.latest_ended(transaction, project_id)
     if ended is None:
         raise NotFound("no run has ended yet", "Name the run with run_id")
     return ended.id, ended.run_id

@@ -103,7 +103,7 @@ def _anything(transaction: Transaction, work: Workplace, now: int) -> Row | None
     if work.project_name is not None:
         return transaction.one(f"{_ANYTHING} p.name = :name", {"name": work.project_name, "now": now})
     project = projects.find(transaction, work)
-    return None if project is None else transaction.one(f"{_ANYTHING} p.id = :id", {"id": project.id, "now": now})
+    return transaction.one(f"{_ANYTHING} p.id = :id", {"id": project.id, "now": now})
 
 
 def _once(engine: Engine, free: Sequence[Refusal], wanted: Sequence[Refusal], actor: Actor, now: int) -> list[str]:

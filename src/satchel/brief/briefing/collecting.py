@@ -101,7 +101,7 @@ class Collected:
         missing: the names of the sources that were not reached.
     """
 
-    project_id: int | None = None
+    project_id: int = 0
     run: RunChoice | None = None
     is_run_chosen: bool = False
     gathered: list[Gathered] = field(default_factory=list)
@@ -173,8 +173,8 @@ def _collect(
     collected: Collected, transaction: Transaction, workplace: Workplace, request: Request, deadline: Deadline
 ) -> None:
     project = projects.find(transaction, workplace)
-    if project is None:
-        runs.choose(transaction, workplace, None, request.run_id)
+    if not project.id:
+        runs.choose(transaction, workplace, project.id, request.run_id)
         collected.is_bare = True
         return
     choice, actor = both(

@@ -256,4 +256,4 @@ def _nothing(collected: Collected) -> list[str]:
         return [f"nothing new since your last briefing; again=true repeats {repeated} item{'s' * (repeated > 1)}"]
     if collected.is_bare:
         return ["no rules, decisions or notes are stored here yet"]
-    return [] if collected.project_id is None or not collected.is_complete else ["nothing stored here helps yet"]
+    return [] if not collected.project_id or not collected.is_complete else ["nothing stored here helps yet"]

@@ -184,7 +184,7 @@ def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int, token
     if request.agent is None and work.caller is None:
         return briefing
     is_served = work.caller is not None and work.caller.kind in {SERVER, REMOTE}
-    if project is None and not (request.query and is_served):
+    if not project and not (request.query and is_served):
         return briefing
     try:
         with work.engine.write(wait_ms) as transaction:

@@ -39,8 +39,6 @@ class Reading(Service):
         name, work = None if agent is None else check_name(agent, "agent"), self._workplace
         with projects.reading(work) as (transaction, project):
             now = work.clock()
-            if project is None:
-                return Threads((), None, now)
             number = find_agent(transaction, project.id, name)
             return threads.find(transaction, project.id, number, last, limit, now)
 
@@ -56,8 +54,6 @@ class Reading(Service):
         """
         number, work = Kind.MESSAGE.number_of(ref), self._workplace
         with projects.reading(work) as (transaction, project):
-            if project is None:
-                raise threads.no_message(number)
             return threads.one(transaction, project.id, number, work.clock())
 
     def history(self, ref: str) -> ItemHistory:
@@ -72,7 +68,7 @@ class Reading(Service):
         """
         kind, number = read_ref(ref)
         with projects.reading(self._workplace) as (transaction, project):
-            if project is None or not histories.has_item(transaction, project.id, kind, number):
+            if not histories.has_item(transaction, project.id, kind, number):
                 raise NotFound(f"the project has no {kind.ref(number)}", "Results of a search and lists show the ids")
             return histories.of_item(transaction, project.id, kind, number)
 
@@ -89,8 +85,8 @@ class Reading(Service):
         number, work = Kind.ERROR_PATTERN.number_of(ref), self._workplace
         with projects.reading(work) as (transaction, project):
             now = work.clock()
-            pattern = None if project is None else patterns.load(transaction, project.id, number, now, LEAST)
-            if project is None or pattern is None:
+            pattern = patterns.load(transaction, project.id, number, now, LEAST)
+            if pattern is None:
                 raise NotFound(f"the project has no {Kind.ERROR_PATTERN.ref(number)}, or it has expired")
             return histories.of_error(transaction, project.id, pattern, now)
 
@@ -123,4 +119,4 @@ class Reading(Service):
         check_whole("days", days, spending.MOST_DAYS, smallest=1)
         work = self._workplace
         with projects.reading(work) as (transaction, project):
-            return spending.count(transaction, -1 if project is None else project.id, work.clock(), days)
+            return spending.count(transaction, project.id, work.clock(), days)

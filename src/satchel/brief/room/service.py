@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput, NotFound, Refused
 from satchel.base.paging import check_whole
 from satchel.brief.decision_change_notice import announcer
@@ -36,7 +35,7 @@ from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
 from satchel.keep.names import check_agent, check_person, ensure_agent, is_persons
 from satchel.keep.sessions.actors import acting, is_by_person
-from satchel.keep.sessions.team import Team, find_team
+from satchel.keep.sessions.team import find_team
 from satchel.keep.strategies import Strategy
 
 _MAX_SEQ = 2**62
@@ -61,10 +60,7 @@ class Room(Reading):
         """
         name, work = self._person(person), self._workplace
         with projects.reading(work) as (transaction, project):
-            now = work.clock()
-            if project is None:
-                return Needs(name, (), 0, None, now)
-            return needs.find(looking.begin(transaction, project.id, name, now))
+            return needs.find(looking.begin(transaction, project.id, name, work.clock()))
 
     def since(self, person: str | None = None) -> Since:
         """Return the changes by others that a person has not seen.
@@ -77,10 +73,7 @@ class Room(Reading):
         """
         name, work = self._person(person), self._workplace
         with projects.reading(work) as (transaction, project):
-            now = work.clock()
-            if project is None:
-                return Since(name, (), (), 0, None, now)
-            return since.find(looking.begin(transaction, project.id, name, now), project.seq)
+            return since.find(looking.begin(transaction, project.id, name, work.clock()), project.seq)
 
     def see(
         self, refs: Sequence[str] | None = None, *, up_to: int | None = None, person: str | None = None
@@ -106,7 +99,8 @@ class Room(Reading):
             raise work.caller.refuse_agent("only people can mark changes as seen", "Leave it to the person")
         with work.engine.write() as transaction:
             now = work.clock()
-            project = projects.find(transaction, work) or projects.ensure(transaction, work, now)
+            project = projects.find(transaction, work)
+            project = project if project.id else projects.ensure(transaction, work, now)
             if up_to is not None and up_to > project.seq:
                 raise InvalidInput(
                     f"change {up_to} does not exist yet; the last is {project.seq}",
@@ -254,10 +248,6 @@ class Room(Reading):
         name, work = self._person(person), self._workplace
         with projects.reading(work) as (transaction, project):
             now = work.clock()
-            if project is None:
-                at_work, conflicts = Team((), 0, 0, now), Collisions((), 0, now)
-                no_needs, changes = Needs(name, (), 0, None, now), Since(name, (), (), 0, None, now)
-                return Status(work.project_name or work.suggested_name, name, no_needs, at_work, conflicts, changes)
             look = looking.begin(transaction, project.id, name, now)
             return Status(
                 project.name,
@@ -273,9 +263,6 @@ class Room(Reading):
         work, caller = self._workplace, self._workplace.caller
         with projects.reading(work) as (transaction, project):
             now = work.clock()
-            if project is None:
-                ended = (now // where.QUARTER_MS + 1) * where.QUARTER_MS
-                return Where(Team((), 0, 0, now), (), ended - DAY_MS, ended)
             own = None if caller is None else caller.find(transaction, project.id)
             return where.find(transaction, project.id, None if own is None else own.id, now, ())
 
@@ -283,8 +270,7 @@ class Room(Reading):
         """Return the files that two sessions claim or have edited in the last hour."""
         work = self._workplace
         with projects.reading(work) as (transaction, project):
-            now = work.clock()
-            return Collisions((), 0, now) if project is None else collisions.find(transaction, project.id, now)
+            return collisions.find(transaction, project.id, work.clock())
 
     def answer(self, ref: str, message: str, *, answered_by: str | None = None, person: str | None = None) -> Message:
         """Answer a message, unless somebody has answered it since it was read.

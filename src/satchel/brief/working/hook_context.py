@@ -109,7 +109,7 @@ def enter(transaction: Transaction, work: Workplace, agent_id: str | None) -> Ho
 def find(transaction: Transaction, work: Workplace) -> HookContext | None:
     """Return the session of a hook, in a read-only transaction, or None if it is unknown."""
     project = projects.find(transaction, work)
-    if project is None or work.caller is None or work.caller.find(transaction, project.id) is None:
+    if work.caller is None or work.caller.find(transaction, project.id) is None:
         return None
     return HookContext(transaction, work, project.id, reading(transaction, work, project.id, None), 0, work.clock())
 

@@ -226,7 +226,7 @@ class Working:
             with work.engine.read() as transaction:
                 transaction.is_out_of_time = is_over
                 project = projects.find(transaction, work)
-                items = [] if project is None else prompts.find(transaction, work, project.id, text, is_over)
+                items = prompts.find(transaction, work, project.id, text, is_over)
         except Interrupted:
             if not is_over():
                 raise

@@ -182,7 +182,7 @@ def _project(satchel: Satchel) -> tuple[str, bool]:
     work = satchel.workplace
     with work.engine.read() as transaction:
         project = projects.find(transaction, work)
-    return (work.project_name or work.suggested_name, True) if project is None else (project.name, False)
+    return project.name, not project.id
 
 
 def _expiry(text: str, now: int) -> int | None:
