@@ -47,13 +47,13 @@ def show_briefing(briefing: Briefing) -> None:
     import click
 
     from satchel.interfaces.cli.common import warn_notes
-    from satchel.interfaces.text.briefings import untold, waiting_text
+    from satchel.interfaces.text.briefings import other_notes, waiting_text
 
     if not briefing.text:
         click.echo(waiting_text(briefing))
         return
     click.echo(briefing.text)
-    warn_notes(untold(briefing))
+    warn_notes(other_notes(briefing))
     if sys.stdout.isatty():
         click.echo(click.style(_cost(briefing), dim=True), err=True)
 

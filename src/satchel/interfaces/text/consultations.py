@@ -1,8 +1,8 @@
 """Consultations and conversations with other models as text.
 
 The first line of a consultation has the assistant, the conversation and turn, the cost, and the address; the answer
-follows, each line after a space, so that it cannot pass for the lines below: where the files are, what was searched,
-what was held back and why, and notes. A turn that was only planned names its files, any other counts them.
+follows, each line after a space, so that it cannot pass for the lines below: the files, the searches, the files
+held back with the reason, and notes. A turn that was only planned names its files, any other counts them.
 """
 
 from __future__ import annotations
@@ -74,19 +74,19 @@ def _part_lines(part: str, files: Iterable[ListedFile], most: int | None = _MAX_
     ]
 
 
-def _held_back_lines(held: Iterable[HeldBack]) -> list[str]:
+def _held_back_lines(files: Iterable[HeldBack]) -> list[str]:
     """Return a line for each reason that files were held back."""
     groups: dict[tuple[str, str], list[str]] = {}
-    for one in held:
+    for one in files:
         groups.setdefault((one.reason, one.detail), []).append(one.path)
     return [f"held back ({reason}: {detail}): {_paths_text(paths)}" for (reason, detail), paths in groups.items()]
 
 
 def _paths_text(paths: Sequence[str], most: int | None = _MAX_NAMED) -> str:
     """Name files, and count those beyond the limit."""
-    shown = paths if most is None else paths[:most]
-    more = f" and {len(paths) - len(shown):,} more" if len(shown) < len(paths) else ""
-    return " ".join(value_text(path) for path in shown) + more
+    first = paths if most is None else paths[:most]
+    more = f" and {len(paths) - len(first):,} more" if len(first) < len(paths) else ""
+    return " ".join(value_text(path) for path in first) + more
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +110,17 @@ def conversations_text(listed: Conversations) -> str:
     """Render conversations for an agent."""
     lines = [_line(one, None if listed.with_files else _MAX_LISTED) for one in listed.page]
     return "\n".join([list_text("conversation", listed.page, lines, (None,)), assistants_line(listed.states)])
+
+
+def show_conversations(listed: Conversations) -> None:
+    """Print conversations, and the available assistants to stderr."""
+    import click
+
+    from satchel.interfaces.text.tables import show_lines
+
+    lines = [_line(one, None if listed.with_files else _MAX_LISTED) for one in listed.page]
+    show_lines(listed.page, "conversations", lines)
+    click.echo(assistants_line(listed.states), err=True)
 
 
 def conversations_fields(listed: Conversations) -> Fields:
@@ -155,8 +166,8 @@ def _line(one: ListedConversation, most: int | None) -> Line:
         for part, files in (("inline", one.inline), ("overflow", one.overflow))
         for line in _part_lines(part, [file for file in files if not file.is_removed], most)
     ]
-    gone = [file.path for file in (*one.inline, *one.overflow) if file.is_removed]
-    below += [f" removed {len(gone)}: {_paths_text(gone, most)}"] if gone else []
+    removed = [file.path for file in (*one.inline, *one.overflow) if file.is_removed]
+    below += [f" removed {len(removed)}: {_paths_text(removed, most)}"] if removed else []
     if one.lease is not None:
         below.append(
             f" {one.lease.holder} is in it, until {moment_text(one.lease.until, year_of(one.updated_at))} at most"

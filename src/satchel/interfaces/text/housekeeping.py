@@ -126,8 +126,8 @@ def people_statistics_text(statistics: Statistics) -> str:
         ("constraint", statistics.constraints),
         ("package", statistics.packages),
     )
-    named = {"entry", *(noun for noun, _ in of_states)}
-    others = [counted(count, name.replace("_", " ")) for name, count in statistics.kinds if name not in named]
+    listed = {"entry", *(noun for noun, _ in of_states)}
+    others = [counted(count, name.replace("_", " ")) for name, count in statistics.kinds if name not in listed]
     texts = f"{size_text(statistics.turn_bytes)}, contents {size_text(statistics.content_bytes)}"
     each = f", {statistics.bytes_per_item:,} bytes per item" if statistics.bytes_per_item else ""
     neighbours = f"{statistics.other_projects} other projects share this store"
@@ -180,20 +180,20 @@ def compacted_text(done: Shrunk) -> str:
 
 def forget_question(would: Forgotten) -> str:
     """Return an item and the question whether to forget it."""
-    return f"{_item(would)}\nRemove it for good?"
+    return f"{_item(would)}\nRemove it permanently?"
 
 
 def forgotten_text(item: Forgotten) -> str:
     """Confirm that an item was forgotten, and list where it still is; its text may be a secret and is left out."""
     import click
 
-    left = [str(file) for file in item.still_in]
+    backups = [str(file) for file in item.still_in]
     if item.done:
         lines = [f"{item.ref} {item.kind} removed"]
-        lines += [f"It is still in {counted(len(left), 'backup')}; delete them too:", *left] if left else []
+        lines += [f"It is still in {counted(len(backups), 'backup')}; delete them too:", *backups] if backups else []
     else:
-        lines = [_item(item), "Nothing was removed; this would be removed for good."]
-        lines += [f"It would remain in {counted(len(left), 'backup')}:", *left] if left else []
+        lines = [_item(item), "Nothing was removed; this would be removed permanently."]
+        lines += [f"It would remain in {counted(len(backups), 'backup')}:", *backups] if backups else []
     lines += [f"could not look into {file}" for file in item.unreadable]
     if item.done and not item.wal_emptied:
         click.echo(

@@ -63,8 +63,8 @@ def content_notes(contents: Sequence[PackageContent]) -> list[str]:
 
 def saved_text(package: Package) -> str:
     """Confirm that a package was saved."""
-    known = [cell for cell in (*_cells(package), *_own(package), _run_cell(package)) if cell is not None]
-    line = " ".join([f"saved {package.ref}", *known])
+    cells = [cell for cell in (*_cells(package), *_own(package), _run_cell(package)) if cell is not None]
+    line = " ".join([f"saved {package.ref}", *cells])
     return "\n".join([line, *note_lines(package.notes)])
 
 
@@ -73,8 +73,8 @@ def changed_text(package: Package) -> str:
     return "\n".join([f"{package.ref} is {package.priority}", *note_lines(package.notes)])
 
 
-def _run_cell(package: Package, named: str | None = None) -> str | None:
-    return None if package.run_id in {named, MAIN_RUN} else f"run:{value_text(package.run_id)}"
+def _run_cell(package: Package, run_id: str | None = None) -> str | None:
+    return None if package.run_id in {run_id, MAIN_RUN} else f"run:{value_text(package.run_id)}"
 
 
 def _cells(package: Package) -> tuple[str | None, ...]:

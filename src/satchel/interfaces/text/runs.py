@@ -94,7 +94,7 @@ def _section(title: str, lines: Sequence[str], count: int) -> list[str]:
 
 
 def _analysis(analysis: CodebaseAnalysis) -> list[str]:
-    named = (
+    fields = (
         ("type", analysis.project_type),
         ("stack", ", ".join(analysis.tech_stack)),
         ("layout", analysis.directory_structure),
@@ -103,31 +103,31 @@ def _analysis(analysis: CodebaseAnalysis) -> list[str]:
         ("patterns", ", ".join(analysis.patterns)),
     )
     lines = content_lines(analysis.summary)
-    return lines + [line for name, text in named if text for line in content_lines(f"{name}: {text}")]
+    return lines + [line for name, text in fields if text for line in content_lines(f"{name}: {text}")]
 
 
-def _note(note: StateNote, named: str | None) -> list[str]:
-    place = _place(named, note.run_id, note.task_id, note.loop_id, note.file, note.line, note.agent)
+def _note(note: StateNote, run_id: str | None) -> list[str]:
+    place = _place(run_id, note.run_id, note.task_id, note.loop_id, note.file, note.line, note.agent)
     return [f"{note.ref}{place}", *content_lines(note.content)]
 
 
-def _issue(item: StateIssue, named: str | None) -> list[str]:
-    place = _place(named, item.run_id, item.task_id, item.loop_id, item.file, item.line, item.agent)
+def _issue(item: StateIssue, run_id: str | None) -> list[str]:
+    place = _place(run_id, item.run_id, item.task_id, item.loop_id, item.file, item.line, item.agent)
     kind = f" {value_text(item.issue.issue_type)}" if item.issue.issue_type else ""
     lines = [f"{item.ref}{kind}{place}", *content_lines(item.issue.description)]
     return lines + (content_lines(f"suggestion: {item.issue.suggestion}") if item.issue.suggestion else [])
 
 
-def _verdict(item: StateVerdict, named: str | None) -> list[str]:
+def _verdict(item: StateVerdict, run_id: str | None) -> list[str]:
     verdict = item.verdict
-    place = _place(named, item.run_id, item.task_id, item.loop_id, None, None, item.agent)
+    place = _place(run_id, item.run_id, item.task_id, item.loop_id, None, None, item.agent)
     intent = "" if verdict.intent_satisfied is None else f", intent {'met' if verdict.intent_satisfied else 'not met'}"
     line = f"{item.ref} {'passed' if verdict.passed else 'failed'}{intent}{place}"
     return [line, *(content_lines(verdict.summary) if verdict.summary else [])]
 
 
 def _place(
-    named: str | None,
+    run_id: str | None,
     run: str,
     task: str | None,
     loop: str | None,
@@ -136,7 +136,7 @@ def _place(
     agent: str | None,
 ) -> str:
     parts = [f"by {value_text(agent)}"] if agent else []
-    parts += [f"run:{value_text(run)}"] if run not in {named, MAIN_RUN} else []
+    parts += [f"run:{value_text(run)}"] if run not in {run_id, MAIN_RUN} else []
     parts += [f"task:{value_text(task)}"] if task else []
     parts += [f"loop:{value_text(loop)}"] if loop else []
     parts += [place_text(file, line)] if file else []

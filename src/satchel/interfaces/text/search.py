@@ -33,8 +33,8 @@ def results_text(page: FoundPage) -> str:
         text = result.snippet.text
         if result.kind == _CHANGE:  # of changes that were recorded together only the first has the description
             description = result.text.partition("\n")[2]
-            told = first.setdefault((result.agent, description, result.created_at // 60_000), result.ref)
-            text = f"same text as {told}" if description and told != result.ref else text
+            ref = first.setdefault((result.agent, description, result.created_at // 60_000), result.ref)
+            text = f"same text as {ref}" if description and ref != result.ref else text
         lines.append(result_line(result, text))
     return list_text("result", page, lines, _BLANKS, order="best first" if page.is_ranked else "newest first")
 
