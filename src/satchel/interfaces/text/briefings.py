@@ -46,3 +46,27 @@ def waiting_text(briefing: Briefing) -> str:
     omitted = ", ".join(map(str, briefing.left_out))
     rest = f"left out: {omitted}" if omitted else "; ".join(briefing.notes) or "nothing waits"
     return f"a budget of {briefing.budget} tokens has no room for a briefing; {rest}"
+
+
+def show_briefing(briefing: Briefing) -> None:
+    """Print a briefing to stdout, and its notes and cost to stderr."""
+    import sys
+
+    import click
+
+    from satchel.interfaces.cli.common import warn_notes
+
+    if not briefing.text:
+        click.echo(waiting_text(briefing))
+        return
+    click.echo(briefing.text)
+    warn_notes(other_notes(briefing))
+    if sys.stdout.isatty():
+        click.echo(click.style(_cost(briefing), dim=True), err=True)
+
+
+def _cost(briefing: Briefing) -> str:
+    estimated = " (estimated)" if briefing.counter == "estimate" else ""
+    omitted = ", ".join(one.counted for one in briefing.left_out) or "nothing"
+    cost = f"{briefing.tokens:,} of {briefing.budget:,} tokens{estimated}, left out: {omitted}"
+    return cost if briefing.is_recorded else f"{cost}, not recorded as delivered"

@@ -56,6 +56,33 @@ def package_line(package: Package, text: str | None, run_id: str | None = None) 
     )
 
 
+def show_packages(page: PackagePage) -> None:
+    """Print a page of packages as a table, with the count of each priority."""
+    from satchel.interfaces.operations.declaration import Table
+    from satchel.interfaces.text.tables import local_time, show_list
+
+    columns = Table(
+        {
+            "id": "ref",
+            "priority": "priority",
+            "type": "type",
+            "summary": "summary",
+            "file": "path",
+            "bytes": "content_bytes",
+            "task": "task_id",
+            "for": "consumers",
+            "run": "run_id",
+            "by": "agent",
+            "saved": "created_at",
+            "changed": lambda one: None if one.updated_at == one.created_at else local_time(one.updated_at),
+            "superseded by": lambda one: None if one.superseded_by is None else Kind.PACKAGE.ref(one.superseded_by),
+        },
+        usual={"run": page.run_id or MAIN_RUN},
+    )
+    counts = ", ".join(f"{count} {priority}" for priority, count in page.by_priority)
+    show_list(page, f"packages ({counts})" if counts else "packages", columns)
+
+
 def content_notes(contents: Sequence[PackageContent]) -> list[str]:
     """Return the notes of packages, and the reason for each without contents."""
     return [f"{one.ref}: {note}" for one in contents for note in (one.reason, *one.notes) if note is not None]
@@ -99,3 +126,17 @@ def content_fields(content: PackageContent) -> dict[str, object]:
     fields: dict[str, object] = fields_of(content)
     package: Any = fields.pop("package", None) or {}
     return {**package, **fields}
+
+
+def show_contents(contents: Sequence[PackageContent]) -> None:
+    """Print the contents of packages, and to stderr the line of each."""
+    import click
+
+    from satchel.interfaces.cli.common import warn_notes
+
+    for one in contents:
+        if one.package is not None and one.text is not None:
+            who = "" if one.package.agent is None else f" by {one.package.agent}"
+            click.echo(f"{one.ref} {one.package.type}{who}: {one.package.summary}", err=True)
+            click.echo(one.text)
+    warn_notes(content_notes(contents))

@@ -6,7 +6,7 @@ A run's line has the name, ``active``, ``completed`` or ``failed``, ``effort:``,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from satchel.base.paging import Page
@@ -40,6 +40,45 @@ def ended_text(done: EndedRun) -> str:
     for one in done.proposals:
         lines += [f"{one.topic} (from {', '.join(one.evidence)})", *content_lines(one.insight)]
     return "\n".join([*lines, *note_lines(done.notes)])
+
+
+def export_line(run_id: str) -> str:
+    """Return the line that chooses a run in a shell."""
+    import shlex
+
+    return f"export SATCHEL_RUN={shlex.quote(run_id)}"
+
+
+def show_started(run: Run) -> str:
+    """Print to stderr that a run was started, and return the line that chooses it, for a shell to run."""
+    import click
+
+    click.echo(f"started run {run.run_id}; this line chooses it:", err=True)
+    return export_line(run.run_id)
+
+
+def show_ended(done: EndedRun) -> None:
+    """Print the status of an ended run, and the strategies that it suggests."""
+    import click
+
+    from satchel.interfaces.text.strategies import show_proposals
+
+    click.echo(f"run {done.run.run_id} is {done.run.status}")
+    if done.proposals:
+        show_proposals(done.proposals)
+
+
+def ended_fields(done: EndedRun) -> dict[str, object]:
+    """Return an ended run and the strategies that it suggests as JSON fields."""
+    from satchel.interfaces.text.json import fields_of
+
+    fields: dict[str, object] = {**fields_of(done.run), "proposals": fields_of(list(done.proposals))}
+    return fields | ({"notes": list(done.notes)} if done.notes else {})
+
+
+def chosen_text(choice: Mapping[str, str]) -> str:
+    """Return the line that chooses a run."""
+    return choice["line"]
 
 
 def _line(run: Run) -> Line:
