@@ -28,7 +28,6 @@ _MAX_NAMED, _MAX_LISTED = 50, 10
 
 
 def consultation_text(done: Consultation) -> str:
-    """Render a consultation for an agent."""
     answer = [] if done.answer is None else content_lines(done.answer)
     return "\n".join([cost_line(done), *answer, *rest_lines(done)])
 
@@ -107,13 +106,11 @@ class Reset:
 
 
 def conversations_text(listed: Conversations) -> str:
-    """Render conversations for an agent."""
     lines = [_line(one, None if listed.with_files else _MAX_LISTED) for one in listed.page]
     return "\n".join([list_text("conversation", listed.page, lines, (None,)), assistants_line(listed.states)])
 
 
 def show_conversations(listed: Conversations) -> None:
-    """Print conversations, and the available assistants to stderr."""
     import click
 
     from satchel.interfaces.text.tables import show_lines
@@ -124,7 +121,6 @@ def show_conversations(listed: Conversations) -> None:
 
 
 def conversations_fields(listed: Conversations) -> Fields:
-    """Return conversations and the available assistants as JSON fields."""
     return {**fields_of(listed.page, "conversations"), "assistants": fields_of(list(listed.states))}
 
 
@@ -136,13 +132,11 @@ def assistants_line(states: Sequence[ProviderState]) -> str:
 
 
 def may_reset(would: Reset) -> str:
-    """Return the question whether to delete a conversation."""
     key = would.found.key
     return f"Forget {key.conversation} with {key.assistant}, {counted(would.found.turns, 'turn')}?"
 
 
 def reset_text(reset: Reset) -> str:
-    """Confirm that a conversation was deleted."""
     one = reset.found
     counts = f"{counted(one.turns, 'turn')}, {counted(_files(one), 'file')}"
     what = f"{value_text(one.key.conversation)} with {one.key.assistant}: {counts}"
@@ -150,7 +144,6 @@ def reset_text(reset: Reset) -> str:
 
 
 def reset_fields(reset: Reset) -> Fields:
-    """Return a deleted conversation as JSON fields."""
     key = reset.found.key
     fields = {"conversation": key.conversation, "assistant": key.assistant, "turns": reset.found.turns}
     return {**fields, "files": _files(reset.found), "done": reset.done}

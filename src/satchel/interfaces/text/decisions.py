@@ -75,14 +75,12 @@ def made_cell(decision: Decision) -> str | None:
 
 
 def decisions_text(page: DecisionPage) -> str:
-    """Render a page of decisions for an agent; only uid, own seq and score are left out."""
     lines = [decision_line(decision) for decision in page.decisions]
     more = TAGS_TOLD if any(len(decision.tags) > 1 for decision in page.decisions) else ""
     return list_text("decision", page, lines, _BLANKS, more)
 
 
 def set_text(decisions: Sequence[Decision], when: When | None = None) -> str:
-    """Confirm that decisions were set, each with the state that it replaced and similar decisions."""
     lines = []
     for decision in decisions:
         line = f"set {decision.ref} {value_text(decision.key)}"
@@ -110,7 +108,6 @@ def set_text(decisions: Sequence[Decision], when: When | None = None) -> str:
 
 
 def history_text(history: DecisionHistory) -> str:
-    """Render a decision and its earlier states for an agent."""
     states, year = history.history, year_of(history.decision.updated_at)
     earlier = len(states) if len(states) == states.total else f"{len(states)} of {states.total}"
     head = [f"decision with {earlier} earlier {plural('state', states.total)}"]
@@ -121,7 +118,6 @@ def history_text(history: DecisionHistory) -> str:
 
 
 def show_history(history: DecisionHistory) -> None:
-    """Print a decision and its earlier states."""
     import click
 
     from satchel.interfaces.cli.common import warn_notes

@@ -79,12 +79,10 @@ def reported_text(reported: Reported, solved_by: str = _SOLVED_BY) -> str:
 
 
 def people_reported_text(reported: Reported) -> str:
-    """Render the answer to a report for people."""
     return reported_text(reported, "`satchel error outcome {} --solution TEXT` records what does")
 
 
 def show_errors(page: ErrorPatternPage) -> None:
-    """Print errors with their solutions."""
     import click
 
     from satchel.interfaces.text.tables import local_time, rest_text
@@ -111,12 +109,10 @@ def pattern_lines(pattern: ErrorPattern, when: When) -> list[str]:
 
 
 def outcome_text(judged: Solution | Strategy) -> str:
-    """Confirm the outcome of a solution or a strategy."""
     return solution_text(judged) if isinstance(judged, Solution) else judged_text(judged)
 
 
 def solution_text(solution: Solution) -> str:
-    """Confirm that a solution or its outcome was recorded."""
     confidence = _confidence(solution) + ("" if solution.confidence >= KNOWN else f" ({_FROM})")
     stands = ", ".join([confidence, *outcome_counts(solution.confirmed, solution.failed)])
     line = f"recorded {solution.ref} for {solution.pattern}: {stands}"

@@ -56,7 +56,6 @@ _FIELD = re.compile(rf"{'|'.join((*CHANGES, *LAYERS))}|by|with|(?:worktree|layer
 
 
 def changes_text(page: FileChangePage) -> str:
-    """Render a page of file changes for an agent; only uid, own seq, score and expiry are left out."""
     first: dict[tuple[str | None, str | None, int], str] = {}  # by agent, text and minute
     lines = []
     for change in page.changes:
@@ -88,7 +87,6 @@ def change_line(change: FileChange, described_by: str | None = None) -> Line:
 
 
 def recorded_text(change: FileChange) -> str:
-    """Confirm that a change was recorded."""
     line = f"recorded {change.ref} {_file(change.file)} {change.change} {agent_cell(change.agent) or NO_AGENT}"
     return "\n".join([line, *note_lines(change.notes)])
 

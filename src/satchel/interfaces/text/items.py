@@ -68,14 +68,12 @@ def items_text(opened: OpenedItems) -> str:
 
 
 def whole_text(opened: OpenedItems) -> str:
-    """Render items for people, without a cut."""
     from satchel.interfaces.text.tables import local_time
 
     return "\n".join(_blocks(opened, _top_level(opened), local_time)) or counted(0, "item")
 
 
 def items_fields(opened: OpenedItems) -> dict[str, object]:
-    """Return items as JSON fields, each in full with its id and kind."""
     fields = [
         {"id": item.ref, "kind": item.kind}
         | _fields(item)

@@ -30,7 +30,6 @@ _MAX_READERS = 5
 
 
 def messages_text(page: MessagePage) -> str:
-    """Render a page of an agent's messages; only uid, own seq and score are left out."""
     lines = [message_line(message, page.agent, page.asked_at) for message in page.messages]
     is_sent = bool(page.messages) and all(message.sender == page.agent for message in page.messages)
     whose = f" {'from' if is_sent else 'for'} {value_text(page.agent)}"
@@ -39,12 +38,10 @@ def messages_text(page: MessagePage) -> str:
 
 
 def show_inbox(page: MessagePage) -> None:
-    """Print an agent's messages."""
     _show(page, f"messages for {shown_name(page.agent)}, {page.unread} unread in all")
 
 
 def show_sent(page: MessagePage) -> None:
-    """Print the messages that an agent sent."""
     _show(page, f"messages sent by {shown_name(page.agent)}")
 
 
@@ -55,14 +52,12 @@ def _show(page: MessagePage, what: str) -> None:
 
 
 def sent_text(message: Message) -> str:
-    """Confirm that a message was sent."""
     line = f"sent {message.ref} to {_name(message.to or _ALL, message.to is None)}"
     fields = (*filter(None, _kind(message)), *_place(message))
     return "\n".join([", ".join([line, *fields]), *note_lines(message.notes)])
 
 
 def marked_text(marked: MarkedRead) -> str:
-    """Confirm what was marked as read, by id, and count the unread messages that are left."""
     groups = (
         (f"{len(marked.marked)} marked read", marked.marked),
         ("already read", marked.already),

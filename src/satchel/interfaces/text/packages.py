@@ -28,7 +28,6 @@ _BLANKS = (f"run:{MAIN_RUN}", None, None, "task:-", NO_AGENT)
 
 
 def packages_text(page: PackagePage) -> str:
-    """Render a page of packages for an agent; only uid, own seq and score are left out."""
     more = "" if page.run_id is None else f" of run {value_text(page.run_id)}"
     if page.by_priority:
         more += f" ({', '.join(f'{count} {priority}' for priority, count in page.by_priority)})"
@@ -57,7 +56,6 @@ def package_line(package: Package, text: str | None, run_id: str | None = None) 
 
 
 def show_packages(page: PackagePage) -> None:
-    """Print a page of packages as a table, with the count of each priority."""
     from satchel.interfaces.operations.declaration import Table
     from satchel.interfaces.text.tables import local_time, show_list
 
@@ -89,14 +87,12 @@ def content_notes(contents: Sequence[PackageContent]) -> list[str]:
 
 
 def saved_text(package: Package) -> str:
-    """Confirm that a package was saved."""
     cells = [cell for cell in (*_cells(package), *_own(package), _run_cell(package)) if cell is not None]
     line = " ".join([f"saved {package.ref}", *cells])
     return "\n".join([line, *note_lines(package.notes)])
 
 
 def changed_text(package: Package) -> str:
-    """Confirm the priority of a package."""
     return "\n".join([f"{package.ref} is {package.priority}", *note_lines(package.notes)])
 
 
@@ -115,12 +111,10 @@ def _own(package: Package) -> tuple[str, ...]:
 
 
 def contents_fields(contents: Sequence[PackageContent]) -> dict[str, object]:
-    """Return packages with their contents as JSON fields."""
     return {"packages": [content_fields(one) for one in contents]}
 
 
 def content_fields(content: PackageContent) -> dict[str, object]:
-    """Return a package with its contents as JSON fields."""
     from satchel.interfaces.text.json import fields_of
 
     fields: dict[str, object] = fields_of(content)

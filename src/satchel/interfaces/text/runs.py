@@ -22,18 +22,15 @@ if TYPE_CHECKING:
 
 
 def runs_text(page: Page[Run]) -> str:
-    """Render a page of runs for an agent."""
     return list_text("run", page, [_line(run) for run in page], (None, "effort:-"), order="newest first")
 
 
 def started_text(run: Run) -> str:
-    """Confirm that a run was started, with how to work in it."""
     name = value_text(run.run_id)
     return f"started run {name}: your session works in it until it ends; others join it with run_id={name}"
 
 
 def ended_text(done: EndedRun) -> str:
-    """Confirm that a run was ended, with the strategies that it suggests."""
     lines = [f"run {value_text(done.run.run_id)} is {done.run.status}"]
     if done.proposals:
         lines.append("it suggests these strategies; save_strategy or `satchel strategy save` saves one:")
@@ -69,7 +66,6 @@ def show_ended(done: EndedRun) -> None:
 
 
 def ended_fields(done: EndedRun) -> dict[str, object]:
-    """Return an ended run and the strategies that it suggests as JSON fields."""
     from satchel.interfaces.text.json import fields_of
 
     fields: dict[str, object] = {**fields_of(done.run), "proposals": fields_of(list(done.proposals))}

@@ -26,7 +26,6 @@ _KIND_NAMES = frozenset(thing.name for thing in KINDS.values())
 
 
 def results_text(page: FoundPage) -> str:
-    """Render results for an agent, each with its snippet below."""
     first: dict[tuple[str | None, str, int], str] = {}
     lines = []
     for result in page.results:

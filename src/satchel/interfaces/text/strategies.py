@@ -15,13 +15,11 @@ if TYPE_CHECKING:
 
 
 def saved_text(strategy: Strategy) -> str:
-    """Confirm that a strategy was saved."""
     line = f"saved {_title(strategy)} {agent_cell(strategy.agent) or NO_AGENT}"
     return "\n".join([line, *note_lines(strategy.notes)])
 
 
 def judged_text(strategy: Strategy) -> str:
-    """Confirm whether a strategy helped."""
     return " ".join([_title(strategy), *outcome_counts(strategy.helped, strategy.not_helped)])
 
 
@@ -54,7 +52,6 @@ def show_proposals(proposals: Sequence[StrategyProposal]) -> None:
 
 
 def proposals_fields(proposals: Sequence[StrategyProposal]) -> dict[str, object]:
-    """Return proposed strategies as JSON fields, each with the command that saves it."""
     import click
 
     from satchel.interfaces.text.json import fields_of
