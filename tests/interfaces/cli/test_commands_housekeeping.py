@@ -82,7 +82,7 @@ def test_forget_shows_what_it_would_remove(cli: Cli, ref: str, shown: str) -> No
     status, out, _ = cli("forget", ref, "--dry-run")
     assert status == 0
     assert out.startswith(shown)
-    assert out.endswith("Nothing was removed; this would be removed for good.\n")
+    assert out.endswith("Nothing was removed; this would be removed permanently.\n")
 
 
 @pytest.mark.usefixtures("store")

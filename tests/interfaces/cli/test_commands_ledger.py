@@ -251,7 +251,7 @@ def test_a_refused_claim_says_how_to_wait(cli: Cli) -> None:
     status, out, _ = cli("file", "release", "--all", "--agent", "planner")
     assert (status, out.splitlines()[0]) == (0, "released src/a.py")
     assert re.fullmatch(
-        r"builder was refused src/a\.py at 2\S+ \d\d:\d\d, and is told that it is free", out.splitlines()[1]
+        r"builder was refused src/a\.py at 2\S+ \d\d:\d\d, and is notified that it is free", out.splitlines()[1]
     )
 
 
@@ -332,14 +332,14 @@ def test_marking_read_reports_what_was_not_marked(cli: Cli) -> None:
 def test_what_one_sent_is_listed_with_who_has_read_it(cli: Cli) -> None:
     cli("message", "send", "pull first", "--to", "builder", "--agent", "planner")
     cli("message", "send", "done", "--to", "planner", "--agent", "builder")
-    assert "not yet" in cli("message", "sent", "--agent", "planner")[1]
+    assert "not read yet" in cli("message", "sent", "--agent", "planner")[1]
     cli("message", "read", "--all", "--agent", "builder")
-    status, out, err = cli("message", "sent", "--agent", "planner")
+    status, out, _ = cli("message", "sent", "--agent", "planner")
     assert status == 0
-    assert "by builder" in out
+    assert "read by builder" in out
     assert "pull first" in out
     assert "done" not in out
-    assert "messages sent by planner" in err
+    assert "messages sent by planner" in out
 
 
 def test_a_message_to_a_misspelt_name_is_not_sent(cli: Cli) -> None:

@@ -18,7 +18,7 @@ Cli = Callable[..., tuple[int, str, str]]
 Terminal = Callable[..., str]
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
-LISTS = ["decisions", "rule list", "message list --agent builder", "file list", "file claims"]
+LISTS = ["decisions", "rule list", "file list", "file claims"]
 
 
 class Screen(io.StringIO):
@@ -166,7 +166,6 @@ def test_what_differs_for_one_is_a_column_for_all(cli: Cli) -> None:
             "rule list --status all",
             "id, priority, category, rule, layer, tags, by, added, status, ended, ended by, reason",
         ),
-        ("message list --agent builder", "id, read, priority, type, from, to, sent, message, payload, answers, thread"),
         ("file list", "id, file, change, by, when, layer, what"),
         ("file claims", "path, by, how, since, until, what for"),
     ],

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from satchel.brief.briefing import Briefing, LeftOut
-from satchel.interfaces.text.briefings import briefing_text, room_for, untold
+from satchel.interfaces.text.briefings import briefing_text, other_notes, room_for
 
 BRIEFING = Briefing(
     text="note: first\ne1: water",
@@ -54,7 +54,7 @@ def test_of_many_notes_the_newest_three_are_added() -> None:
 
 
 def test_a_note_is_not_taken_for_said_because_an_item_holds_it() -> None:
-    assert untold(replace(BRIEFING, text="e1: note: first")) == ["note: first"]
+    assert other_notes(replace(BRIEFING, text="e1: note: first")) == ["note: first"]
 
 
 @pytest.mark.parametrize(

@@ -268,7 +268,7 @@ def test_the_answer_to_releasing_says_what_was_not_held_recorded_and_wished() ->
         "not held by builder: x.py",
         "recorded f7 src/a.py modified",
         f"ann has waited for src/a.py since {at}, and is next to get it",
-        f'"b c" was refused src/** at {at}, and is told that it is free',
+        f'"b c" was refused src/** at {at}, and is notified that it is free',
         "note: a secret was redacted",
     ]
 

@@ -292,7 +292,7 @@ def _show(operation: Operation, detail: str | None, answer: Any) -> None:
 
 def _without_notes(answer: Any) -> Any:
     """Return an answer whose text has no notes, because people read those on stderr."""
-    if isinstance(answer, tuple):
+    if type(answer) is tuple:
         return tuple(map(_without_notes, answer))
     return replace(answer, notes=()) if getattr(answer, "notes", ()) else answer
 

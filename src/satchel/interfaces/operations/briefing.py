@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import AGENT, NEW_LOOP, NEW_TASK, RUN
 
 if TYPE_CHECKING:
-    from satchel.brief.briefing import Briefing
     from satchel.client import Satchel
     from satchel.interfaces.mcp.call import Call
 
@@ -40,30 +38,6 @@ def answer_agent(
     text = briefing_text(briefing, count)
     answers = (text_answer(text, line) for line in (notice, waiting) if notice is not None and line is not None)
     return next((whole for whole in answers if count(whole) <= allowed), text)
-
-
-def show_briefing(briefing: Briefing) -> None:
-    """Print a briefing alone to standard output; what it does not say and what it costs goes to standard error."""
-    import click
-
-    from satchel.interfaces.cli.common import warn_notes
-    from satchel.interfaces.text.briefings import untold, waiting_text
-
-    if not briefing.text:
-        click.echo(waiting_text(briefing))
-        return
-    click.echo(briefing.text)
-    warn_notes(untold(briefing))
-    if sys.stdout.isatty():
-        click.echo(click.style(_cost(briefing), dim=True), err=True)
-
-
-def _cost(briefing: Briefing) -> str:
-    """Say what a briefing costs, and how much it leaves out."""
-    estimated = " (estimated)" if briefing.counter == "estimate" else ""
-    left = ", ".join(one.counted for one in briefing.left_out) or "nothing"
-    told = f"{briefing.tokens:,} of {briefing.budget:,} tokens{estimated}, left out: {left}"
-    return told if briefing.is_recorded else f"{told}, not recorded as delivered"
 
 
 OPERATIONS = (
@@ -125,7 +99,7 @@ OPERATIONS = (
         read_only=True,
         handler="operations.briefing:answer_agent",
         text="text.briefings:briefing_text",
-        shown="operations.briefing:show_briefing",
+        shown="text.briefings:show_briefing",
         shows_notes=True,
     ),
 )

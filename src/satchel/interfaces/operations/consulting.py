@@ -162,7 +162,7 @@ _LIST = Operation(
     items="conversations",
     text="text.consultations:conversations_text",
     fields="text.consultations:conversations_fields",
-    shown="cli.consulting:show_conversations",
+    shown="text.consultations:show_conversations",
     only_here=_ONLY_HERE,
 )
 

@@ -18,18 +18,18 @@ _JOINT = 2
 
 
 def briefing_text(briefing: Briefing, count: Count) -> str:
-    """Return a briefing with its newest notes that fit; without room for any text, a line about what was left out."""
+    """Return a briefing with its newest notes that fit, or without room for any text the items that are left out."""
     if not briefing.text:
         return waiting_text(briefing)
     text = briefing.text
-    for line in untold(briefing)[-_MAX_NOTES:]:
+    for line in other_notes(briefing)[-_MAX_NOTES:]:
         longer = f"{text}\n{line}"
         if count(longer) <= briefing.budget:
             text = longer
     return text
 
 
-def untold(briefing: Briefing) -> list[str]:
+def other_notes(briefing: Briefing) -> list[str]:
     """Return the notes that are not part of the text."""
     lines = set(briefing.text.split("\n"))
     return [line for line in (f"note: {note}" for note in briefing.notes) if line not in lines]
@@ -43,6 +43,30 @@ def room_for(notice: str | None, budget: int, count: Count) -> int:
 
 def waiting_text(briefing: Briefing) -> str:
     """Return the line that replaces a briefing without room in its budget."""
-    left = ", ".join(map(str, briefing.left_out))
-    rest = f"left out: {left}" if left else "; ".join(briefing.notes) or "nothing waits"
+    omitted = ", ".join(map(str, briefing.left_out))
+    rest = f"left out: {omitted}" if omitted else "; ".join(briefing.notes) or "nothing waits"
     return f"a budget of {briefing.budget} tokens has no room for a briefing; {rest}"
+
+
+def show_briefing(briefing: Briefing) -> None:
+    """Print a briefing to stdout, and its notes and cost to stderr."""
+    import sys
+
+    import click
+
+    from satchel.interfaces.cli.common import warn_notes
+
+    if not briefing.text:
+        click.echo(waiting_text(briefing))
+        return
+    click.echo(briefing.text)
+    warn_notes(other_notes(briefing))
+    if sys.stdout.isatty():
+        click.echo(click.style(_cost(briefing), dim=True), err=True)
+
+
+def _cost(briefing: Briefing) -> str:
+    estimated = " (estimated)" if briefing.counter == "estimate" else ""
+    omitted = ", ".join(one.counted for one in briefing.left_out) or "nothing"
+    cost = f"{briefing.tokens:,} of {briefing.budget:,} tokens{estimated}, left out: {omitted}"
+    return cost if briefing.is_recorded else f"{cost}, not recorded as delivered"

@@ -22,7 +22,7 @@ def config_text(config: Config) -> str:
 
 
 def config_fields(config: Config) -> dict[str, object]:
-    """Return the effective configuration as JSON fields; null means that a key is not set."""
+    """Return the effective configuration; null means that a key is not set."""
     return {
         "settings": {
             setting.key.name: {

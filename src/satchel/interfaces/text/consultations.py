@@ -1,8 +1,8 @@
 """Consultations and conversations with other models as text.
 
 The first line of a consultation has the assistant, the conversation and turn, the cost, and the address; the answer
-follows, each line after a space, so that it cannot pass for the lines below: where the files are, what was searched,
-what was held back and why, and notes. A turn that was only planned names its files, any other counts them.
+follows, each line after a space, so that it cannot pass for the lines below: the files, the searches, the files
+held back with the reason, and notes. A turn that was only planned names its files, any other counts them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ _MAX_NAMED, _MAX_LISTED = 50, 10
 
 
 def consultation_text(done: Consultation) -> str:
-    """Render a consultation for an agent."""
     answer = [] if done.answer is None else content_lines(done.answer)
     return "\n".join([cost_line(done), *answer, *rest_lines(done)])
 
@@ -74,19 +73,19 @@ def _part_lines(part: str, files: Iterable[ListedFile], most: int | None = _MAX_
     ]
 
 
-def _held_back_lines(held: Iterable[HeldBack]) -> list[str]:
+def _held_back_lines(files: Iterable[HeldBack]) -> list[str]:
     """Return a line for each reason that files were held back."""
     groups: dict[tuple[str, str], list[str]] = {}
-    for one in held:
+    for one in files:
         groups.setdefault((one.reason, one.detail), []).append(one.path)
     return [f"held back ({reason}: {detail}): {_paths_text(paths)}" for (reason, detail), paths in groups.items()]
 
 
 def _paths_text(paths: Sequence[str], most: int | None = _MAX_NAMED) -> str:
     """Name files, and count those beyond the limit."""
-    shown = paths if most is None else paths[:most]
-    more = f" and {len(paths) - len(shown):,} more" if len(shown) < len(paths) else ""
-    return " ".join(value_text(path) for path in shown) + more
+    first = paths if most is None else paths[:most]
+    more = f" and {len(paths) - len(first):,} more" if len(first) < len(paths) else ""
+    return " ".join(value_text(path) for path in first) + more
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +106,21 @@ class Reset:
 
 
 def conversations_text(listed: Conversations) -> str:
-    """Render conversations for an agent."""
     lines = [_line(one, None if listed.with_files else _MAX_LISTED) for one in listed.page]
     return "\n".join([list_text("conversation", listed.page, lines, (None,)), assistants_line(listed.states)])
 
 
+def show_conversations(listed: Conversations) -> None:
+    import click
+
+    from satchel.interfaces.text.tables import show_lines
+
+    lines = [_line(one, None if listed.with_files else _MAX_LISTED) for one in listed.page]
+    show_lines(listed.page, "conversations", lines)
+    click.echo(assistants_line(listed.states), err=True)
+
+
 def conversations_fields(listed: Conversations) -> Fields:
-    """Return conversations and the available assistants as JSON fields."""
     return {**fields_of(listed.page, "conversations"), "assistants": fields_of(list(listed.states))}
 
 
@@ -125,13 +132,11 @@ def assistants_line(states: Sequence[ProviderState]) -> str:
 
 
 def may_reset(would: Reset) -> str:
-    """Return the question whether to delete a conversation."""
     key = would.found.key
     return f"Forget {key.conversation} with {key.assistant}, {counted(would.found.turns, 'turn')}?"
 
 
 def reset_text(reset: Reset) -> str:
-    """Confirm that a conversation was deleted."""
     one = reset.found
     counts = f"{counted(one.turns, 'turn')}, {counted(_files(one), 'file')}"
     what = f"{value_text(one.key.conversation)} with {one.key.assistant}: {counts}"
@@ -139,7 +144,6 @@ def reset_text(reset: Reset) -> str:
 
 
 def reset_fields(reset: Reset) -> Fields:
-    """Return a deleted conversation as JSON fields."""
     key = reset.found.key
     fields = {"conversation": key.conversation, "assistant": key.assistant, "turns": reset.found.turns}
     return {**fields, "files": _files(reset.found), "done": reset.done}
@@ -155,8 +159,8 @@ def _line(one: ListedConversation, most: int | None) -> Line:
         for part, files in (("inline", one.inline), ("overflow", one.overflow))
         for line in _part_lines(part, [file for file in files if not file.is_removed], most)
     ]
-    gone = [file.path for file in (*one.inline, *one.overflow) if file.is_removed]
-    below += [f" removed {len(gone)}: {_paths_text(gone, most)}"] if gone else []
+    removed = [file.path for file in (*one.inline, *one.overflow) if file.is_removed]
+    below += [f" removed {len(removed)}: {_paths_text(removed, most)}"] if removed else []
     if one.lease is not None:
         below.append(
             f" {one.lease.holder} is in it, until {moment_text(one.lease.until, year_of(one.updated_at))} at most"

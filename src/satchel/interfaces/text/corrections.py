@@ -44,7 +44,6 @@ def confirmed_text(confirmed: Confirmed) -> str:
 
 
 def undone_text(undone: Undone) -> str:
-    """Confirm what was undone."""
     if undone.action == "confirmed":
         line = f"{undone.ref} is no longer confirmed by you"
     elif undone.action == "written":
@@ -60,7 +59,6 @@ def undone_text(undone: Undone) -> str:
 
 
 def pinned_text(pin: Pin) -> str:
-    """Confirm that an item was pinned or unpinned."""
     if pin.pinned_at is None:
         line = f"{pin.ref} {'was not pinned' if pin.already else 'is no longer pinned'}"
     else:

@@ -75,14 +75,12 @@ def made_cell(decision: Decision) -> str | None:
 
 
 def decisions_text(page: DecisionPage) -> str:
-    """Render a page of decisions for an agent; only uid, own seq and score are left out."""
     lines = [decision_line(decision) for decision in page.decisions]
     more = TAGS_TOLD if any(len(decision.tags) > 1 for decision in page.decisions) else ""
     return list_text("decision", page, lines, _BLANKS, more)
 
 
 def set_text(decisions: Sequence[Decision], when: When | None = None) -> str:
-    """Confirm that decisions were set, each with the state that it replaced and similar decisions."""
     lines = []
     for decision in decisions:
         line = f"set {decision.ref} {value_text(decision.key)}"
@@ -94,7 +92,7 @@ def set_text(decisions: Sequence[Decision], when: When | None = None) -> str:
         )
         below: Sequence[str] = ()
         if decision.replaced is not None:
-            before = _told(decision.replaced, decision, value=_shortened_value, who=True)
+            before = _state_text(decision.replaced, decision, value=_shortened_value, who=True)
             at = when or in_sentence(decision.updated_at)
             line += f"; was {before.line} {at(decision.replaced.set_at)}"
             below = before.below
@@ -110,7 +108,6 @@ def set_text(decisions: Sequence[Decision], when: When | None = None) -> str:
 
 
 def history_text(history: DecisionHistory) -> str:
-    """Render a decision and its earlier states for an agent."""
     states, year = history.history, year_of(history.decision.updated_at)
     earlier = len(states) if len(states) == states.total else f"{len(states)} of {states.total}"
     head = [f"decision with {earlier} earlier {plural('state', states.total)}"]
@@ -121,7 +118,6 @@ def history_text(history: DecisionHistory) -> str:
 
 
 def show_history(history: DecisionHistory) -> None:
-    """Print a decision and its earlier states."""
     import click
 
     from satchel.interfaces.cli.common import warn_notes
@@ -142,19 +138,19 @@ def _history_lines(history: DecisionHistory, when: When) -> Iterator[str]:
     """
     decision, states = history.decision, history.history
     made = [] if decision.created_at == decision.updated_at else [f"made {when(decision.created_at)}"]
-    now = _told(decision, None)
+    now = _state_text(decision, None)
     yield " ".join([decision.ref, value_text(decision.key), now.line, when(decision.updated_at), *made])
     yield from now.below
     above: Decision | DecisionState | None = None if states.offset else decision
     until: int | None = None if states.offset else decision.updated_at
     day = ""
     for state in states:
-        told = _told(state, above)
+        text = _state_text(state, above)
         before, (day, time) = day, when(state.set_at).split()
-        fields = [told.line, *([day] if day != before else []), time]
+        fields = [text.line, *([day] if day != before else []), time]
         fields += [] if state.replaced_at == until else [f"until {when(state.replaced_at)}"]
         yield " ".join(fields)
-        yield from told.below
+        yield from text.below
         above, until = state, state.set_at
 
 
@@ -164,20 +160,20 @@ def _shortened_value(value: Value) -> str:
     return json_line(value)
 
 
-class _Told(NamedTuple):
+class _StateText(NamedTuple):
     """A rendered state: one line without its time, and the lines below."""
 
     line: str
     below: tuple[str, ...]
 
 
-def _told(
+def _state_text(
     state: Decision | DecisionState,
     above: Decision | DecisionState | None,
     *,
     value: Callable[[Value], str] = json_line,
     who: bool = False,
-) -> _Told:
+) -> _StateText:
     """Render the fields of a state that differ from the one above, or all without one.
 
     Args:
@@ -201,12 +197,12 @@ def _told(
     if state.scopes != (above.scopes if above else ()):
         parts += names_text("scopes:", state.scopes) or (f"scopes:{NONE}",)
     if state.rationale is None or (above is not None and state.rationale == above.rationale):
-        return _Told(" ".join(parts), ())
-    return _Told(" ".join(parts), tuple(content_lines(state.rationale)))
+        return _StateText(" ".join(parts), ())
+    return _StateText(" ".join(parts), tuple(content_lines(state.rationale)))
 
 
 def _cells(state: Decision | DecisionState) -> tuple[str | None, str | None, str | None, str | None]:
-    # only before a digit can a v stand for nothing else
+    # a v means a version only before a digit
     version = value_text(state.version) if "0" <= state.version[:1] <= "9" else quoted(state.version)
     return (
         layer_cell(state.layer),

@@ -22,14 +22,12 @@ if TYPE_CHECKING:
 
 
 def entries_text(page: EntryPage) -> str:
-    """Render a page of entries for an agent."""
     more = "" if page.run_id is None else f" of run {value_text(page.run_id)}"
     blanks = (None, NO_AGENT, f"run:{value_text(page.run_id or MAIN_RUN)}", "task:-", "loop:-", "file:-")
     return list_text("entry", page, [entry_line(entry, page.run_id) for entry in page.entries], blanks, more)
 
 
 def show_entries(page: EntryPage) -> None:
-    """Print a page of entries."""
     from satchel.interfaces.text.tables import show_lines
 
     run = "" if page.run_id is None else f" of run {page.run_id}"
@@ -64,7 +62,6 @@ def entry_line(entry: Entry, run_id: str | None = None, content: str | None = No
 
 
 def written_text(entries: Sequence[Entry]) -> str:
-    """Confirm which entries were stored."""
     first = entries[0]
     stored = ", ".join(f"{entry.ref} {entry.type}{_place(entry)}" for entry in entries)
     run = "" if first.run_id == MAIN_RUN else f" in run {value_text(first.run_id)}"
@@ -80,7 +77,6 @@ def written_text(entries: Sequence[Entry]) -> str:
 
 
 def written_fields(entries: Sequence[Entry]) -> dict[str, object]:
-    """Return stored entries as JSON fields."""
     from satchel.interfaces.text.json import fields_of
 
     notes = _advice(entries)
@@ -88,7 +84,6 @@ def written_fields(entries: Sequence[Entry]) -> dict[str, object]:
 
 
 def people_written_text(entries: Sequence[Entry]) -> str:
-    """Confirm to people which entries were stored."""
     from satchel.base.records import replace
     from satchel.keep.persons import shown_name
 
@@ -96,13 +91,11 @@ def people_written_text(entries: Sequence[Entry]) -> str:
 
 
 def pruned_text(result: PruneResult) -> str:
-    """Confirm which entries of a run were removed."""
     counts = ", ".join(f"{count} {name}" for name, count in result.removed) or "nothing"
     return f"{'removed' if result.done else 'would remove'} {counts} from run {result.run_id}"
 
 
 def prune_question(result: PruneResult) -> str | None:
-    """Return the question whether to remove the entries; None without any."""
     return f"Remove {result.total} entries from run {result.run_id}?" if result.total else None
 
 

@@ -57,7 +57,7 @@ def reported_text(reported: Reported, solved_by: str = _SOLVED_BY) -> str:
         solved_by: how to record a solution, with ``{}`` for the error's id.
     """
     when = in_sentence(reported.pattern.last_seen)
-    lines = [_met(reported.pattern, is_new=reported.is_new, when=when)]
+    lines = [_head(reported.pattern, is_new=reported.is_new, when=when)]
     recorded = reported.recorded
     if recorded is not None:
         lines.append(f"recorded {_standing(recorded)}")
@@ -65,9 +65,9 @@ def reported_text(reported: Reported, solved_by: str = _SOLVED_BY) -> str:
     if others:
         best = tuple(others[:_MAX_SHOWN])
         page = Page(best, len(best), 0, len(best))
-        shown = [solution_line(solution) for solution in best]
+        lines_of_best = [solution_line(solution) for solution in best]
         noun = "solution" if recorded is None else "other solution"
-        lines.append(list_text(noun, page, shown, (NO_AGENT,), more=f", best first ({_FROM})"))
+        lines.append(list_text(noun, page, lines_of_best, (NO_AGENT,), more=f", best first ({_FROM})"))
         more = len(others) - len(best)
         lines += note_lines([f'{more} more: get_items(["{reported.pattern.ref}"]) shows all'] if more else [])
     elif recorded is None:
@@ -79,12 +79,10 @@ def reported_text(reported: Reported, solved_by: str = _SOLVED_BY) -> str:
 
 
 def people_reported_text(reported: Reported) -> str:
-    """Render the answer to a report for people."""
     return reported_text(reported, "`satchel error outcome {} --solution TEXT` records what does")
 
 
 def show_errors(page: ErrorPatternPage) -> None:
-    """Print errors with their solutions."""
     import click
 
     from satchel.interfaces.text.tables import local_time, rest_text
@@ -95,41 +93,39 @@ def show_errors(page: ErrorPatternPage) -> None:
 
 
 def _similar_lines(one: SimilarError) -> list[str]:
-    said = content_lines(shortened(one.message, _SHOWN_CHARS))
+    text = content_lines(shortened(one.message, _SHOWN_CHARS))
     line = f"{one.ref} {one.likeness} % alike, {value_text(one.error_type)}"
     if one.solution is None:
-        return [f"{line}, no solution is known", *said]
-    return [f"{line}, fixed by {_standing(one.solution)}", *said, *content_lines(shortened(one.solution.text))]
+        return [f"{line}, no solution is known", *text]
+    return [f"{line}, fixed by {_standing(one.solution)}", *text, *content_lines(shortened(one.solution.text))]
 
 
 def pattern_lines(pattern: ErrorPattern, when: When) -> list[str]:
     """Return an error in full: how often it was met, its first report, and every solution."""
-    lines = [_met(pattern, is_new=False, when=when), *content_lines(pattern.example)]
+    lines = [_head(pattern, is_new=False, when=when), *content_lines(pattern.example)]
     if not pattern.solutions:
         return [*lines, "no solution is known yet"]
     return [*lines, *(part for one in pattern.solutions for part in single_lines(solution_line(one), when))]
 
 
 def outcome_text(judged: Solution | Strategy) -> str:
-    """Confirm the outcome of a solution or a strategy."""
     return solution_text(judged) if isinstance(judged, Solution) else judged_text(judged)
 
 
 def solution_text(solution: Solution) -> str:
-    """Confirm that a solution or its outcome was recorded."""
     confidence = _confidence(solution) + ("" if solution.confidence >= KNOWN else f" ({_FROM})")
     stands = ", ".join([confidence, *outcome_counts(solution.confirmed, solution.failed)])
     line = f"recorded {solution.ref} for {solution.pattern}: {stands}"
     return "\n".join([line, *note_lines(solution.notes)])
 
 
-def _met(pattern: ErrorPattern, *, is_new: bool, when: When) -> str:
+def _head(pattern: ErrorPattern, *, is_new: bool, when: When) -> str:
     times = counted(pattern.occurrences, "time")
-    met = "new" if is_new else f"met {times} since {when(pattern.created_at)}"
+    count = "new" if is_new else f"met {times} since {when(pattern.created_at)}"
     lang = "" if pattern.lang is None else f" lang:{value_text(pattern.lang)}"
     last = f"after its last report ({when(pattern.last_seen)})"
-    kept = f"kept {span_in_words(pattern.ttl_days * DAY_MS)} {last}"
-    return f"{pattern.ref} {value_text(pattern.error_type)}{lang}, {met}, {kept}"
+    ttl = f"kept {span_in_words(pattern.ttl_days * DAY_MS)} {last}"
+    return f"{pattern.ref} {value_text(pattern.error_type)}{lang}, {count}, {ttl}"
 
 
 def _standing(solution: Solution) -> str:

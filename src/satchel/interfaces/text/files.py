@@ -43,7 +43,7 @@ from satchel.keep.files.records import (
 )
 from satchel.keep.paths import covers, is_folder
 
-Told = TypeVar("Told", FileCheck, RecentActivity)
+Activity = TypeVar("Activity", FileCheck, RecentActivity)
 
 _CHANGED = {"created": "created", "modified": "changed", "deleted": "deleted"}
 
@@ -56,22 +56,21 @@ _FIELD = re.compile(rf"{'|'.join((*CHANGES, *LAYERS))}|by|with|(?:worktree|layer
 
 
 def changes_text(page: FileChangePage) -> str:
-    """Render a page of file changes for an agent; only uid, own seq, score and expiry are left out."""
     first: dict[tuple[str | None, str | None, int], str] = {}  # by agent, text and minute
     lines = []
     for change in page.changes:
-        told = first.setdefault((change.agent, change.description, change.created_at // 60_000), change.ref)
-        lines.append(change_line(change, None if told == change.ref else told))
+        ref = first.setdefault((change.agent, change.description, change.created_at // 60_000), change.ref)
+        lines.append(change_line(change, None if ref == change.ref else ref))
     return list_text("file change", page, lines, _CHANGE_BLANKS)
 
 
-def change_line(change: FileChange, told: str | None = None) -> Line:
+def change_line(change: FileChange, described_by: str | None = None) -> Line:
     """Return the line of a change, with its description below.
 
     Args:
-        told: the id of the change that already has the description.
+        described_by: the id of the change that already has the description.
     """
-    is_told = told is not None and change.description is not None
+    is_described = described_by is not None and change.description is not None
     return Line(
         start=change.ref,
         cells=(
@@ -81,14 +80,13 @@ def change_line(change: FileChange, told: str | None = None) -> Line:
             _worktree(change.worktree),
             layer_cell(change.layer),
         ),
-        own=(f"text as {told}",) if is_told else (),
+        own=(f"text as {described_by}",) if is_described else (),
         moment=change.created_at,
-        below=() if is_told or change.description is None else tuple(content_lines(change.description)),
+        below=() if is_described or change.description is None else tuple(content_lines(change.description)),
     )
 
 
 def recorded_text(change: FileChange) -> str:
-    """Confirm that a change was recorded."""
     line = f"recorded {change.ref} {_file(change.file)} {change.change} {agent_cell(change.agent) or NO_AGENT}"
     return "\n".join([line, *note_lines(change.notes)])
 
@@ -103,7 +101,7 @@ def claimed_text(claimed: Claimed, when: When | None = None) -> str:
         lines.append(
             f"waited {_seconds(claimed.waited_ms)} for others; read {_them(claimed.claims)} again before you write"
         )
-    said: set[str] = set()
+    descriptions: set[str] = set()
     for (verb, terms), together in groupby(
         claimed.claims,
         key=lambda claim: (
@@ -116,7 +114,8 @@ def claimed_text(claimed: Claimed, when: When | None = None) -> str:
         hints = []
         for claim in claims:
             if (claim.path, claim.worktree) in lately:
-                hints += _hints(_told_once(lately[claim.path, claim.worktree], said), now, is_named=len(claims) > 1)
+                activity = _without_repeats(lately[claim.path, claim.worktree], descriptions)
+                hints += _hints(activity, now, is_named=len(claims) > 1)
         if hints and not claimed.waited_ms:
             hints[-1] += f"; read {_them(hints)} again before you write"
         lines += hints
@@ -133,15 +132,15 @@ def released_text(released: Released, when: When | None = None) -> str:
     if released.changes:
         recorded = (f"{change.ref} {_file(change.file)} {change.change}" for change in released.changes)
         lines.append(f"recorded {', '.join(recorded)}")
-    for (who, waits, asked), wishes in groupby(
+    for (who, waits, since), wishes in groupby(
         released.wished, key=lambda wish: (wish.agent, wish.waits, when(wish.asked_at))
     ):
         files = [_file(wish.path) for wish in wishes]
         agent, these = value_text(who), f"{', '.join(files)}"
         if waits:
-            lines.append(f"{agent} has waited for {these} since {asked}, and is next to get {_them(files)}")
+            lines.append(f"{agent} has waited for {these} since {since}, and is next to get {_them(files)}")
         else:
-            lines.append(f"{agent} was refused {these} at {asked}, and is told that {_they(files)} free")
+            lines.append(f"{agent} was refused {these} at {since}, and is notified that {_they(files)} free")
     return "\n".join([*lines, *note_lines(released.notes)])
 
 
@@ -156,24 +155,24 @@ def _they(files: Sequence[object]) -> str:
 def checked_text(checked: FilesChecked, when: When | None = None) -> str:
     """Render for each file whether it is free, yours or held by another, with its recent changes."""
     when = when or in_sentence(checked.checked_at)
-    said: set[str] = set()
-    lines = [line for file in checked.files for line in _checked(_once(file, said), checked, when)]
+    descriptions: set[str] = set()
+    lines = [line for file in checked.files for line in _checked(_once(file, descriptions), checked, when)]
     return "\n".join([*lines, *note_lines(checked.notes)])
 
 
-def _once(file: FileCheck, said: set[str]) -> FileCheck:
-    """Drop reasons and descriptions that are in ``said``, and add the others to it."""
+def _once(file: FileCheck, descriptions: set[str]) -> FileCheck:
+    """Drop reasons and descriptions that are in ``descriptions``, and add the others to it."""
 
     def fresh(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-        reasons = said_once((claim.reason for claim in claims), said)
+        reasons = said_once((claim.reason for claim in claims), descriptions)
         return tuple(replace(claim, reason=reason) for claim, reason in zip(claims, reasons, strict=True))
 
-    told = _told_once(file, said)
-    return replace(told, claims=fresh(file.claims), elsewhere=fresh(file.elsewhere))
+    fresh_file = _without_repeats(file, descriptions)
+    return replace(fresh_file, claims=fresh(file.claims), elsewhere=fresh(file.elsewhere))
 
 
-def _told_once(file: Told, said: set[str]) -> Told:
-    done = said_once((change.description for change in file.recent), said)
+def _without_repeats(file: Activity, descriptions: set[str]) -> Activity:
+    done = said_once((change.description for change in file.recent), descriptions)
     recent = tuple(replace(change, description=text) for change, text in zip(file.recent, done, strict=True))
     return replace(file, recent=recent)
 

@@ -31,9 +31,9 @@ def items_of(answer: Any) -> Sequence[Any]:
 
 
 def fitting_text(answer: Any, make: Callable[[Any], str]) -> str:
-    """Render an answer with as many of its items as there is room for; its first line says what follows.
+    """Render an answer with as many of its items as there is room for; the first line tells how to get the rest.
 
-    An item that is too long by itself is cut, and the first line says so, with the call that opens it.
+    A single item that is too long is cut, and the first line names the call that pages through it.
     """
     text = make(fitting(answer, make))
     return text if len(text) <= MAX_CHARS else _cut(text, items_of(answer), getattr(answer, "decision", None))
@@ -44,8 +44,8 @@ def fitting(answer: Any, make: Callable[[Any], str]) -> Any:
     items = items_of(answer)
     if not items or len(make(answer)) <= MAX_CHARS:
         return answer
-    shown = _most(len(items), lambda count: len(make(_with_first(answer, count))) <= MAX_CHARS)
-    return _with_first(answer, max(1, shown))
+    count = _most(len(items), lambda count: len(make(_with_first(answer, count))) <= MAX_CHARS)
+    return _with_first(answer, max(1, count))
 
 
 def fitting_fields(answer: Any, make: Callable[[Any], Mapping[str, object]]) -> Mapping[str, object]:
@@ -54,8 +54,8 @@ def fitting_fields(answer: Any, make: Callable[[Any], Mapping[str, object]]) -> 
     items = items_of(answer)
     if len(items) < 2 or _json_chars(fields) <= MAX_CHARS:
         return fields
-    shown = _most(len(items), lambda count: _json_chars(make(_with_first(answer, count))) <= MAX_CHARS)
-    return make(_with_first(answer, max(1, shown)))
+    count = _most(len(items), lambda count: _json_chars(make(_with_first(answer, count))) <= MAX_CHARS)
+    return make(_with_first(answer, max(1, count)))
 
 
 def _most(items: int, fits: Callable[[int], bool]) -> int:

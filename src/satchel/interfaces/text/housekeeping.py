@@ -32,12 +32,11 @@ def summary_text(summary: LayerSummary, when: When | None = None) -> str:
 
 
 def summary_fields(summary: LayerSummary) -> dict[str, object]:
-    """Return the counts of each layer as JSON fields; items without a layer count as null."""
+    """Return the counts of each layer; items without a layer count as null."""
     return {"layers": fields_of(summary.rows), "changes_since": iso(summary.changes_since), "seq": summary.seq}
 
 
 def statistics_text(statistics: Statistics) -> str:
-    """Render the statistics of a project for agents, a line for each field."""
     return "\n".join(f"{name}: {_value_text(value)}" for name, value in fields_of(statistics).items())
 
 
@@ -64,7 +63,6 @@ def _use_line(one: ItemUse) -> str:
 
 
 def cleared_text(cleared: Cleared) -> str:
-    """Confirm what was removed."""
     counts = _cleared_counts(cleared)
     if not counts:
         return "nothing is old enough to be removed"
@@ -72,12 +70,10 @@ def cleared_text(cleared: Cleared) -> str:
 
 
 def people_cleared_text(cleared: Cleared) -> str:
-    """Confirm to people what was removed."""
     return cleared_text(cleared).removesuffix(": give confirm=true")
 
 
 def clear_question(would: Cleared) -> str | None:
-    """Return the question whether to clear; None if nothing is old."""
     counts = _cleared_counts(would)
     return f"Remove {counts}?" if counts else None
 
@@ -94,7 +90,7 @@ def _cleared_counts(cleared: Cleared) -> str:
 
 
 def forgotten_fields(item: Forgotten) -> dict[str, object]:
-    """Return a forgotten item as JSON fields, without its text, which may be a secret."""
+    """Return a forgotten item without its text, which may be a secret."""
     fields: dict[str, object] = fields_of(item)
     return fields | ({"text": ""} if item.done else {})
 
@@ -108,7 +104,6 @@ def _value_text(value: object) -> str:
 
 
 def people_statistics_text(statistics: Statistics) -> str:
-    """Render the statistics of a project for people."""
     import click
 
     from satchel.interfaces.cli.common import size_text
@@ -126,8 +121,8 @@ def people_statistics_text(statistics: Statistics) -> str:
         ("constraint", statistics.constraints),
         ("package", statistics.packages),
     )
-    named = {"entry", *(noun for noun, _ in of_states)}
-    others = [counted(count, name.replace("_", " ")) for name, count in statistics.kinds if name not in named]
+    listed = {"entry", *(noun for noun, _ in of_states)}
+    others = [counted(count, name.replace("_", " ")) for name, count in statistics.kinds if name not in listed]
     texts = f"{size_text(statistics.turn_bytes)}, contents {size_text(statistics.content_bytes)}"
     each = f", {statistics.bytes_per_item:,} bytes per item" if statistics.bytes_per_item else ""
     neighbours = f"{statistics.other_projects} other projects share this store"
@@ -166,7 +161,6 @@ def compact(satchel: Satchel, *, quiet: bool) -> Shrunk:
 
 
 def compacted_text(done: Shrunk) -> str:
-    """Confirm the new size of the store."""
     import click
 
     from satchel.interfaces.cli.common import size_text
@@ -180,20 +174,20 @@ def compacted_text(done: Shrunk) -> str:
 
 def forget_question(would: Forgotten) -> str:
     """Return an item and the question whether to forget it."""
-    return f"{_item(would)}\nRemove it for good?"
+    return f"{_item(would)}\nRemove it permanently?"
 
 
 def forgotten_text(item: Forgotten) -> str:
     """Confirm that an item was forgotten, and list where it still is; its text may be a secret and is left out."""
     import click
 
-    left = [str(file) for file in item.still_in]
+    backups = [str(file) for file in item.still_in]
     if item.done:
         lines = [f"{item.ref} {item.kind} removed"]
-        lines += [f"It is still in {counted(len(left), 'backup')}; delete them too:", *left] if left else []
+        lines += [f"It is still in {counted(len(backups), 'backup')}; delete them too:", *backups] if backups else []
     else:
-        lines = [_item(item), "Nothing was removed; this would be removed for good."]
-        lines += [f"It would remain in {counted(len(left), 'backup')}:", *left] if left else []
+        lines = [_item(item), "Nothing was removed; this would be removed permanently."]
+        lines += [f"It would remain in {counted(len(backups), 'backup')}:", *backups] if backups else []
     lines += [f"could not look into {file}" for file in item.unreadable]
     if item.done and not item.wal_emptied:
         click.echo(

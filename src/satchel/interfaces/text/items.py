@@ -46,8 +46,8 @@ _LINES: Mapping[str, Callable[[Any, str | None, When], list[str]]] = {
 
 def items_text(opened: OpenedItems) -> str:
     """Render items for an agent, from the offset on; the first line has the call that continues a cut text."""
-    shown = _shown(opened)
-    blocks = _blocks(opened, shown, utc(_year(shown)))
+    items = _top_level(opened)
+    blocks = _blocks(opened, items, utc(_year(items)))
     body = "\n".join(blocks)
     begin = min(opened.offset, len(body))
     end = _end(body, begin)
@@ -59,8 +59,8 @@ def items_text(opened: OpenedItems) -> str:
         while start + len(blocks[place]) < end:
             start += len(blocks[place]) + 1
             place += 1
-        left = json_line([item.ref for item in shown[place:]])
-        head += f"; get_items({left}, offset={end - start}) continues"
+        rest = json_line([item.ref for item in items[place:]])
+        head += f"; get_items({rest}, offset={end - start}) continues"
     # a text that begins inside a line needs the space of that line, so that it cannot pass for an item
     inside = " " if begin and body[begin - 1] != "\n" else ""
     shown_text = [f"{inside}{body[begin:end]}"] if blocks else []
@@ -68,51 +68,49 @@ def items_text(opened: OpenedItems) -> str:
 
 
 def whole_text(opened: OpenedItems) -> str:
-    """Render items for people, without a cut."""
     from satchel.interfaces.text.tables import local_time
 
-    return "\n".join(_blocks(opened, _shown(opened), local_time)) or counted(0, "item")
+    return "\n".join(_blocks(opened, _top_level(opened), local_time)) or counted(0, "item")
 
 
 def items_fields(opened: OpenedItems) -> dict[str, object]:
-    """Return items as JSON fields, each in full with its id and kind."""
-    items = [
+    fields = [
         {"id": item.ref, "kind": item.kind}
         | _fields(item)
         | ({"corrections": list(item.notes)} if item.notes else {})
-        | ({"kept_states": [_kept_fields(kept) for kept in item.kept_states]} if item.kept_states else {})
+        | ({"kept_states": [_kept_fields(state) for state in item.kept_states]} if item.kept_states else {})
         for item in opened.items
     ]
-    return {"items": items} | ({"notes": list(opened.notes)} if opened.notes else {})
+    return {"items": fields} | ({"notes": list(opened.notes)} if opened.notes else {})
 
 
-def _shown(opened: OpenedItems) -> list[Item]:
+def _top_level(opened: OpenedItems) -> list[Item]:
     """Return the items without the solutions whose error is among them."""
     refs = {item.ref for item in opened.items}
     return [one for one in opened.items if not (isinstance(one.record, Solution) and one.record.pattern in refs)]
 
 
-def _blocks(opened: OpenedItems, shown: Sequence[Item], when: When) -> list[str]:
+def _blocks(opened: OpenedItems, items: Sequence[Item], when: When) -> list[str]:
     return [
         "\n".join(
             [
                 *_LINES[item.kind](item.record, opened.reader, when),
-                *note_lines([*item.notes, *(_kept_note(item.ref, kept, when) for kept in item.kept_states)]),
+                *note_lines([*item.notes, *(_kept_note(item.ref, state, when) for state in item.kept_states)]),
             ]
         )
-        for item in shown
+        for item in items
     ]
 
 
-def _kept_note(ref: str, kept: KeptState, when: When) -> str:
-    taken = "a sync of the shared text" if kept.source == SHARED else f"an import from {kept.source}"
-    whose = "its state before" if kept.is_ours else "another state that came by"
-    text = json_line(called(kept.line))
-    return f"{whose} {taken}, {when(kept.kept_at)}, is kept: {text}; satchel show {ref} --json has all of it"
+def _kept_note(ref: str, state: KeptState, when: When) -> str:
+    source = "a sync of the shared text" if state.source == SHARED else f"an import from {state.source}"
+    whose = "its state before" if state.is_ours else "another state that came by"
+    text = json_line(called(state.line))
+    return f"{whose} {source}, {when(state.kept_at)}, is kept: {text}; satchel show {ref} --json has all of it"
 
 
-def _kept_fields(kept: KeptState) -> dict[str, object]:
-    return {"source": kept.source, "is_ours": kept.is_ours, "kept_at": iso(kept.kept_at), "state": kept.line}
+def _kept_fields(state: KeptState) -> dict[str, object]:
+    return {"source": state.source, "is_ours": state.is_ours, "kept_at": iso(state.kept_at), "state": state.line}
 
 
 def contents_text(contents: Sequence[PackageContent]) -> str:
@@ -122,14 +120,14 @@ def contents_text(contents: Sequence[PackageContent]) -> str:
     return items_text(OpenedItems(items, None, 0, notes))
 
 
-def _head(shown: Sequence[Item]) -> str:
-    return f"{counted(len(shown), 'item')}, {times_text(_year(shown))}" if shown else counted(0, "item")
+def _head(items: Sequence[Item]) -> str:
+    return f"{counted(len(items), 'item')}, {times_text(_year(items))}" if items else counted(0, "item")
 
 
-def _year(shown: Sequence[Item]) -> str:
-    if not shown:
+def _year(items: Sequence[Item]) -> str:
+    if not items:
         return ""
-    first: Any = shown[0].record
+    first: Any = items[0].record
     return year_of(getattr(first, "package", first).created_at)
 
 

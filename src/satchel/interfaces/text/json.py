@@ -132,9 +132,9 @@ def _plan(kind: Any) -> tuple[tuple[tuple[str, str], ...], frozenset[str] | None
     """Return what a record shows and from what, and what of it even if not set; None is all."""
     names = [name for name in field_names(kind) or () if name not in _HIDDEN.get(kind.__name__, ())]
     leaves_out = "uid" in names or kind.__name__ in _LEAN
-    taken = {"id": "ref"} if hasattr(kind, "ref") and "ref" not in names else {}
+    renamed_id = {"id": "ref"} if hasattr(kind, "ref") and "ref" not in names else {}
     renamed = _NAMES | ({"ref": "id"} if kind.__name__ in _KNOWN_BY_REF else {})
-    shown = [(renamed.get(name, name), taken.get(name, name)) for name in (*names, *_ADDED.get(kind.__name__, ()))]
+    shown = [(renamed.get(name, name), renamed_id.get(name, name)) for name in (*names, *_ADDED.get(kind.__name__, ()))]
     return tuple(shown), frozenset(_ALWAYS.get(kind.__name__, ())) if leaves_out else None
 
 
@@ -166,8 +166,8 @@ def _content(entry: Any) -> object:
 
 _MADE: Mapping[tuple[str, str], Callable[[Any], object]] = {
     ("Entry", "content"): _content,
-    ("Found", "snippet"): lambda found: found.snippet.text,
-    ("Found", "marks"): lambda found: found.snippet.marks,
+    ("Found", "snippet"): lambda result: result.snippet.text,
+    ("Found", "marks"): lambda result: result.snippet.marks,
     ("Consultation", "kept"): lambda done: done.kept and done.kept.ref,
     ("Consultation", "not_kept"): lambda done: done.kept.told if done.kept and done.kept.failure else None,
     ("ListedConversation", "conversation"): lambda one: one.key.conversation,

@@ -211,15 +211,15 @@ def _planned(lines: Sequence[Line], blanks: Sequence[str | None], column: int | 
 def _group(
     value: str | None, lines: Sequence[Line], usual: _Cells, blanks: Sequence[str | None], column: int
 ) -> _Group:
-    said = [value or blanks[column]]
+    heading = [value or blanks[column]]
     expected: _Cells = (*usual[:column], value, *usual[column + 1 :])
     for place, shared in enumerate(_shared(lines)):
         if place != column and shared is not None and shared != expected[place]:
             other = (*expected[:place], shared, *expected[place + 1 :])
             if _cost(shared) + _noted_cost(lines, other, blanks) < _noted_cost(lines, expected, blanks):
-                said.append(shared)
+                heading.append(shared)
                 expected = other
-    return _Group(" ".join(text for text in said if text is not None), expected, lines)
+    return _Group(" ".join(text for text in heading if text is not None), expected, lines)
 
 
 def _split(lines: Sequence[Line], column: int, regroup: bool) -> Iterable[tuple[str | None, Sequence[Line]]]:

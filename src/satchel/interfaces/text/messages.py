@@ -14,6 +14,7 @@ from satchel.find.kind import Kind
 from satchel.interfaces.text.lists import Line, list_text, names_text, note_lines
 from satchel.interfaces.text.parts import NONE, content_lines, json_line, quoted, value_text
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
+from satchel.keep.persons import shown_name
 
 _TYPE, _PRIORITY = "info", "medium"
 """The type and priority that are left out."""
@@ -22,14 +23,13 @@ _BLANKS = (_TYPE, _PRIORITY, None, None)
 _ME, _ALL = "me", "all"
 
 _SOON_MS = 3_600_000
-"""A message that expires sooner says so."""
+"""A message that expires sooner has its remaining time."""
 
 _MAX_READERS = 5
 """The most readers of a message that are named."""
 
 
 def messages_text(page: MessagePage) -> str:
-    """Render a page of an agent's messages; only uid, own seq and score are left out."""
     lines = [message_line(message, page.agent, page.asked_at) for message in page.messages]
     is_sent = bool(page.messages) and all(message.sender == page.agent for message in page.messages)
     whose = f" {'from' if is_sent else 'for'} {value_text(page.agent)}"
@@ -37,15 +37,27 @@ def messages_text(page: MessagePage) -> str:
     return list_text("message", page, lines, _BLANKS, more=whose)
 
 
+def show_inbox(page: MessagePage) -> None:
+    _show(page, f"messages for {shown_name(page.agent)}, {page.unread} unread in all")
+
+
+def show_sent(page: MessagePage) -> None:
+    _show(page, f"messages sent by {shown_name(page.agent)}")
+
+
+def _show(page: MessagePage, what: str) -> None:
+    from satchel.interfaces.text.tables import show_lines
+
+    show_lines(page, what, [message_line(message, page.agent, page.asked_at) for message in page.messages])
+
+
 def sent_text(message: Message) -> str:
-    """Confirm that a message was sent."""
     line = f"sent {message.ref} to {_name(message.to or _ALL, message.to is None)}"
     fields = (*filter(None, _kind(message)), *_place(message))
     return "\n".join([", ".join([line, *fields]), *note_lines(message.notes)])
 
 
 def marked_text(marked: MarkedRead) -> str:
-    """Confirm what was marked as read, by id, and count the unread messages that are left."""
     groups = (
         (f"{len(marked.marked)} marked read", marked.marked),
         ("already read", marked.already),
@@ -64,7 +76,7 @@ def message_line(message: Message, reader: str | None, now: int | None = None) -
     """
     has_payload = message.payload is not None
     is_new = message.read_at is None and (reader is None or message.sender != reader)
-    left = _SOON_MS if now is None else message.expires_at - now
+    remaining = _SOON_MS if now is None else message.expires_at - now
     return Line(
         start=message.ref,
         cells=(
@@ -76,7 +88,7 @@ def message_line(message: Message, reader: str | None, now: int | None = None) -
             *_place(message),
             *(("payload",) if has_payload else ()),
             *(("new",) if is_new else ()),
-            *((f"gone in {span_in_words(left)}",) if left < _SOON_MS else ()),
+            *((f"gone in {span_in_words(remaining)}",) if remaining < _SOON_MS else ()),
         ),
         moment=message.created_at,
         after=(

@@ -28,7 +28,6 @@ _BLANKS = (f"run:{MAIN_RUN}", None, None, "task:-", NO_AGENT)
 
 
 def packages_text(page: PackagePage) -> str:
-    """Render a page of packages for an agent; only uid, own seq and score are left out."""
     more = "" if page.run_id is None else f" of run {value_text(page.run_id)}"
     if page.by_priority:
         more += f" ({', '.join(f'{count} {priority}' for priority, count in page.by_priority)})"
@@ -56,25 +55,49 @@ def package_line(package: Package, text: str | None, run_id: str | None = None) 
     )
 
 
+def show_packages(page: PackagePage) -> None:
+    from satchel.interfaces.operations.declaration import Table
+    from satchel.interfaces.text.tables import local_time, show_list
+
+    columns = Table(
+        {
+            "id": "ref",
+            "priority": "priority",
+            "type": "type",
+            "summary": "summary",
+            "file": "path",
+            "bytes": "content_bytes",
+            "task": "task_id",
+            "for": "consumers",
+            "run": "run_id",
+            "by": "agent",
+            "saved": "created_at",
+            "changed": lambda one: None if one.updated_at == one.created_at else local_time(one.updated_at),
+            "superseded by": lambda one: None if one.superseded_by is None else Kind.PACKAGE.ref(one.superseded_by),
+        },
+        usual={"run": page.run_id or MAIN_RUN},
+    )
+    counts = ", ".join(f"{count} {priority}" for priority, count in page.by_priority)
+    show_list(page, f"packages ({counts})" if counts else "packages", columns)
+
+
 def content_notes(contents: Sequence[PackageContent]) -> list[str]:
     """Return the notes of packages, and the reason for each without contents."""
     return [f"{one.ref}: {note}" for one in contents for note in (one.reason, *one.notes) if note is not None]
 
 
 def saved_text(package: Package) -> str:
-    """Confirm that a package was saved."""
-    known = [cell for cell in (*_cells(package), *_own(package), _run_cell(package)) if cell is not None]
-    line = " ".join([f"saved {package.ref}", *known])
+    cells = [cell for cell in (*_cells(package), *_own(package), _run_cell(package)) if cell is not None]
+    line = " ".join([f"saved {package.ref}", *cells])
     return "\n".join([line, *note_lines(package.notes)])
 
 
 def changed_text(package: Package) -> str:
-    """Confirm the priority of a package."""
     return "\n".join([f"{package.ref} is {package.priority}", *note_lines(package.notes)])
 
 
-def _run_cell(package: Package, named: str | None = None) -> str | None:
-    return None if package.run_id in {named, MAIN_RUN} else f"run:{value_text(package.run_id)}"
+def _run_cell(package: Package, run_id: str | None = None) -> str | None:
+    return None if package.run_id in {run_id, MAIN_RUN} else f"run:{value_text(package.run_id)}"
 
 
 def _cells(package: Package) -> tuple[str | None, ...]:
@@ -88,14 +111,26 @@ def _own(package: Package) -> tuple[str, ...]:
 
 
 def contents_fields(contents: Sequence[PackageContent]) -> dict[str, object]:
-    """Return packages with their contents as JSON fields."""
     return {"packages": [content_fields(one) for one in contents]}
 
 
 def content_fields(content: PackageContent) -> dict[str, object]:
-    """Return a package with its contents as JSON fields."""
     from satchel.interfaces.text.json import fields_of
 
     fields: dict[str, object] = fields_of(content)
     package: Any = fields.pop("package", None) or {}
     return {**package, **fields}
+
+
+def show_contents(contents: Sequence[PackageContent]) -> None:
+    """Print the contents of packages, and to stderr the line of each."""
+    import click
+
+    from satchel.interfaces.cli.common import warn_notes
+
+    for one in contents:
+        if one.package is not None and one.text is not None:
+            who = "" if one.package.agent is None else f" by {one.package.agent}"
+            click.echo(f"{one.ref} {one.package.type}{who}: {one.package.summary}", err=True)
+            click.echo(one.text)
+    warn_notes(content_notes(contents))

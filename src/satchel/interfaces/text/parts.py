@@ -1,4 +1,4 @@
-"""The small parts that compact texts are put together from: values, quoted where they must be, and counts."""
+"""Parts of all texts: values, quoted where they are ambiguous, and counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from satchel.keep.citations import Citation
 
 NONE = "-"
-"""What stands for no value; a value that is a dash itself is quoted."""
+"""Stands for a missing value; a value that is a dash is quoted."""
 
 _PLAIN = re.compile(r"[^\s\"\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _LINE_AT_END = re.compile(r":[0-9]+(?:-[0-9]+)?\Z")
@@ -22,7 +22,7 @@ _RAW_IN_JSON = re.compile(r"[\x7f-\x9f\u2028\u2029]")
 
 
 def value_text(value: str | None) -> str:
-    """Write a value so that it can be told from what stands around it."""
+    """Write a value so that it cannot be mistaken for the text around it."""
     if value is None:
         return NONE
     return value if value != NONE and _PLAIN.fullmatch(value) else quoted(value)
@@ -40,7 +40,7 @@ def lines_text(line: int, last: int | None) -> str:
 
 
 def citation_marks(citation: Citation) -> list[str]:
-    """Say in parentheses what became of what an entry cites; nothing where it stands as it did."""
+    """Return the state of a citation in parentheses; nothing if it is unchanged."""
     marks = ", ".join(citation.marks)
     return [f"({marks})"] if marks else []
 
@@ -78,7 +78,7 @@ def shared_value(values: Sequence[str | None]) -> str | None:
 
 
 def ended_text(kind: Kind, number: int, heir: int) -> str:
-    """Say that an item holds no more: by which it was superseded, or that it was retracted, which is by itself."""
+    """Name the item that superseded an item; an item that is its own heir was retracted."""
     return "retracted" if heir == number else f"superseded-by:{kind.ref(heir)}"
 
 
@@ -93,32 +93,32 @@ def outcome_counts(helped: int, failed: int) -> tuple[str, ...]:
     return tuple(f"{what} {counted(count, 'time')}" for what, count in counts if count)
 
 
-def shown_of(shown: int, total: int, noun: str) -> str:
-    """Say how many of a list are shown, as in ``1 entry`` and ``20 of 27 entries``."""
-    return counted(total, noun) if shown == total else f"{shown:,} of {total_text(shown, total)} {plural(noun, total)}"
+def shown_of(count: int, total: int, noun: str) -> str:
+    """Count the items of a page, as in ``1 entry`` and ``20 of 27 entries``."""
+    return counted(total, noun) if count == total else f"{count:,} of {total_text(count, total)} {plural(noun, total)}"
 
 
-def total_text(shown: int, total: int) -> str:
+def total_text(count: int, total: int) -> str:
     """Write how many there are of what is listed in part, as in ``2,000`` and ``more than 10,000``."""
-    return f"more than {COUNTED:,}" if shown and total > COUNTED else f"{total:,}"
+    return f"more than {COUNTED:,}" if count and total > COUNTED else f"{total:,}"
 
 
 def plural(noun: str, number: int) -> str:
-    """Return a noun as it stands behind a number."""
+    """Return the form of a noun after a number."""
     if number == 1:
         return noun
     return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
 
 
 def times_text(year: str) -> str:
-    """Say which year, and whose clock, the times below mean."""
+    """Name the year and the time zone of the times below."""
     return f"UTC times of {year}"
 
 
 def place_in_list(page: Any) -> list[str]:
-    """Say what a page leaves out: what was skipped before it, and the argument that brings what follows.
+    """Return the offset of a page, and the argument that gets the next one.
 
-    A page of what changed after a number says with which number to go on, whether now or later.
+    A page of changes after a cursor has the cursor for the next page or for later changes.
     """
     parts = [f"from offset {page.offset}"] if page.offset else []
     if getattr(page, "after_seq", None) is not None:

@@ -26,7 +26,6 @@ _BLANKS = (None, None, NO_LAYER, NO_AGENT)
 
 
 def constraints_text(page: ConstraintPage) -> str:
-    """Render a page of rules for an agent; only uid, own seq and score are left out."""
     lines = [constraint_line(constraint) for constraint in page.constraints]
     more = TAGS_TOLD if any(len(constraint.tags) > 1 for constraint in page.constraints) else ""
     return list_text("constraint", page, lines, _BLANKS, more)
@@ -45,7 +44,6 @@ def constraint_line(constraint: Constraint) -> Line:
 
 
 def added_text(constraint: Constraint) -> str:
-    """Confirm that a rule was added."""
     cells = [cell for cell in _cells(constraint) if cell is not None]
     line = " ".join([f"added {constraint.ref}", *cells, *names_text("#", constraint.tags)])
     return "\n".join([line, *note_lines(constraint.notes)])

@@ -6,7 +6,7 @@ A run's line has the name, ``active``, ``completed`` or ``failed``, ``effort:``,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from satchel.base.paging import Page
@@ -22,24 +22,59 @@ if TYPE_CHECKING:
 
 
 def runs_text(page: Page[Run]) -> str:
-    """Render a page of runs for an agent."""
     return list_text("run", page, [_line(run) for run in page], (None, "effort:-"), order="newest first")
 
 
 def started_text(run: Run) -> str:
-    """Confirm that a run was started, with how to work in it."""
     name = value_text(run.run_id)
     return f"started run {name}: your session works in it until it ends; others join it with run_id={name}"
 
 
 def ended_text(done: EndedRun) -> str:
-    """Confirm that a run was ended, with the strategies that it suggests."""
     lines = [f"run {value_text(done.run.run_id)} is {done.run.status}"]
     if done.proposals:
         lines.append("it suggests these strategies; save_strategy or `satchel strategy save` saves one:")
     for one in done.proposals:
         lines += [f"{one.topic} (from {', '.join(one.evidence)})", *content_lines(one.insight)]
     return "\n".join([*lines, *note_lines(done.notes)])
+
+
+def export_line(run_id: str) -> str:
+    """Return the line that chooses a run in a shell."""
+    import shlex
+
+    return f"export SATCHEL_RUN={shlex.quote(run_id)}"
+
+
+def show_started(run: Run) -> str:
+    """Print to stderr that a run was started, and return the line that chooses it, for a shell to run."""
+    import click
+
+    click.echo(f"started run {run.run_id}; this line chooses it:", err=True)
+    return export_line(run.run_id)
+
+
+def show_ended(done: EndedRun) -> None:
+    """Print the status of an ended run, and the strategies that it suggests."""
+    import click
+
+    from satchel.interfaces.text.strategies import show_proposals
+
+    click.echo(f"run {done.run.run_id} is {done.run.status}")
+    if done.proposals:
+        show_proposals(done.proposals)
+
+
+def ended_fields(done: EndedRun) -> dict[str, object]:
+    from satchel.interfaces.text.json import fields_of
+
+    fields: dict[str, object] = {**fields_of(done.run), "proposals": fields_of(list(done.proposals))}
+    return fields | ({"notes": list(done.notes)} if done.notes else {})
+
+
+def chosen_text(choice: Mapping[str, str]) -> str:
+    """Return the line that chooses a run."""
+    return choice["line"]
 
 
 def _line(run: Run) -> Line:
@@ -94,7 +129,7 @@ def _section(title: str, lines: Sequence[str], count: int) -> list[str]:
 
 
 def _analysis(analysis: CodebaseAnalysis) -> list[str]:
-    named = (
+    fields = (
         ("type", analysis.project_type),
         ("stack", ", ".join(analysis.tech_stack)),
         ("layout", analysis.directory_structure),
@@ -103,31 +138,31 @@ def _analysis(analysis: CodebaseAnalysis) -> list[str]:
         ("patterns", ", ".join(analysis.patterns)),
     )
     lines = content_lines(analysis.summary)
-    return lines + [line for name, text in named if text for line in content_lines(f"{name}: {text}")]
+    return lines + [line for name, text in fields if text for line in content_lines(f"{name}: {text}")]
 
 
-def _note(note: StateNote, named: str | None) -> list[str]:
-    place = _place(named, note.run_id, note.task_id, note.loop_id, note.file, note.line, note.agent)
+def _note(note: StateNote, run_id: str | None) -> list[str]:
+    place = _place(run_id, note.run_id, note.task_id, note.loop_id, note.file, note.line, note.agent)
     return [f"{note.ref}{place}", *content_lines(note.content)]
 
 
-def _issue(item: StateIssue, named: str | None) -> list[str]:
-    place = _place(named, item.run_id, item.task_id, item.loop_id, item.file, item.line, item.agent)
+def _issue(item: StateIssue, run_id: str | None) -> list[str]:
+    place = _place(run_id, item.run_id, item.task_id, item.loop_id, item.file, item.line, item.agent)
     kind = f" {value_text(item.issue.issue_type)}" if item.issue.issue_type else ""
     lines = [f"{item.ref}{kind}{place}", *content_lines(item.issue.description)]
     return lines + (content_lines(f"suggestion: {item.issue.suggestion}") if item.issue.suggestion else [])
 
 
-def _verdict(item: StateVerdict, named: str | None) -> list[str]:
+def _verdict(item: StateVerdict, run_id: str | None) -> list[str]:
     verdict = item.verdict
-    place = _place(named, item.run_id, item.task_id, item.loop_id, None, None, item.agent)
+    place = _place(run_id, item.run_id, item.task_id, item.loop_id, None, None, item.agent)
     intent = "" if verdict.intent_satisfied is None else f", intent {'met' if verdict.intent_satisfied else 'not met'}"
     line = f"{item.ref} {'passed' if verdict.passed else 'failed'}{intent}{place}"
     return [line, *(content_lines(verdict.summary) if verdict.summary else [])]
 
 
 def _place(
-    named: str | None,
+    run_id: str | None,
     run: str,
     task: str | None,
     loop: str | None,
@@ -136,7 +171,7 @@ def _place(
     agent: str | None,
 ) -> str:
     parts = [f"by {value_text(agent)}"] if agent else []
-    parts += [f"run:{value_text(run)}"] if run not in {named, MAIN_RUN} else []
+    parts += [f"run:{value_text(run)}"] if run not in {run_id, MAIN_RUN} else []
     parts += [f"task:{value_text(task)}"] if task else []
     parts += [f"loop:{value_text(loop)}"] if loop else []
     parts += [place_text(file, line)] if file else []

@@ -26,15 +26,14 @@ _KIND_NAMES = frozenset(kind.name.lower() for kind in Kind)
 
 
 def results_text(page: FoundPage) -> str:
-    """Render results for an agent, each with its snippet below."""
     first: dict[tuple[str | None, str, int], str] = {}
     lines = []
     for result in page.results:
         text = result.snippet.text
         if result.kind == _CHANGE:  # of changes that were recorded together only the first has the description
             description = result.text.partition("\n")[2]
-            told = first.setdefault((result.agent, description, result.created_at // 60_000), result.ref)
-            text = f"same text as {told}" if description and told != result.ref else text
+            ref = first.setdefault((result.agent, description, result.created_at // 60_000), result.ref)
+            text = f"same text as {ref}" if description and ref != result.ref else text
         lines.append(result_line(result, text))
     return list_text("result", page, lines, _BLANKS, order="best first" if page.is_ranked else "newest first")
 

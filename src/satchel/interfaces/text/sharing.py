@@ -43,8 +43,8 @@ def synced_text(done: Synced) -> str:
     lines = []
     if done.resolved:
         resolved = counted(len(done.resolved), "file")
-        told = "; git add them" if done.done else ""
-        lines.append(f"{_did(done.done, 'resolved', 'resolve')} {resolved}{told}: {' '.join(done.resolved)}")
+        hint = "; git add them" if done.done else ""
+        lines.append(f"{_did(done.done, 'resolved', 'resolve')} {resolved}{hint}: {' '.join(done.resolved)}")
     if done.taken:
         lines += [f"{_did(done.done, 'took', 'take')} from the default branch, as share.accept says:"]
         lines += _items(done.taken)
@@ -76,7 +76,7 @@ def accepted_text(done: Accepted) -> str:
 
 
 def differences_text(differences: Differences) -> str:
-    """Render each waiting proposal beside the stored state."""
+    """Render each waiting proposal with the stored state."""
     if not differences.items:
         return "no proposals are waiting"
     return "\n\n".join("\n".join([_line(one.item), *one.lines]) for one in differences.items)

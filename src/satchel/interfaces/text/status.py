@@ -53,11 +53,11 @@ def status_text(status: Status, width: int, height: int, style: Style) -> str:
         next_step = "Next: run `satchel setup` to connect your coding clients, then start one in this folder."
         return f"{project}: nothing is stored yet, and no agent has been here.\n\n{next_step}"
     sections = _sections(status)
-    taken = 2 + sum(1 for one in sections if one.rows or one.empty)
+    used = 2 + sum(1 for one in sections if one.rows or one.empty)
     wanted = [len(one.rows) + (one.more > 0) for one in sections]
-    given = _shared_out(wanted, max(20, height) - 1 - taken)
+    rooms = _shared_out(wanted, max(20, height) - 1 - used)
     lines = [style(_cut(_head(status), width), "heading")]
-    for section, room in zip(sections, given, strict=True):
+    for section, room in zip(sections, rooms, strict=True):
         lines += _lines(section, room, width, style)
     hints = "More: `satchel who`, `satchel message list`, `satchel show ID`, `satchel open`"
     return "\n".join([*lines, style(_cut(hints, width), "quiet")])
@@ -76,7 +76,7 @@ def _is_empty(status: Status) -> bool:
 def _head(status: Status) -> str:
     needs, team = status.needs.total, status.team
     at_work = sum(not one.gone for one in team.sessions)
-    # live ones are listed first: where one that is gone is listed, there are no more of them
+    # live ones are listed first: where one that is gone is listed, the list has all live ones
     least = "at least " if at_work == len(team.sessions) < team.total else ""
     parts = (
         f"{needs} need{'s' * (needs == 1)} you" if needs else "nothing needs you",
@@ -158,13 +158,13 @@ def _span(milliseconds: int) -> str:
 
 
 def _shared_out(wanted: Sequence[int], lines: int) -> list[int]:
-    given = [0] * len(wanted)
-    while lines > 0 and given != list(wanted):
+    rooms = [0] * len(wanted)
+    while lines > 0 and rooms != list(wanted):
         for place, most in enumerate(wanted):
-            if lines > 0 and given[place] < most:
-                given[place] += 1
+            if lines > 0 and rooms[place] < most:
+                rooms[place] += 1
                 lines -= 1
-    return given
+    return rooms
 
 
 def _lines(section: _Section, room: int, width: int, style: Style) -> Iterator[str]:
@@ -200,10 +200,10 @@ def _cut(text: str, columns: int) -> str:
     """Return the beginning of a line that fits, with an ellipsis where that is not all."""
     if _columns(text) <= columns:
         return text
-    taken, end = 1, 0
+    used, end = 1, 0
     for character in text:
-        taken += _columns_of(character)
-        if taken > columns:
+        used += _columns_of(character)
+        if used > columns:
             break
         end += 1
     return f"{text[:end].rstrip()}…"

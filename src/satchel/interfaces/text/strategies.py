@@ -15,21 +15,19 @@ if TYPE_CHECKING:
 
 
 def saved_text(strategy: Strategy) -> str:
-    """Confirm that a strategy was saved."""
-    line = f"saved {_named(strategy)} {agent_cell(strategy.agent) or NO_AGENT}"
+    line = f"saved {_title(strategy)} {agent_cell(strategy.agent) or NO_AGENT}"
     return "\n".join([line, *note_lines(strategy.notes)])
 
 
 def judged_text(strategy: Strategy) -> str:
-    """Confirm whether a strategy helped."""
-    return " ".join([_named(strategy), *outcome_counts(strategy.helped, strategy.not_helped)])
+    return " ".join([_title(strategy), *outcome_counts(strategy.helped, strategy.not_helped)])
 
 
 def strategy_line(strategy: Strategy) -> Line:
     """Return the line of a strategy, with its insight below."""
     heir = strategy.superseded_by
     return Line(
-        start=_named(strategy),
+        start=_title(strategy),
         cells=(agent_cell(strategy.agent),),
         own=(
             *outcome_counts(strategy.helped, strategy.not_helped),
@@ -54,13 +52,12 @@ def show_proposals(proposals: Sequence[StrategyProposal]) -> None:
 
 
 def proposals_fields(proposals: Sequence[StrategyProposal]) -> dict[str, object]:
-    """Return proposed strategies as JSON fields, each with the command that saves it."""
     import click
 
     from satchel.interfaces.text.json import fields_of
 
     fields = [{**fields_of(one), "command": _saving_command(one)} for one in proposals]
-    context = click.get_current_context(silent=True)  # there is none where a server answers
+    context = click.get_current_context(silent=True)  # None if a server answers
     return {"run_id": None if context is None else context.params["from_run"], "proposals": fields}
 
 
@@ -72,14 +69,14 @@ def _saving_command(proposal: StrategyProposal) -> str:
     context = click.get_current_context(silent=True)
     options = {"--lang": proposal.lang, "--framework": proposal.framework}
     options |= {} if context is None else {"--db": context.params["db"], "--project": context.params["project"]}
-    given = [part for name, value in options.items() if value is not None for part in (name, value)]
+    arguments = [part for name, value in options.items() if value is not None for part in (name, value)]
     texts = [proposal.topic, proposal.insight]
     if any(text.startswith("-") for text in texts):
         texts.insert(0, "--")
-    return shlex.join(["satchel", "strategy", "save", *given, *texts])
+    return shlex.join(["satchel", "strategy", "save", *arguments, *texts])
 
 
-def _named(strategy: Strategy) -> str:
+def _title(strategy: Strategy) -> str:
     parts = [strategy.ref, value_text(strategy.topic)]
     parts += [] if strategy.lang is None else [f"lang:{value_text(strategy.lang)}"]
     parts += [] if strategy.framework is None else [f"framework:{value_text(strategy.framework)}"]

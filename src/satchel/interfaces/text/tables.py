@@ -1,4 +1,4 @@
-"""Tables for people, and how they are told times and counts. What machines read comes with ``--json``."""
+"""Lists and tables for people, with local times; machines read ``--json``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COLOURS = {
     "low": "dim",
     "gone": "dim",
 }
-"""How words that stand for a state are shown on a terminal."""
+"""Styles of the words for a state."""
 
 
 def show_table(
@@ -103,7 +103,7 @@ def show_lines(page: Any, what: str, lines: Sequence[Line]) -> None:
 
 
 def _cell_of(item: object, heading: str, what: str | Callable[[Any], object]) -> object:
-    cell = _shown(item, what)
+    cell = _cell_value(item, what)
     if heading not in _WITH_NAMES or not isinstance(cell, str):
         return cell
     from satchel.keep.persons import shown_name
@@ -111,7 +111,7 @@ def _cell_of(item: object, heading: str, what: str | Callable[[Any], object]) ->
     return shown_name(cell)
 
 
-def _shown(item: object, what: str | Callable[[Any], object]) -> object:
+def _cell_value(item: object, what: str | Callable[[Any], object]) -> object:
     if callable(what):
         return what(item)
     if ":" in what:
@@ -185,7 +185,7 @@ def local_day(milliseconds: int) -> str:
     return local_time(milliseconds).split()[0]
 
 
-def rest_text(shown: int, total: int, what: str, next_offset: int | None) -> str:
-    """Say how much of a list was shown, and how to see more."""
+def rest_text(count: int, total: int, what: str, next_offset: int | None) -> str:
+    """Count the items of a page, with the option that shows more."""
     rest = f"; --offset {next_offset} shows more" if next_offset is not None else ""
-    return f"{shown} of {total_text(shown, total)} {what}{rest}"
+    return f"{count} of {total_text(count, total)} {what}{rest}"

@@ -86,7 +86,7 @@ def outlines_fields(page: Any, items: str, detail: str) -> Fields:
     """
     from satchel.base.clock import iso
 
-    shown: list[Fields] = []
+    fields_of_items: list[Fields] = []
     for one in map(outline_of, items_of(page)):
         fields: Fields = {"id": one.ref, "kind": one.kind}
         if detail == "titles":
@@ -94,8 +94,8 @@ def outlines_fields(page: Any, items: str, detail: str) -> Fields:
         else:
             fields |= {"agent": one.agent} if one.agent is not None else {}
             fields |= {"created_at": iso(one.moment), "snippet": _snippet(one)}
-        shown.append(fields)
-    return {items: shown, **rest_fields(page)}
+        fields_of_items.append(fields)
+    return {items: fields_of_items, **rest_fields(page)}
 
 
 def outline_of(record: Any) -> Outline:
@@ -155,17 +155,17 @@ def _change(change: Any) -> Outline:
     return Outline(change.ref, "file_change", change.change, text, change.agent, change.created_at)
 
 
-def _found(found: Any) -> Outline:
+def _result(result: Any) -> Outline:
     from satchel.interfaces.text.search import kind_and_type
 
-    what = " ".join(kind_and_type(found))
-    text = found.text
-    if found.kind == "file_change":
+    what = " ".join(kind_and_type(result))
+    text = result.text
+    if result.kind == "file_change":
         text = text.replace("\n", ": ", 1)
-    elif found.kind not in {"entry", "message"}:
+    elif result.kind not in {"entry", "message"}:
         # what follows are its names and other parts
         text = text.partition("\n")[0]
-    return Outline(found.ref, found.kind, what, text, found.agent, found.created_at, found.snippet.text)
+    return Outline(result.ref, result.kind, what, text, result.agent, result.created_at, result.snippet.text)
 
 
 def _pattern(pattern: Any) -> Outline:
@@ -204,7 +204,7 @@ _OUTLINES: Mapping[str, Callable[[Any], Outline]] = {
     "Package": lambda package: Outline(
         package.ref, Kind.PACKAGE.name.lower(), package.type, package.summary, package.agent, package.created_at
     ),
-    "Found": _found,
+    "Found": _result,
     "ErrorPattern": _pattern,
     "Strategy": _strategy,
     "Run": _run,
