@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Sequence
 
@@ -19,7 +18,7 @@ from satchel.keep import deliveries, events, names
 from satchel.keep.files import changes, claims
 from satchel.keep.files.claiming import RENEWED_MS
 from satchel.keep.files.claims import Lease, Terms
-from satchel.keep.files.places import Place, as_on_disk, check_worktree_file, clashing, is_there
+from satchel.keep.files.places import Place, as_on_disk, clashing, edited_file, is_there, tree_of
 from satchel.keep.files.presence import is_anyone_waiting
 from satchel.keep.files.records import CHANGES
 from satchel.keep.files.service import AUTOMATIC_MINUTES
@@ -70,22 +69,14 @@ def settle(scene: Scene, cwd: str, edits: Sequence[tuple[str, str]]) -> list[Tou
     """
     found: dict[Place, str] = {}
     for path, change in edits:
-        if path.startswith("~") or "://" in path:
-            continue  # what no tool takes for a file below a folder
         try:
-            place = check_worktree_file(scene.work, _below(scene.work.files_root, os.path.join(cwd, path)))  # noqa: PTH118 -- on the path of every edit
+            place = edited_file(tree_of(scene.work), cwd, path)
         except (InvalidInput, Refused, OSError, ValueError):
             continue  # outside of the project, or no name of a file: not ours
         if not place.path.startswith((".satchel/", ".git/")):
             found.setdefault(place, change)
     spelled = as_on_disk(scene.transaction, scene.project_id, scene.work.files_root, list(found))
     return [Touched(place, change) for place, change in dict(zip(spelled, found.values(), strict=True)).items()]
-
-
-def _below(root: str | None, path: str) -> str:
-    """Return a path below a folder as it is called from there, since the length of names is limited."""
-    start = "" if root is None else f"{root.rstrip('/')}/"
-    return path[len(start) :] if start and path.startswith(start) else path
 
 
 def standing_against(scene: Scene, touched: Sequence[Touched]) -> Against:

@@ -39,6 +39,7 @@ OPERATIONS = (
             AGENT_UNLISTED,
         ),
         run="items.read",
+        cites=True,
         text="items_text:items_text",
         shown="items_text:whole_text",
         fields="items_text:items_fields",

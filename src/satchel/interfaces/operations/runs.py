@@ -109,6 +109,7 @@ OPERATIONS = (
                 help="The specification it works from.",
                 option="--spec",
                 metavar="FILE",
+                facts="path",
             ),
             Parameter(
                 "effort", about="low, medium, high or your own", help="Such as low, medium or high.", metavar="WORD"
@@ -176,6 +177,7 @@ OPERATIONS = (
         examples=("run state --run login-page",),
         parameters=(RUN_READ,),
         run="entries.load_state",
+        cites=True,
         text="state_text:state_text",
     ),
 )
