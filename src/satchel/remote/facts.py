@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from satchel.base import processes
@@ -53,6 +54,7 @@ class Facts:
         self._here = here
         self._caller = caller
         self._known: tuple[int, float, list[Fact]] = 0, 0.0, []
+        self._recorded: list[processes.Process] = []
 
     def of_caller(self) -> list[Fact]:
         """Return what every call is sent with: the program's processes, and its checkout."""
@@ -69,6 +71,7 @@ class Facts:
             known += [fact(processes.own), fact(processes.ancestors)]
             client = caller.own_client
             known += [fact(processes.find_client, () if client is None else client.prefixes)]
+            known += [fact(processes.is_alive, one) for one in self._recorded]
         self._known = os.getpid(), time.monotonic() + _KEPT_SECONDS, known
         return known
 
@@ -94,23 +97,31 @@ class Facts:
         for path, _change in edits:
             yield from _with_disk(tree, fact(edited_file, tree, folder, path))
 
-    def compared(
-        self, recorded: tuple[Iterable[processes.Process], Iterable[tuple[int, Any]]], is_over: Callable[[], bool]
-    ) -> list[Fact]:
+    def compared(self, recorded: object, is_over: Callable[[], bool]) -> list[Fact]:
         """Return what holds of what a server has recorded: which processes run, and how citations compare.
 
         Args:
-            recorded: what :meth:`satchel.keep.sessions.service.Sessions.recorded` returned.
+            recorded: what :meth:`satchel.keep.sessions.service.Sessions.recorded` returned; a server may say anything.
             is_over: called before each file, ends the comparison.
         """
+        try:
+            return self._compared(recorded, is_over)
+        except (TypeError, ValueError, AttributeError):
+            raise InvalidInput(
+                "what the server has recorded cannot be read", "Bring server and local program to the same version"
+            ) from None
+
+    def _compared(self, recorded: Any, is_over: Callable[[], bool]) -> list[Fact]:
         from satchel.keep.citations import COMPARED, Comparing, compared_as
 
         some, cited = recorded
-        facts = [fact(processes.is_alive, one) for one in some]
+        self._recorded = [processes.Process(int(one.pid), one.started) for one in islice(some, _MOST)]
         root = self._here.files_root
-        places = {number: place for number, place in cited if root is not None and _is_within(place.path, root)}
+        places = {
+            number: place for number, place in islice(cited, _MOST) if root is not None and _is_within(place.path, root)
+        }
         found = Comparing(root, is_over, is_apart=True).compare(places)
-        return facts + [
+        return [fact(processes.is_alive, one) for one in self._recorded] + [
             [COMPARED, packed(list(compared_as(number, places[number]))), {"answer": packed(citation)}]
             for number, citation in found.items()
         ]
@@ -212,7 +223,7 @@ OF_PARAMETERS: Mapping[str, Callable[[Surroundings, str, Mapping[str, Any]], Ite
 
 def _is_within(path: str, root: str) -> bool:
     """Whether a path that a server has names something in the project, also behind links."""
-    if path.startswith("/") or ".." in path.split("/"):
+    if path.startswith("/") or ".." in path.split("/") or "\0" in path:
         return False
     base = os.path.realpath(root)
     return is_inside(os.path.realpath(f"{base}/{path}"), base)
