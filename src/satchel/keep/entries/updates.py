@@ -55,7 +55,7 @@ def prepare(entry: NewEntry, workplace: Workplace, cite: Cite) -> Prepared:
         notes += structured.hidden_note(content)
     file, line, last = None, entry.line, None
     if entry.file is not None:
-        file, named_line, last = check_lines(entry.file, workplace.files_root)
+        file, named_line, last = check_lines(entry.file, workplace.files_root, "file")
         line, last = (named_line, last) if line is None else (line, None)
     if line is not None:
         check_whole("line", line, _MAX_LINE, smallest=1)

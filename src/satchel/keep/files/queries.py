@@ -60,7 +60,7 @@ LISTING = Listing(
     make=_make,
     texts=_texts,
     filters=(
-        Filter("file", lambda value, work: paths.check_path(value, work.files_root, "file"), _about),
+        Filter("file", lambda value, work: paths.check_place(value, work.files_root)[0], _about),
         Filter("change", lambda value, _: change_number(value), _by_change),
         filters.author("c.agent_id"),
         filters.layer("c.layer_id"),
