@@ -13,9 +13,10 @@ from satchel.base.text import fold
 from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.kind import LIVE, SUPERSEDED, Kind
-from satchel.keep import names, projects, replacing
+from satchel.keep import names, projects
 from satchel.keep.corrections import log
-from satchel.keep.kind import BORN, TIME, Check, ItemKind, Part, Record, Store
+from satchel.keep.fields import BORN, TIME, Check, Store
+from satchel.keep.kind import ItemKind, Part, Record
 from satchel.keep.listing import Filter, Listing, Order, View
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import acting, is_by_person
@@ -319,6 +320,8 @@ def delete(kind: ItemKind[Any], transaction: Transaction, project_id: int, numbe
         kind.delete(transaction, project_id, numbers)
         return
     if any(one.name == "superseded_by" for one in kind.fields):
+        from satchel.keep import replacing  # imported here: only a deletion needs it
+
         for number in numbers:
             replacing.hand_on(transaction, project_id, kind.kind, number)
     if kind.withdraw is not None:
