@@ -80,7 +80,8 @@ def insert(
             store = write.store
             row[write.column] = value if store is None else store(transaction, workplace, project_id, value, now)
     seq = transaction.next_seq(project_id, documents=1)
-    number = transaction.add(kind.table, {"uid": os.urandom(16), "seq": seq, "project_id": project_id, **row})
+    row = {"uid": os.urandom(16), "seq": seq, "project_id": project_id, **row}
+    number = transaction.add(kind.table, row)
     for sql, listed_values in lists:
         transaction.many(sql, [{"value": value, "owner": number} for value in listed_values])
     record = load(kind, transaction, project_id, number, notes)
@@ -88,8 +89,7 @@ def insert(
     text = _searchable(
         kind, *[getattr(record, name, None) or new.values.get(name) for name in (*kind.text, *kind.words)]
     )
-    known: dict[str, Any] = {"run_id": None} | {name: row.get(column) for name, column in kind.document.items()}
-    documents.add(transaction, Document(kind.kind, number, seq, project_id, text=text, created_at=now, **known))
+    documents.add(transaction, plan.source.document({"id": number, **row}, text))
     return record
 
 
@@ -280,11 +280,11 @@ def _source(kind: ItemKind[Any]) -> documents.Source:
                 words.setdefault(number, []).extend(of_item)
         return words
 
-    columns = {name: f"i.{column}" for name, column in kind.document.items()}
+    columns = dict(kind.document)
     if kind.kind.live is not None:
         columns["status"] = f"CASE WHEN {kind.kind.live} THEN {LIVE} ELSE {SUPERSEDED} END"
     if kind.expires:
-        columns["expires_at"] = "i.expires_at"
+        columns["expires_at"] = "expires_at"
     searchable = partial(_searchable, kind)
     return documents.Source(kind.kind, ", ".join(texts), searchable, also=lists if listed else None, **columns)
 

@@ -331,16 +331,14 @@ def record(scene: Scene, touched: Sequence[Touched]) -> None:
         if is_now is None or change not in CHANGES:
             continue
         new = changes.NewChange(
-            scene.project_id,
             one.place.path,
+            scene.project_id,
             changes.change_number(change),
             scene.actor.number,
+            scene.actor.session,
             one.place.worktree,
-            None,
-            None,
-            scene.now,
             expires,
-            session_id=scene.actor.session,
+            scene.now,
         )
         if not changes.renew(scene.transaction, new, scene.now - _RECORDED_MS):
             changes.insert(scene.transaction, new)

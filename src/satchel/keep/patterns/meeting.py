@@ -74,9 +74,8 @@ def record(
     def find(signature: str) -> Row | None:
         bindings = {**values, "hash": signature}
         is_back = new.solution is not None and (agent, session) != (None, None)
-        is_counted = not (is_back and transaction.one(_WAITS, _only(bindings, "project", "hash", "agent", "session")))
-        parameters = _only(bindings, "seq", "project", "hash", "lang", "ttl", "now")
-        return transaction.one(_MEET, {**parameters, "times": int(is_counted)})
+        is_counted = not (is_back and transaction.one(_WAITS, bindings))
+        return transaction.one(_MEET, {**bindings, "times": int(is_counted)})
 
     row = find(new.hash)
     if resign(transaction, project_id, new.error_type, now) and row is None:
@@ -129,7 +128,3 @@ def resign(transaction: Transaction, project_id: int, error_type: str, now: int)
     for number in done.changed:
         updates.index(transaction, project_id, number, is_new=False)
     return done.count > 0
-
-
-def _only(values: dict[str, object], *names: str) -> dict[str, object]:
-    return {name: values[name] for name in names}
