@@ -351,7 +351,6 @@ def listing(
         columns=_plan(kind).columns,
         source=f"{kind.table} i",
         make=lambda view, rows: records(kind, view.transaction, rows, view.scores),
-        texts=partial(texts, kind),
         filters=filters,
         usual=usual,
         changed=tuple(one.column_name for one in kind.fields if one.codec in {BORN, TIME}),
