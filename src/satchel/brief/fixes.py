@@ -174,7 +174,7 @@ def _met(transaction: Transaction, loop: LoopScope, past: History, now: int, max
             known.add(new.hash)
             met = meeting.record(transaction, loop.project_id, new, now)
             if met.is_new:
-                patterns.index(transaction, loop.project_id, met.number, is_new=True)
+                patterns.index(transaction, met.number, is_new=True)
             loops.note(transaction, noted.place, met.number, noted.met_at)
     return loops.waiting(transaction, loop, past.since, now)
 
@@ -204,7 +204,7 @@ def _solve(
         transaction, loop.project_id, error.pattern, fix, agent, now, session=loop.session
     )
     if is_new:
-        patterns.index(transaction, loop.project_id, error.pattern, is_new=False)
+        patterns.index(transaction, error.pattern, is_new=False)
     loops.settle(transaction, loop, error.pattern, solution)
     name = f"{Kind.ERROR_PATTERN.ref(error.pattern)} {error.error_type}"
     if not is_new:

@@ -291,7 +291,7 @@ def _source(kind: ItemKind[Any]) -> documents.Source:
 
 def texts(kind: ItemKind[Any], transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
     """Return the searchable texts of items by number, without those that no longer exist."""
-    return (kind.texts or _plan(kind).source.texts)(transaction, numbers)
+    return (kind.source or _plan(kind).source).texts(transaction, numbers)
 
 
 def shown_texts(kind: ItemKind[Any], transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
@@ -301,7 +301,7 @@ def shown_texts(kind: ItemKind[Any], transaction: Transaction, numbers: Sequence
 
 def load_documents(kind: ItemKind[Any], transaction: Transaction, after: int, most: int) -> list[Document]:
     """Return the search documents of the next items after a number, in order."""
-    return (kind.load_documents or _plan(kind).source.load)(transaction, after, most)
+    return (kind.source or _plan(kind).source).load(transaction, after, most)
 
 
 def open_item(kind: ItemKind[Any], transaction: Transaction, reader: Reader, number: int) -> object:

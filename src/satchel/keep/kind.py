@@ -15,7 +15,7 @@ from satchel.keep.fields import Codec, Field, name_field
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
-    from satchel.find.documents import Document
+    from satchel.find.documents import Source
     from satchel.keep.moving.reading import Reading
 
 
@@ -151,8 +151,7 @@ Texts = Callable[[Transaction, Sequence[int]], dict[int, str]]
 class ItemKind(LineKind, Generic[Record]):
     """A kind of searchable items.
 
-    A kind without a ``record`` declares ``texts``, ``load_documents`` and ``open``; ``delete`` replaces the derived
-    one.
+    A kind without a ``record`` declares ``source`` and ``open``; ``delete`` replaces the derived one.
 
     Attributes:
         record: the class of its records: id, uid, seq, the attributes of fields and parts, score, notes.
@@ -161,6 +160,7 @@ class ItemKind(LineKind, Generic[Record]):
         text: the fields that are searched, a line each.
         words: the fields and parts that are searched besides, in a last line.
         document: fields of the search document, with the columns they come from.
+        source: reads its search documents; None derives it from ``record``.
         shown: the texts that a search shows, if not the searchable ones.
         open: loads a whole item; receives the item's reader. None uses ``record``.
     """
@@ -171,8 +171,7 @@ class ItemKind(LineKind, Generic[Record]):
     text: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     document: Mapping[str, str] = field(default_factory=dict)
-    texts: Texts | None = None
-    load_documents: Callable[[Transaction, int, int], list[Document]] | None = None
+    source: Source | None = None
     delete: Callable[[Transaction, int, Sequence[int]], None] | None = None
     shown: Texts | None = None
     open: Callable[[Transaction, Any, int], object] | None = None

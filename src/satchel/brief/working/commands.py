@@ -111,7 +111,7 @@ def fail(
         transaction, scene.project_id, new, scene.now, agent=scene.actor.number, session=scene.actor.session
     )
     if met.is_new:
-        updates.index(transaction, scene.project_id, met.number, is_new=True)
+        updates.index(transaction, met.number, is_new=True)
     loops.note(transaction, _loop(scene), met.number, scene.now)
     pattern = updates.load(transaction, scene.project_id, met.number, scene.now)
     assert pattern is not None

@@ -69,8 +69,7 @@ DECISION: ItemKind[Any] = ItemKind(
     keep_old=histories.keep_old,
     rank=("updated_at",),
     statuses=STATUSES,
-    texts=tables.searchable_texts,
-    load_documents=tables.load_documents,
+    source=tables.DOCUMENTS,
     delete=tables.delete,
     open=_open,
 )

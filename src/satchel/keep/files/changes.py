@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from satchel.base.errors import unknown_name
 from satchel.base.records import NamedTuple
 from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep import names, paths
 from satchel.keep.files.records import CHANGES, FileChange
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Row, Transaction
 
 COLUMNS = """
     c.id, c.uid, c.seq, f.path, c.change, a.name, c.worktree, l.name, c.description, c.created_at, c.expires_at
@@ -136,15 +134,6 @@ def last_recorded(transaction: Transaction, project_id: int, file: str, worktree
         {**values, "project": project_id, "worktree": worktree},
     )
     return None if row is None else row[0]
-
-
-def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Delete changes and their search documents."""
-    transaction.run(
-        f"DELETE FROM file_changes WHERE project_id = :project AND id IN {set_of(numbers)}",
-        {"project": project_id},
-    )
-    documents.remove(transaction, Kind.FILE_CHANGE, numbers)
 
 
 def _searchable(file: str, description: str | None) -> str:

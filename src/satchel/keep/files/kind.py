@@ -35,8 +35,6 @@ FILE_CHANGE: ItemKind[Any] = ItemKind(
     expires=True,
     derive=_change_derived,
     types=CHANGES,
-    texts=changes.DOCUMENTS.texts,
-    load_documents=changes.DOCUMENTS.load,
-    delete=changes.delete,
+    source=changes.DOCUMENTS,
     open=lambda transaction, reader, number: changes.load(transaction, reader.project_id, number, reader.now),
 )

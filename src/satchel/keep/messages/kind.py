@@ -82,7 +82,6 @@ MESSAGE: ItemKind[Any] = ItemKind(
     expires=True,
     derive=_message_derived,
     types=MESSAGE_TYPES,
-    texts=updates.DOCUMENTS.texts,
-    load_documents=updates.DOCUMENTS.load,
+    source=updates.DOCUMENTS,
     open=load_alive,
 )

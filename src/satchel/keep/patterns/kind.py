@@ -54,9 +54,7 @@ ERROR_PATTERN: ItemKind[Any] = ItemKind(
     derive=_pattern_derived,
     renew=_live_on,
     rank=("last_seen",),
-    texts=updates.searchable_texts,
-    load_documents=updates.load_documents,
-    delete=updates.delete,
+    source=updates.DOCUMENTS,
     shown=updates.shown_texts,
     open=lambda transaction, reader, number: updates.load(transaction, reader.project_id, number, reader.now, LEAST),
 )
