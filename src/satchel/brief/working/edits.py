@@ -320,16 +320,14 @@ def record(context: HookContext, touched: Sequence[EditedFile]) -> None:
         if is_now is None or change not in CHANGES:
             continue
         new = changes.NewChange(
-            context.project_id,
             one.place.path,
+            context.project_id,
             changes.change_number(change),
             context.actor.number,
+            context.actor.session,
             one.place.worktree,
-            None,
-            None,
-            context.now,
             expires,
-            session_id=context.actor.session,
+            context.now,
         )
         if not changes.renew(context.transaction, new, context.now - _RECORDED_MS):
             changes.insert(context.transaction, new)

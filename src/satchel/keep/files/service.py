@@ -129,31 +129,24 @@ class Files(Service):
     ) -> FileChange:
         work = self._workplace
         now = work.clock()
+        number, name = layer or (None, None)
         new = changes.NewChange(
-            project_id,
             place.path,
+            project_id,
             changes.change_number(change),
             actor.number,
+            actor.session,
             place.worktree,
-            None if layer is None else layer[0],
-            description,
-            now,
             work.retention.expires_at(now, work.retention.file_changes_hours),
-            session_id=actor.session,
+            now,
+            number,
+            description,
         )
         item, uid, seq = changes.insert(transaction, new)
         return FileChange(
-            item,
-            uid.hex(),
-            seq,
-            place.path,
-            change,
-            actor.name,
-            place.worktree,
-            None if layer is None else layer[1],
-            description,
-            now,
-            new.expires_at,
+            *(item, uid.hex(), seq, place.path, change, actor.name, place.worktree, name, description),
+            created_at=now,
+            expires_at=new.expires_at,
         )
 
     def changes(self, **filters: Unpack[ChangeFilters]) -> FileChangePage:
