@@ -135,6 +135,8 @@ def _changes(statement: ast.stmt) -> Iterator[tuple[Any, str]]:
 
 
 def _expressions(node: ast.AST) -> Iterator[ast.AST]:
+    if isinstance(node, ast.keyword) and node.arg == "strict":
+        return  # of zip: a check of what cannot happen
     yield node
     if not isinstance(node, ast.JoinedStr):  # Python 3.11 has wrong positions inside
         for child in ast.iter_child_nodes(node):

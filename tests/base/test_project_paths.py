@@ -142,3 +142,8 @@ def test_the_place_is_inside_and_its_own_place(
     except OSError:
         return  # a loop and a missing part lead nowhere
     assert real.startswith(os.path.realpath(root))
+
+
+def test_a_root_whose_name_has_no_letters_says_nothing_of_letter_case(tmp_path: Path) -> None:
+    (tmp_path / "2026").mkdir()
+    assert not ignores_letter_case(str(tmp_path / "2026"))

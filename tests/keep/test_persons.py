@@ -51,6 +51,15 @@ def test_only_a_persons_name_is_shown_without_what_it_is_stored_with() -> None:
     assert [shown_name(one) for one in ("human:ann", "human", "dev", "dev:ann")] == ["ann", "human", "dev", "dev:ann"]
 
 
+@pytest.mark.no_store
+def test_a_person_reads_an_inbox_before_the_first_write_and_makes_no_store(
+    open_in: Callable[..., Satchel], project: Path
+) -> None:
+    person = open_in(project, caller=COMMAND, settings={"person.name": "ann"})
+    assert person.messages.inbox().total == 0
+    assert not person.workplace.engine.exists()
+
+
 def test_a_message_reaches_a_person_by_each_name(open_in: Callable[..., Satchel], project: Path) -> None:
     ann = open_in(project, caller=COMMAND, settings={"person.name": "ann"})
     ann.entries.write("discovery", "x")

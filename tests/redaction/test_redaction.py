@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from redaction.secret_samples import ADVERSARIAL, ALNUM, KEPT_BESIDE, SECRETISH, SPARED, TOKENS, UPPER, chars
 from satchel.redaction import finds_secret, redact
 from satchel.redaction.formats import TOKEN_FORMATS
+from satchel.redaction.values import is_plain_word
 
 
 def test_a_published_token_goes_and_the_text_around_it_stays() -> None:
@@ -149,3 +150,8 @@ def test_the_standard_library_has_less_than_one_finding_per_megabyte() -> None:
 @pytest.mark.parametrize("text", ["-----BEGIN PRIVATE KEY", "PRIVATE KEY -----BEGIN ", "-----BEGIN x PRIVATE KEY-"])
 def test_the_beginning_of_a_key_header_alone_is_left_as_it_is(text: str) -> None:
     assert redact(text).text == text
+
+
+def test_a_password_in_an_environment_file_may_be_a_word_of_6_to_64_letters() -> None:
+    lengths = [length for length in range(100) if is_plain_word("a" * length)]
+    assert (lengths[0], lengths[-1], len(lengths)) == (6, 64, 59)

@@ -21,7 +21,7 @@ from satchel.store.turnstile import only_one
 
 
 class Store:
-    """A store of a project, whose files change when a test says so."""
+    """A store of a project, with files that change only when a test dates them."""
 
     def __init__(self, satchel: Satchel, clock: ManualClock) -> None:
         self.satchel, self.clock = satchel, clock

@@ -1,4 +1,4 @@
-"""Errors of SQLite and of the operating system, as they are told."""
+"""Translation of errors of SQLite and of the operating system."""
 
 from __future__ import annotations
 
@@ -47,9 +47,11 @@ OF_THE_SYSTEM = [
 
 
 def test_an_error_of_sqlite_is_told_by_its_kind_and_a_fault_of_satchel_is_not_hidden() -> None:
-    told = [(kind, explain(kind("it failed"), STORE)) for kind, _ in OF_SQLITE]
-    assert [(kind, error and type(error)) for kind, error in told] == OF_SQLITE
-    assert all(str(STORE) in str(error) for _, error in told if error and not isinstance(error, errors.Interrupted))
+    errors_of = [(kind, explain(kind("it failed"), STORE)) for kind, _ in OF_SQLITE]
+    assert [(kind, error and type(error)) for kind, error in errors_of] == OF_SQLITE
+    assert all(
+        str(STORE) in str(error) for _, error in errors_of if error and not isinstance(error, errors.Interrupted)
+    )
 
 
 @pytest.mark.parametrize(("number", "kind"), OF_THE_SYSTEM)

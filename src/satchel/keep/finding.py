@@ -189,10 +189,10 @@ class Finding(Service):
         with projects.reading(work) as (transaction, project):
             run = None
             if run_id is not None:
-                choice = runs.choose(transaction, work, project.id if project else None, run_id)
+                choice = runs.choose(transaction, work, project.id, run_id)
                 run = choice.id if choice else None
             chosen_run = run
-            if project is None:
+            if not project.id:
                 return FoundPage((), 0, offset, limit, (projects.NOTHING_YET,))
             itself: tuple[Kind, int] | None = None
             if like is not None:
@@ -304,7 +304,7 @@ def _ended_note(transaction: Transaction, query: Query | None, scope: Scope) -> 
 def _check_kinds(kinds: Sequence[str] | None) -> tuple[Kind, ...]:
     if kinds is not None and (isinstance(kinds, str) or not kinds):
         raise InvalidInput("kinds is no list of kinds", 'Give at least one, as in ["entry"], or leave it out')
-    by_name = {thing.name: kind for kind, thing in KINDS.items()}
+    by_name = {kind.name.lower(): kind for kind in KINDS}
     for name in kinds or ():
         if name not in by_name:
             raise unknown_name("kind", name, by_name)
@@ -394,11 +394,11 @@ def _results(
 
 def _texts(transaction: Transaction, rows: Sequence[Row]) -> Mapping[int, str]:
     texts: dict[int, str] = {}
-    for kind, thing in KINDS.items():
+    for kind in KINDS:
         items = {row[2]: row[0] for row in rows if row[1] == kind.number}
         if not items:
             continue
-        loaded = kept.shown_texts(thing, transaction, list(items))
+        loaded = kept.shown_texts(KINDS[kind], transaction, list(items))
         texts |= {document: loaded[item] for item, document in items.items() if item in loaded}
     return texts
 

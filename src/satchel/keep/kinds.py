@@ -5,29 +5,50 @@ A new kind is declared in a module of its own, registered here, and numbered in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from satchel.base.errors import InvalidInput
 from satchel.find.kind import Kind
 from satchel.keep import kept
-from satchel.keep.constraints import CONSTRAINT
-from satchel.keep.decisions.kind import DECISION
-from satchel.keep.entries.kind import ENTRY
-from satchel.keep.files.kind import FILE_CHANGE
 from satchel.keep.kind import ItemKind
-from satchel.keep.messages.kind import MESSAGE
-from satchel.keep.packages.kind import PACKAGE
-from satchel.keep.patterns.kind import ERROR_PATTERN
-from satchel.keep.strategies import STRATEGY
 from satchel.store.transaction import Transaction, set_of
 
-KINDS: dict[Kind, ItemKind[Any]] = {
-    one.kind: one for one in (ENTRY, DECISION, CONSTRAINT, FILE_CHANGE, MESSAGE, ERROR_PATTERN, PACKAGE, STRATEGY)
+_MODULES = {
+    Kind.ENTRY: "entries.kind",
+    Kind.DECISION: "decisions.kind",
+    Kind.CONSTRAINT: "constraints",
+    Kind.FILE_CHANGE: "files.kind",
+    Kind.MESSAGE: "messages.kind",
+    Kind.ERROR_PATTERN: "patterns.kind",
+    Kind.PACKAGE: "packages.kind",
+    Kind.STRATEGY: "strategies",
 }
+
+
+class _Registry(Mapping[Kind, ItemKind[Any]]):
+    """Declarations by kind; a module is loaded when its kind is first needed, so that a search loads what it shows."""
+
+    def __getitem__(self, kind: Kind) -> ItemKind[Any]:
+        declaration = vars(import_module(f"satchel.keep.{_MODULES[kind]}"))[kind.name]
+        assert isinstance(declaration, ItemKind)
+        return declaration
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
+KINDS = _Registry()
 """All kinds in the order in which they are listed."""
 
-IN_EXPORT_ORDER = (DECISION, CONSTRAINT, ENTRY, MESSAGE, FILE_CHANGE, PACKAGE, ERROR_PATTERN, STRATEGY)
+IN_EXPORT_ORDER = (
+    *(Kind.DECISION, Kind.CONSTRAINT, Kind.ENTRY, Kind.MESSAGE, Kind.FILE_CHANGE, Kind.PACKAGE),
+    *(Kind.ERROR_PATTERN, Kind.STRATEGY),
+)
 
 KIND_OF = {kind.number: kind for kind in Kind}
 """Kinds by number."""
@@ -48,8 +69,8 @@ def texts_of(transaction: Transaction, documents: Sequence[int]) -> dict[int, st
     """Return the searchable texts of documents by number."""
     rows = transaction.all(f"SELECT id, kind, item_id FROM documents WHERE id IN {set_of(documents)}")
     texts: dict[int, str] = {}
-    for kind, thing in KINDS.items():
+    for kind in KINDS:
         items = {item: document for document, number, item in rows if number == kind.number}
         if items:
-            texts |= {items[item]: text for item, text in kept.texts(thing, transaction, list(items)).items()}
+            texts |= {items[item]: text for item, text in kept.texts(KINDS[kind], transaction, list(items)).items()}
     return texts

@@ -169,7 +169,7 @@ class View:
     transaction: Transaction
     workplace: Workplace
     request: ListRequest
-    project_id: int | None
+    project_id: int
     seq: int
     alias: str
     base: str
@@ -308,7 +308,7 @@ def author(column: str, field: str = "author", said_as: str = "", sightings: Sig
     def apply(view: View, name: str) -> None:
         from satchel.keep.sessions.actors import ME, find_authors
 
-        project = 0 if view.project_id is None else view.project_id
+        project = view.project_id
         numbers = find_authors(view.transaction, view.workplace, project, name, me=view.me)
         also = sightings(view, "agent_id", numbers) if sightings is not None and numbers else ""
         if also:

@@ -37,11 +37,17 @@ def find(
     items: tuple[Item, ...] = ()
     total = 0
     with projects.reading(workplace) as (transaction, project):
-        number, seq = (None, 0) if project is None else (project.id, project.seq)
         view = View(
-            transaction, workplace, request, number, seq, alias, f"{alias}.project_id = :project", fields=fields
+            transaction,
+            workplace,
+            request,
+            project.id,
+            project.seq,
+            alias,
+            f"{alias}.project_id = :project",
+            fields=fields,
         )
-        view.values |= {"project": number, "now": request.now}
+        view.values |= {"project": project.id, "now": request.now}
         if listing.in_run:
             _choose_run(view, listing, request.run_id)
         if listing.begin is not None:
@@ -51,7 +57,7 @@ def find(
         for one in applied:
             if one.apply is not None:
                 one.apply(view, request.chosen[one.name])
-        if project is None:
+        if not project.id:
             view.notes[:] = [projects.NOTHING_YET]
         elif not view.is_empty:
             _add_common(view, listing)
@@ -63,11 +69,13 @@ def find(
                 from satchel.keep.paths import meant_note
 
                 view.notes += meant_note(transaction, project.id, request.chosen["file"])
-    if project is not None and not total:
+    if project.id and not total:
         view.notes += _hidden(workplace, listing, page, arguments, request, view, fields)
     order = listing.order(request).name
     notes = tuple(view.notes)
-    return page(items, total, request.offset, request.limit, seq, order, notes, request.after_seq, **view.fields)
+    return page(
+        items, total, request.offset, request.limit, project.seq, order, notes, request.after_seq, **view.fields
+    )
 
 
 def _hidden(
@@ -218,7 +226,6 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
     if condition:
         # missing items pass, so that they are detected later
         condition = f"COALESCE((SELECT ({condition}) IS TRUE FROM {listing.table} WHERE {alias}.id = d.item_id), TRUE)"
-    assert view.project_id is not None
     scope: dict[str, Any] = {"kinds": (listing.kind,), "status": "all", "now": request.now} | view.scope
     ranking = search.rank(
         transaction,

@@ -342,7 +342,7 @@ class Strategies(Service):
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.find(transaction, work)
-            if project is None or not _count_outcome(transaction, project.id, number, now, helped=helped):
+            if not project.id or not _count_outcome(transaction, project.id, number, now, helped=helped):
                 raise NotFound(
                     f"there is no strategy {Kind.STRATEGY.ref(number)} in this project",
                     "Listing strategies shows their ids",

@@ -59,7 +59,6 @@ def _events(satchel: Satchel) -> list[tuple[str, str | None, str | None]]:
     work = satchel.workplace
     with work.engine.read() as transaction:
         project = projects.find(transaction, work)
-        assert project is not None
         return [(one.kind, one.item, one.agent) for one in following.events_after(transaction, project.id, 0, 10_000)]
 
 

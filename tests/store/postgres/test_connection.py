@@ -53,6 +53,13 @@ def test_what_stands_behind_a_failed_statement_is_not_run_and_can_be_asked_again
     assert connection.run_all((wrong[0], {"by": 1}))[0].rows == [(1,)]
 
 
+def test_a_value_that_cannot_be_sent_keeps_the_batch_back(connection: StoreConnection) -> None:
+    connection.run_all(("CREATE TEMPORARY TABLE t (one text)", None))
+    with pytest.raises(psycopg.DataError):
+        connection.run_all(("INSERT INTO t VALUES ('kept')", None), ("INSERT INTO t VALUES (:one)", {"one": "\0"}))
+    assert connection.run_all(("SELECT count(*) FROM t", None))[0].rows == [(0,)]
+
+
 def test_a_batch_may_be_larger_than_what_the_socket_holds_either_way(connection: StoreConnection) -> None:
     text = "x" * 100_000
     results = connection.run_all(*(("SELECT CAST(:text AS text)", {"text": text}) for _ in range(200)))

@@ -1,4 +1,4 @@
-"""What a person looks up: threads, histories of items and errors, runs, and the tokens added to context."""
+"""Threads, histories of items and errors, runs, and token spending, for people."""
 
 from __future__ import annotations
 
@@ -21,81 +21,77 @@ from satchel.keep.runs import STATUSES, page_of
 
 
 class Reading(Service):
-    """What persons look up. Nothing is recorded of it."""
+    """Details that persons look up. Nothing is recorded."""
 
     def threads(self, *, agent: str | None = None, before: str | None = None, limit: int = DEFAULT_LIMIT) -> Threads:
-        """Return the threads of messages, whoever they are to, the one with the latest message first.
+        """Return the threads of messages to anyone, the one with the latest message first.
 
         Args:
-            agent: only those in which this agent sent or got a message.
-            before: what the answer before calls ``before``, for the threads that follow.
+            agent: only threads in which this agent sent or got a message.
+            before: ``before`` of the previous page.
             limit: 1 to 50.
 
         Raises:
-            InvalidInput: something is not acceptable.
+            InvalidInput: an argument is invalid.
         """
         check_whole("limit", limit, threads.MOST, smallest=1)
         last = None if before is None else Kind.MESSAGE.number_of(before)
         name, work = None if agent is None else check_name(agent, "agent"), self._workplace
         with projects.reading(work) as (transaction, project):
             now = work.clock()
-            if project is None:
-                return Threads((), None, now)
             number = find_agent(transaction, project.id, name)
             return threads.find(transaction, project.id, number, last, limit, now)
 
     def thread(self, ref: str) -> Thread:
-        """Return the thread of a message, whoever it is to.
+        """Return the thread of a message to anyone.
 
         Args:
             ref: the message's short id.
 
         Raises:
-            InvalidInput: it is none.
+            InvalidInput: not the id of a message.
             NotFound: the project has no such message, or it has expired.
         """
         number, work = Kind.MESSAGE.number_of(ref), self._workplace
         with projects.reading(work) as (transaction, project):
-            if project is None:
-                raise threads.no_message(number)
             return threads.one(transaction, project.id, number, work.clock())
 
     def history(self, ref: str) -> ItemHistory:
-        """Return what became of an item: who corrected it, what replaced it, and to whom it was delivered.
+        """Return the history of an item: corrections, replacement and deliveries.
 
         Args:
             ref: its short id.
 
         Raises:
-            InvalidInput: it is none.
+            InvalidInput: not an id.
             NotFound: the project has no such item.
         """
         kind, number = read_ref(ref)
         with projects.reading(self._workplace) as (transaction, project):
-            if project is None or not histories.is_kept(transaction, project.id, kind, number):
+            if not histories.has_item(transaction, project.id, kind, number):
                 raise NotFound(f"the project has no {kind.ref(number)}", "Results of a search and lists show the ids")
             return histories.of_item(transaction, project.id, kind, number)
 
     def error(self, ref: str) -> ErrorHistory:
-        """Return an error with all its solutions, what agents reported about them, and where it was met.
+        """Return an error with all its solutions, the reports on them, and where it was met.
 
         Args:
             ref: its short id.
 
         Raises:
-            InvalidInput: it is none.
+            InvalidInput: not the id of an error.
             NotFound: the project has no such error, or it has expired.
         """
         number, work = Kind.ERROR_PATTERN.number_of(ref), self._workplace
         with projects.reading(work) as (transaction, project):
             now = work.clock()
-            found = None if project is None else patterns.load(transaction, project.id, number, now, LEAST)
-            if project is None or found is None:
+            pattern = patterns.load(transaction, project.id, number, now, LEAST)
+            if pattern is None:
                 raise NotFound(f"the project has no {Kind.ERROR_PATTERN.ref(number)}, or it has expired")
-            return histories.of_error(transaction, project.id, found, now)
+            return histories.of_error(transaction, project.id, pattern, now)
 
     def runs(self, status: str | None = None, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> Page[RunSummary]:
-        """Return runs with how much was noted in each, the newest first.
+        """Return runs with the number of their notes, the newest first.
 
         Args:
             status: active, completed or failed; None for all.
@@ -103,13 +99,13 @@ class Reading(Service):
             offset: how many to skip.
 
         Raises:
-            InvalidInput: something is not acceptable.
+            InvalidInput: an argument is invalid.
         """
         number = None if status is None else number_of("status", status, STATUSES)
         check_page(limit, offset)
         with projects.reading(self._workplace) as (transaction, project):
-            found = page_of(transaction, project, number, limit, offset)
-            return Page(tuple(histories.of_run(transaction, run) for run in found.items), found.total, offset, limit)
+            page = page_of(transaction, project, number, limit, offset)
+            return Page(tuple(histories.of_run(transaction, run) for run in page.items), page.total, offset, limit)
 
     def spending(self, days: int = 14) -> Spending:
         """Return the tokens added to the context of agents, day by day.
@@ -123,4 +119,4 @@ class Reading(Service):
         check_whole("days", days, spending.MOST_DAYS, smallest=1)
         work = self._workplace
         with projects.reading(work) as (transaction, project):
-            return spending.count(transaction, -1 if project is None else project.id, work.clock(), days)
+            return spending.count(transaction, project.id, work.clock(), days)

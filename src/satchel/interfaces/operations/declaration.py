@@ -145,7 +145,8 @@ class Operation(Declared):
         text: renders its answer for agents.
         whole: shows the items of its answer whole, where it shows snippets of them unless it is asked for more.
         shown: for people its answer is this table, or the lines that this function returns, above the notes; it returns
-            None where it has printed all itself. Left out, people are told what agents are.
+            None where it has printed all itself. Left out, people read the text of agents.
+        timed: the text takes how to render a time, which for people is local.
         items: the name of the items, where it answers a list.
         fields: makes JSON of its answer where that is not its record.
         prepare: makes arguments of what people gave, where that is not the same.
@@ -188,6 +189,7 @@ class Operation(Declared):
     text: Place = ""
     whole: Place = ""
     shown: Place | Table = ""
+    timed: bool = False
     items: str = ""
     fields: Place = ""
     prepare: Callable[[dict[str, Any]], dict[str, Any]] | None = None
@@ -266,7 +268,7 @@ class Operation(Declared):
         """Return what makes JSON fields of its answer, imported."""
         if self.fields:
             return load(self.fields)
-        from satchel.interfaces.to_json import fields_of
+        from satchel.interfaces.text.json import fields_of
 
         return lambda answer: fields_of(answer, self.items)
 

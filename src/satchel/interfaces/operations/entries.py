@@ -96,10 +96,10 @@ OPERATIONS = (
         run=_write,
         writes=True,
         items="entries",
-        text="compact:kept_text",
-        shown="cli.common:show_kept",
+        text="text.entries:written_text",
+        shown="text.entries:people_written_text",
         shows_notes=True,
-        fields="compact:kept_fields",
+        fields="text.entries:written_fields",
     ),
     Operation(
         tool="read_context",
@@ -124,7 +124,7 @@ OPERATIONS = (
         ),
         run="entries.read",
         items="entries",
-        text="compact:page_text",
-        shown="cli.lines:show_entries",
+        text="text.entries:entries_text",
+        shown="text.entries:show_entries",
     ),
 )

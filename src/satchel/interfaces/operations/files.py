@@ -93,9 +93,9 @@ OPERATIONS = (
         ),
         run="files.claim",
         writes=True,
-        text="ledger.files_text:claimed_text",
+        text="text.files:claimed_text",
         takes=_taken,
-        shown="cli.confirmations:claimed",
+        timed=True,
     ),
     Operation(
         tool="release_files",
@@ -121,8 +121,8 @@ OPERATIONS = (
         run="files.release",
         writes=True,
         prepare=_released,
-        text="ledger.files_text:released_text",
-        shown="cli.confirmations:released",
+        text="text.files:released_text",
+        timed=True,
     ),
     Operation(
         tool="check_files",
@@ -154,8 +154,8 @@ OPERATIONS = (
             AGENT_UNLISTED,
         ),
         run="files.check",
-        text="ledger.files_text:checked_text",
-        shown="cli.confirmations:checked",
+        text="text.files:checked_text",
+        timed=True,
         names_files=False,
         status=lambda checked: ERROR_KINDS["conflict"].exit_status if checked.is_held else None,
     ),
@@ -200,7 +200,7 @@ OPERATIONS = (
         ),
         run="files.record",
         writes=True,
-        text="ledger.files_text:recorded_text",
+        text="text.files:recorded_text",
     ),
     Operation(
         tool="get_file_changes",
@@ -223,7 +223,7 @@ OPERATIONS = (
         ),
         run="files.changes",
         items="changes",
-        text="ledger.files_text:changes_text",
+        text="text.files:changes_text",
         shown=Table(
             {
                 "id": "ref",

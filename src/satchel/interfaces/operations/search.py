@@ -96,8 +96,8 @@ OPERATIONS = (
         run=_search,
         prepare=_prepare,
         items="results",
-        text="found_text:found_text",
-        whole="found_text:with_whole_texts",
-        shown="cli.lines:show_found",
+        text="text.search:results_text",
+        whole="text.search:with_whole_texts",
+        shown="text.search:show_results",
     ),
 )

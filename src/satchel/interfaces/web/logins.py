@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hmac
-import json
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from satchel.base.clock import DAY_MS, Clock
 from satchel.base.errors import InvalidInput, NotFound
-from satchel.base.records import dataclass, field_names, replace
+from satchel.base.private_file import PrivateFile, from_fields, to_fields
+from satchel.base.records import dataclass, replace
 from satchel.base.vocabulary import HUMAN
-from satchel.interfaces.http.private_file import Book, PrivateFile
 from satchel.keep.names import check_identifier
 from satchel.keep.persons import person_named
 
@@ -75,8 +74,16 @@ class _Link:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    login: Login
+    id: str
+    person: str
+    token: str | None
+    created_at: int
+    used_at: int
     digest: str
+
+    @property
+    def login(self) -> Login:
+        return Login(self.id, self.person, self.token, self.created_at, self.used_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +101,15 @@ class Logins:
     """
 
     def __init__(self, folder: Path, clock: Clock) -> None:
-        self._file = PrivateFile(folder / _FILE_NAME, "the logins of browsers")
+        self._file = PrivateFile(
+            folder / _FILE_NAME,
+            "the logins of browsers",
+            schema=_SCHEMA,
+            parse=_parse,
+            empty=_Book,
+            remedy=_UNREADABLE,
+        )
         self._clock = clock
-        self._book = Book(self._file, _read_book, _Book(), ("logins", _UNREADABLE))
 
     def new_link(self, person: str, port: int) -> str:
         """Create a link for one login within :data:`LINK_MS`, at the server on this port, and return its secret.
@@ -118,7 +131,7 @@ class Logins:
     def is_waiting(self, secret: str) -> bool:
         """Return whether a link is unused and has not expired."""
         digest, now = _digest(secret), self._clock()
-        return any(link.digest == digest and now < link.expires_at for link in self._book.load().links)
+        return any(link.digest == digest and now < link.expires_at for link in self._file.load().links)
 
     def trade_link(self, secret: str, port: int) -> tuple[Login, str] | None:
         """Create the login of a link, which cannot be used again.
@@ -172,19 +185,19 @@ class Logins:
         match = _COOKIE.fullmatch(cookie)
         if match is None:
             return None
-        stored = next((stored for stored in self._book.current().logins if stored.login.id == match[1]), None)
+        stored = next((stored for stored in self._file.current().logins if stored.id == match[1]), None)
         is_right = hmac.compare_digest(_digest(match[2]), _NOBODYS.hex() if stored is None else stored.digest)
         now = self._clock()
-        if stored is None or not is_right or now - stored.login.used_at >= IDLE_MS:
+        if stored is None or not is_right or now - stored.used_at >= IDLE_MS:
             return None
-        if now - stored.login.used_at >= _NOTED_MS:
-            self._note_use(stored.login.id, now)
+        if now - stored.used_at >= _NOTED_MS:
+            self._note_use(stored.id, now)
         return stored.login
 
     def every(self) -> list[Login]:
         """Return all logins, the oldest first."""
         now = self._clock()
-        return [stored.login for stored in self._book.load().logins if now - stored.login.used_at < IDLE_MS]
+        return [stored.login for stored in self._file.load().logins if now - stored.used_at < IDLE_MS]
 
     def revoke(self, login_id: str | None = None) -> list[Login]:
         """Delete a login, or all of them; the next request of the browser is refused.
@@ -195,7 +208,7 @@ class Logins:
         ended: list[Login] = []
 
         def remove(book: _Book, _now: int) -> _Book:
-            ended.extend(stored.login for stored in book.logins if login_id in {None, stored.login.id})
+            ended.extend(stored.login for stored in book.logins if login_id in {None, stored.id})
             links = () if login_id is None else book.links
             return _Book(links, tuple(stored for stored in book.logins if stored.login not in ended))
 
@@ -206,24 +219,20 @@ class Logins:
 
     def _note_use(self, login_id: str, now: int) -> None:
         def note(book: _Book, _now: int) -> _Book:
-            return replace(
-                book,
-                logins=tuple(
-                    replace(stored, login=replace(stored.login, used_at=now)) if stored.login.id == login_id else stored
-                    for stored in book.logins
-                ),
-            )
+            logins = tuple(replace(one, used_at=now) if one.id == login_id else one for one in book.logins)
+            return replace(book, logins=logins)
 
         self._change(note)
 
     def _change(self, change: Callable[[_Book, int], _Book]) -> None:
-        with self._file.changing():
-            now, book = self._clock(), self._book.load()
+        with self._file.changing() as book:
+            now = self._clock()
             links = tuple(link for link in book.links if now < link.expires_at)
-            logins = tuple(stored for stored in book.logins if now - stored.login.used_at < IDLE_MS)
+            logins = tuple(stored for stored in book.logins if now - stored.used_at < IDLE_MS)
             changed = change(_Book(links, logins), now)
             if changed != book:
-                self._file.replace(json.dumps(_fields(changed), indent=1).encode())
+                both = {"links": changed.links, "logins": changed.logins}
+                self._file.save({name: [to_fields(one) for one in items] for name, items in both.items()})
 
 
 def author_of(person: str) -> str:
@@ -242,50 +251,20 @@ def form_key(cookie: str) -> str:
 
 
 def _create(book: _Book, person: str, token: str | None, now: int) -> tuple[_Stored, str]:
-    ids = {stored.login.id for stored in book.logins}
-    while (login_id := secrets.token_hex(5)) in ids:
+    taken = {one.id for one in book.logins}
+    while (login_id := secrets.token_hex(5)) in taken:
         pass
     secret = secrets.token_urlsafe(_SECRET_BYTES)
-    return _Stored(Login(login_id, person, token, now, now), _digest(secret)), f"{login_id}.{secret}"
+    return _Stored(login_id, person, token, now, now, _digest(secret)), f"{login_id}.{secret}"
 
 
 def _digest(secret: str) -> str:
     return sha256(secret.encode()).hexdigest()
 
 
-def _fields(book: _Book) -> dict[str, object]:
-    links = [{name: getattr(link, name) for name in field_names(link) or ()} for link in book.links]
-    logins = [
-        {name: getattr(stored.login, name) for name in field_names(stored.login) or ()} | {"digest": stored.digest}
-        for stored in book.logins
-    ]
-    return {"schema": _SCHEMA, "links": links, "logins": logins}
-
-
-def _read_book(content: bytes) -> _Book:
-    """Parse the file of logins.
-
-    Raises:
-        ValueError, TypeError, KeyError: it is malformed.
-    """
-    fields: dict[str, Any] = json.loads(content)
-    if fields["schema"] != _SCHEMA:
-        raise ValueError(f"it has the schema {fields['schema']!r}, which another version of Satchel wrote")
-    links = tuple(
-        _Link(**_typed(one, {"digest": str, "person": str, "port": int, "expires_at": int})) for one in fields["links"]
-    )
-    kinds = {"id": str, "person": str, "token": (str, type(None)), "created_at": int, "used_at": int, "digest": str}
-    logins = []
-    for one in fields["logins"]:
-        own = dict(_typed(one, kinds))
-        digest = own.pop("digest")
-        logins.append(_Stored(Login(**own), digest))
+def _parse(fields: dict[str, Any]) -> _Book:
+    links = tuple([from_fields(_Link, one) for one in fields["links"]])
+    logins = tuple([from_fields(_Stored, one) for one in fields["logins"]])
     if not all(map(_DIGEST.fullmatch, [*(one.digest for one in links), *(one.digest for one in logins)])):
         raise ValueError("a digest in it is malformed")
-    return _Book(links, tuple(logins))
-
-
-def _typed(fields: dict[str, Any], kinds: Mapping[str, Any]) -> dict[str, Any]:
-    if fields.keys() != kinds.keys() or not all(isinstance(fields[name], kind) for name, kind in kinds.items()):
-        raise ValueError("a login or link in it is malformed")
-    return fields
+    return _Book(links, logins)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
-from satchel.interfaces.setup.config_files import write_private
+from satchel.base.private_file import write_private
 from satchel.interfaces.web.logins import LINK_MS, Logins
 
 _PREFIX = "open-"

@@ -101,7 +101,7 @@ class Projects:
             return None
         with here.engine.read() as transaction:
             own = projects.find(transaction, here)
-        if own is None or own.name != project.name:
+        if not own.id or own.name != project.name:
             return None
         satchel = self.satchel(project, login)
         work = replace(satchel.workplace, root=here.root, files_root=here.files_root)

@@ -17,7 +17,7 @@ from satchel.base.clock import iso, span_in_words
 from satchel.base.invisible import revealed
 from satchel.find.snippets import Snippet
 from satchel.interfaces.http.failing import not_found
-from satchel.interfaces.text_parts import total_text
+from satchel.interfaces.text.parts import total_text
 from satchel.keep.persons import shown_name
 
 CSP = (

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Route
 from satchel.base.errors import InvalidInput, Refused, SatchelError
 from satchel.interfaces.http import events, logs
 from satchel.interfaces.http.failing import internal, refusal_of
-from satchel.interfaces.to_json import fields_of
+from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.web import pages
 from satchel.interfaces.web.guard import LOGIN_PATH, STATIC_PATH, PageGuard, Visitor
 from satchel.interfaces.web.login import LoginPage

@@ -182,7 +182,7 @@ class Corrections(Service):
         """
         kind, number = _parse_ref(ref, "replaced")
         with projects.reading(self._workplace) as (transaction, project):
-            if project is None or _CORRECTABLE[kind].load(transaction, project.id, number) is None:
+            if _CORRECTABLE[kind].load(transaction, project.id, number) is None:
                 return None
             ends = [one for one in log.of_item(transaction, kind, number) if one.action != CONFIRMED]
         if not ends:

@@ -93,7 +93,7 @@ def _sink(view: View) -> Callable[[Sequence[int]], Collection[int]]:
 
 
 def _seen_by(view: View, column: str, values: Sequence[object]) -> str:
-    if view.project_id is None:
+    if not view.project_id:
         return ""
     numbers, parameters = seen_with(view.transaction, view.project_id, column, values)
     view.values |= parameters

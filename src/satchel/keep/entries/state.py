@@ -97,7 +97,7 @@ class RunState:
         return self.verdicts[-1] if self.verdicts else None
 
 
-def load(transaction: Transaction, project_id: int | None, run: RunChoice | None) -> RunState:
+def load(transaction: Transaction, project_id: int, run: RunChoice | None) -> RunState:
     """Load the newest entries of each type, oldest first; ``run`` None loads all runs."""
     notes: dict[str, list[StateNote]] = {name: [] for name in _LOADED[:3]}
     issues: list[StateIssue] = []
@@ -135,9 +135,7 @@ def load(transaction: Transaction, project_id: int | None, run: RunChoice | None
     )
 
 
-def _newest(
-    transaction: Transaction, project_id: int | None, run: RunChoice | None, name: str
-) -> tuple[list[Entry], int]:
+def _newest(transaction: Transaction, project_id: int, run: RunChoice | None, name: str) -> tuple[list[Entry], int]:
     where = "c.project_id = :project AND c.type = :type AND c.superseded_by IS NULL"
     values: dict[str, object] = {"project": project_id, "type": ENTRY_TYPES.index(name) + 1}
     if run is not None:

@@ -35,9 +35,8 @@ def check(work: Workplace, wanted: Sequence[Place] | None, window: int, agent: s
     with work.engine.read() as transaction:
         now = work.clock()
         project = projects.find(transaction, work)
-        # 0 is the number of no project
-        number = 0 if project is None else project.id
-        actor = Actor(name=agent) if project is None else reading(transaction, work, number, agent)
+        number = project.id
+        actor = reading(transaction, work, number, agent)
         notes: tuple[str, ...] = ()
         if wanted is None:
             lease = claims.leases_of(transaction, number, actor, now)
@@ -68,8 +67,6 @@ def add_recent_activity(
     with work.engine.read() as transaction:
         now = claimed.claimed_at
         project = projects.find(transaction, work)
-        if project is None:
-            return claimed
         elsewhere = transaction.ask(
             _ELSEWHERE, {"project": project.id, "since": now - GONE_MS, "worktree": work.worktree or ""}
         )
@@ -142,7 +139,7 @@ def check_commit(work: Workplace, names: Sequence[str], *, denies: bool) -> Comm
     with work.engine.read() as transaction:
         now = work.clock()
         project = projects.find(transaction, work)
-        if project is None or not is_anything_claimed(transaction, project.id, now):
+        if not is_anything_claimed(transaction, project.id, now):
             return CommitCheck((), (), False, now)
         actor = reading(transaction, work, project.id, work.agent)
         others = claims.others_in_worktree(transaction, project.id, actor, work.worktree, now)

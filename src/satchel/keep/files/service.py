@@ -272,7 +272,7 @@ class Files(Service):
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
             requested = tuple(self._display_path(place) for place in wanted or ())
-            if project is None:
+            if not project.id:
                 return Released(name or "", (), requested)
             now = work.clock()
             # a new name may be a subagent's, whose session holds its claims
@@ -353,7 +353,7 @@ class Files(Service):
         check_page(limit, offset)
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
-            if project is None:
+            if not project.id:
                 return KeptPage((), 0, offset, limit, notes=(projects.NOTHING_YET,))
             holders = None if author is None else find_authors(transaction, work, project.id, author)
             if author is not None and not holders:

@@ -50,7 +50,7 @@ class Housekeeping:
     def memory_use(self) -> MemoryUse:
         """Count how briefed items turned out: confirmed, corrected, followed by success, or none of these."""
         with projects.reading(self._workplace) as (transaction, project):
-            return usefulness.count(transaction, None if project is None else project.id, self._workplace.clock())
+            return usefulness.count(transaction, project.id, self._workplace.clock())
 
     def layer_summary(self) -> LayerSummary:
         """Count per layer the active decisions and constraints, and the file changes of the last hour."""

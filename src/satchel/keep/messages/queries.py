@@ -85,7 +85,7 @@ def _check_unread(value: object, _: Workplace) -> bool | None:
 
 def _begin(view: View) -> None:
     # the field ``agent`` names the reader
-    if view.project_id is None:
+    if not view.project_id:
         return
     reader, view.fields["agent"] = find_reader(
         view.transaction, view.project_id, view.fields["agent"], view.request.now
@@ -237,7 +237,6 @@ def _message(row: Row, score: float | None) -> Message:
 
 def _make(view: View, rows: Sequence[Row]) -> tuple[Message, ...]:
     messages = [_message(row, view.scores.get(row[0])) for row in rows]
-    assert view.project_id is not None
     return _with_fates(view.transaction, view.project_id, view.values["me"], view.request.now, messages)
 
 

@@ -172,7 +172,7 @@ class Messages(Service):
         numbers = _check_refs(refs, everything=everything)
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
-            if project is None:
+            if not project.id:
                 return MarkedRead(name or "", (), (), tuple(map(Kind.MESSAGE.ref, numbers or ())), (), 0)
             now = work.clock()
             if name is None:
@@ -210,7 +210,7 @@ class Messages(Service):
         numbers = _check_refs(refs, everything=False) or ()
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
-            reader = None if project is None or name is None else names.find_agent(transaction, project.id, name)
+            reader = None if name is None else names.find_agent(transaction, project.id, name)
             rows = transaction.all(
                 "DELETE FROM message_reads "
                 f"WHERE agent_id = :reader AND message_id IN {set_of(numbers)} RETURNING message_id",

@@ -40,7 +40,7 @@ from satchel.keep.kind import (
     read_uid,
     short,
 )
-from satchel.keep.kinds import IN_EXPORT_ORDER
+from satchel.keep.kinds import IN_EXPORT_ORDER, KINDS
 from satchel.keep.moving import marks, windows
 from satchel.keep.moving.reading import Reading
 
@@ -186,7 +186,7 @@ LINE_KINDS: dict[str, LineKind] = {
     kind.name: kind
     for kind in (
         *(_AGENT_KIND, _LAYER_KIND, _RUN_KIND, _SESSION_KIND),
-        *map(_with_pin, IN_EXPORT_ORDER),
+        *(_with_pin(KINDS[kind]) for kind in IN_EXPORT_ORDER),
         *(_CORRECTION_KIND, _DELIVERY_KIND, marks.SEEN_KIND, marks.TEXT_KIND),
     )
 }

@@ -47,7 +47,6 @@ def least_shown(status: str) -> int:
 
 
 def _make(view: View, rows: Sequence[Row]) -> tuple[ErrorPattern, ...]:
-    assert view.project_id is not None
     least = view.request.chosen["status"]
     solutions = solutions_of(view.transaction, view.project_id, [row[0] for row in rows], least)
     return tuple(pattern_of(row, solutions.get(row[0], ()), score=view.scores.get(row[0])) for row in rows)

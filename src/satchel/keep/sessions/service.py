@@ -42,18 +42,16 @@ class Sessions(Service):
             filters: those of every list.
         """
         from satchel.keep.common_filters import check_common
-        from satchel.keep.sessions.team import Team, find_team
+        from satchel.keep.sessions.team import find_team
 
         assert self._find_states is not None
         work, caller = self._workplace, self._workplace.caller
         with projects.reading(work) as (transaction, project):
             now = work.clock()
-            if project is None:
-                return Team((), 0, 0, now)
             own = None if caller is None else caller.find(transaction, project.id)
             number = None if own is None else own.id
             notes = () if caller is None else tuple(caller.notes)
-            if caller is not None and own is None and caller.can_start_session():
+            if project.id and caller is not None and own is None and caller.can_start_session():
                 notes += ("your own session is listed after your first write",)
             chosen = check_common(filters, now)
             return find_team(
@@ -131,8 +129,6 @@ class Sessions(Service):
         from satchel.keep.sessions.presence import MAX_CHECKED
 
         with projects.reading(self._workplace) as (transaction, project):
-            if project is None:
-                return ()
             where = "s.project_id = :project AND s.ended_at IS NULL AND s.client IS NOT NULL"
             sessions = joining.load(transaction, where, {"project": project.id}, MAX_CHECKED)
             now = self._workplace.clock()
@@ -151,7 +147,7 @@ class Sessions(Service):
     def _find_own(self, transaction: Transaction) -> tuple[int, State] | None:
         # the project's number and the caller's session
         project, caller = projects.find(transaction, self._workplace), self._workplace.caller
-        if project is None or caller is None:
+        if caller is None:
             return None
         if caller.kind == HOOK:
             from satchel.keep.sessions.joining import find_named

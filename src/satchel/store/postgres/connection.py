@@ -1,35 +1,44 @@
-"""Connections and transactions: statements with ``:name`` parameters, several in one round trip."""
+"""A connection that sends statements in batches, each batch in one message, and prepares repeated ones.
+
+psycopg's own pipeline sends each statement in a message, which takes several times as long.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import psycopg
-from psycopg import Connection, RawCursor
+from psycopg import Connection, OperationalError, adapt
 from psycopg import adapters as defaults
-from psycopg.abc import PQGen
-from psycopg.adapt import AdaptersMap, Buffer, Dumper, Loader
+from psycopg.adapt import AdaptersMap, Buffer, Dumper, Loader, PyFormat
+from psycopg.errors import error_from_result
+from psycopg.pq import ConnStatus, ExecStatus, Format
 from psycopg.types.numeric import Int8Dumper, NumericLoader
 from psycopg.waiting import Ready, Wait
 
-from satchel.base.errors import Interrupted
-from satchel.store import forks
-from satchel.store.transaction import LIST_MARK, Parameters, Row, RuleBroken, insertion
+from satchel.store.transaction import LIST_MARK, Parameters, Row
+
+if TYPE_CHECKING:
+    from psycopg.abc import Transformer
+    from psycopg.pq.abc import PGconn, PGresult
 
 Statement = tuple[str, Parameters | None]
 """SQL with ``:name`` parameters, and their values."""
 
 # each prepared statement takes about 10 KB on the server
-MOST_PREPARED = 1_000
-_LOOK_SECONDS = 0.02
-"""How often to call ``on_wait``."""
+_MOST_KNOWN = 1_000
+# how often to stop waiting for the server: to notice signals, and to call `on_wait`
+_PAUSE_SECONDS, _LOOK_SECONDS = 0.1, 0.02
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_DONE = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK})
+_FAILED = frozenset({ExecStatus.FATAL_ERROR, ExecStatus.BAD_RESPONSE})
 
-Answer = TypeVar("Answer")
+_Key = tuple[str, tuple[int, ...]]
+_Values = Sequence[Buffer | None]
+
 
 # first everything that is not a parameter: literals, quoted names, comments, casts
 _TOKEN = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|::)|:([A-Za-z_]\w*)""", re.DOTALL)
@@ -74,17 +83,36 @@ class Result(NamedTuple):
     status: str
 
 
+class _Message(NamedTuple):
+    """A statement as it goes over the wire.
+
+    Attributes:
+        key: its SQL, and the types of its parameters.
+        name: of the prepared statement; empty if it is not prepared.
+        is_new: whether it is prepared with this batch.
+    """
+
+    key: _Key
+    text: bytes
+    values: _Values
+    formats: Sequence[Format]
+    name: bytes
+    is_new: bool
+
+
 class StoreConnection(Connection[Row]):
     """A connection to the database of a store.
 
     Attributes:
         version: the major version of the server.
-        on_wait: called now and then while a statement runs.
     """
 
     version = 0
-    on_wait: Callable[[], None] | None = None
-    _is_sending = False
+
+    def __init__(self, pgconn: PGconn) -> None:
+        super().__init__(pgconn)
+        self._names: dict[_Key, bytes] = {}  # empty after the first use of a statement
+        self._made = 0
 
     def run_all(self, *statements: Statement, on_wait: Callable[[], None] | None = None) -> list[Result]:
         """Run statements in order, in one round trip, and return their results.
@@ -94,64 +122,101 @@ class StoreConnection(Connection[Row]):
         Raises:
             psycopg.Error: one has failed; those behind it were not run.
         """
-        self.on_wait = on_wait
+        adapting = adapt.Transformer(self)
+        messages = [self._message(*one) for one in [_dump(adapting, *statement) for statement in statements]]
+        pgconn = self.pgconn
+        pgconn.enter_pipeline_mode()
         try:
-            if len(statements) == 1:
-                cursors = [self._send(*statements[0])]
-            else:
-                with self.pipeline():
-                    self._is_sending = True
-                    try:
-                        cursors = [self._send(*statement) for statement in statements]
-                    finally:
-                        self._is_sending = False
-        except BaseException:
-            self._prepared.clear()  # psycopg counts statements behind a failed one as prepared
-            raise
+            for one in messages:
+                if one.is_new:
+                    pgconn.send_prepare(one.name, one.text, one.key[1])
+                if one.name:
+                    pgconn.send_query_prepared(one.name, one.values, one.formats)
+                else:
+                    pgconn.send_query_params(one.text, one.values, one.key[1], one.formats)
+            pgconn.pipeline_sync()
+            answers = self.wait(_answers(pgconn, on_wait), _PAUSE_SECONDS if on_wait is None else _LOOK_SECONDS)
         finally:
-            self.on_wait = None
-        return [
-            Result(cursor.fetchall() if cursor.description else [], max(0, cursor.rowcount), cursor.statusmessage or "")
-            for cursor in cursors
-        ]
+            self._leave_pipeline()
+        return self._read(adapting, messages, answers)
 
-    def _send(self, sql: str, parameters: Parameters | None) -> RawCursor[Row]:
-        text, names = numbered(sql)
-        cursor = RawCursor(self)
-        cursor.execute(text, [parameters[name] for name in names] if parameters is not None else None)
-        return cursor
+    def _message(self, key: _Key, text: bytes, values: _Values, formats: Sequence[Format]) -> _Message:
+        """Return the message for a statement; the second time it is prepared."""
+        name = self._names.get(key)
+        is_new = name == b""
+        if is_new:
+            self._made += 1
+            name = self._names[key] = b"s%d" % self._made
+        elif name is None and len(self._names) < _MOST_KNOWN:
+            self._names[key] = b""
+        return _Message(key, text, values, formats, name or b"", is_new)
 
-    def wait(self, gen: PQGen[Answer], *args: Any, **kwargs: Any) -> Answer:
-        if self._is_sending:
-            return _without_waiting(gen)
-        if self.on_wait is None:
-            return super().wait(gen, *args, **kwargs)
-        return super().wait(_looking(gen, self.on_wait), _LOOK_SECONDS)
+    def _leave_pipeline(self) -> None:
+        try:
+            if self.pgconn.status == ConnStatus.OK:
+                self.pgconn.exit_pipeline_mode()
+        except OperationalError:
+            self.close()  # late answers must not be taken for those of other statements
+
+    def _read(self, adapting: Transformer, messages: Sequence[_Message], answers: Iterable[PGresult]) -> list[Result]:
+        """Return the results of a batch: one answer for each statement, and one for each that was prepared."""
+        coming = iter(answers)
+        failed: PGresult | None = None
+        results: list[Result] = []
+        for one in messages:
+            for is_prepared in (True, False) if one.is_new else (False,):
+                answer = next(coming, None)
+                is_done = answer is not None and answer.status in _DONE
+                if is_prepared and not is_done:
+                    self._names[one.key] = b""
+                if answer is not None and answer.status in _FAILED:
+                    failed = failed or answer
+                elif is_done and not is_prepared:
+                    assert answer is not None
+                    adapting.set_pgresult(answer)
+                    results.append(
+                        Result(
+                            adapting.load_rows(0, answer.ntuples, tuple),
+                            answer.command_tuples or 0,
+                            (answer.command_status or b"").decode(),
+                        )
+                    )
+        if failed is not None:
+            raise error_from_result(failed)
+        if len(results) < len(messages):
+            raise OperationalError("the connection was lost before all answers came")
+        return results
 
 
-def _without_waiting(gen: PQGen[Answer]) -> Answer:
-    """Run a generator that sends: libpq keeps what the socket does not take yet."""
-    try:
-        next(gen)
-        while True:
-            gen.send(Ready.W)
-    except StopIteration as ended:
-        answer: Answer = ended.value
-        return answer
+def _dump(
+    adapting: Transformer, sql: str, parameters: Parameters | None
+) -> tuple[_Key, bytes, _Values, Sequence[Format]]:
+    text, names = numbered(sql)
+    values_by_name = _NOTHING if parameters is None else parameters
+    values = adapting.dump_sequence([values_by_name[name] for name in names], [PyFormat.AUTO] * len(names))
+    return (sql, tuple(adapting.types or ())), text, values, adapting.formats or ()
 
 
-def _looking(gen: PQGen[Answer], on_wait: Callable[[], None]) -> Generator[Wait, Ready | int, Answer]:
-    """Return a generator that does the same and calls a function whenever nothing has arrived for a while."""
-    try:
-        state = next(gen)
-        while True:
-            ready = yield state
-            if not ready:
-                on_wait()
-            state = gen.send(ready)
-    except StopIteration as ended:
-        answer: Answer = ended.value
-        return answer
+def _answers(pgconn: PGconn, on_wait: Callable[[], None] | None) -> Generator[Wait, Ready | int, list[PGresult]]:
+    """Send the rest of a batch, and return the server's answers once all arrived or the connection is lost."""
+    answers: list[PGresult] = []
+    is_sent = pgconn.flush() == 0
+    while True:
+        while pgconn.status == ConnStatus.OK and not pgconn.is_busy():
+            answer = pgconn.get_result()
+            if answer is None:
+                continue  # the end of one statement's answers
+            if answer.status == ExecStatus.PIPELINE_SYNC:
+                return answers
+            answers.append(answer)
+        if pgconn.status != ConnStatus.OK:
+            return answers
+        ready = yield Wait.R if is_sent else Wait.RW
+        if not ready and on_wait is not None:
+            on_wait()
+        if ready & Ready.R:
+            pgconn.consume_input()
+        is_sent = is_sent or pgconn.flush() == 0
 
 
 class _Whole(NumericLoader):
@@ -191,258 +256,3 @@ def adapters() -> AdaptersMap:
     own.register_dumper(bool, _Bit)
     own.register_dumper(int, Int8Dumper)
     return own
-
-
-# the answers to more would fill the socket while statements are still being sent
-_MOST_WAITING = 500
-
-_CANCEL_SECONDS = 5.0
-
-_Waiting = tuple[str, Parameters | None, "AwaitedRows | None"]
-
-
-class Counter:
-    """The last change number of the project whose row is locked."""
-
-    def __init__(self, project_id: int, seq: int) -> None:
-        self.project_id = project_id
-        self.seq = seq
-
-
-class AwaitedRows:
-    """The result of a statement once it was sent."""
-
-    __slots__ = ("_transaction", "rows")
-
-    def __init__(self, transaction: PostgresTransaction) -> None:
-        self._transaction = transaction
-        self.rows: list[Row] | None = None
-
-    @property
-    def is_here(self) -> bool:
-        """Whether it was sent."""
-        return self.rows is not None
-
-    def all(self) -> list[Row]:
-        if self.rows is None:
-            self._transaction.send()
-        assert self.rows is not None
-        return self.rows
-
-    def one(self) -> Row | None:
-        rows = self.all()
-        return rows[0] if rows else None
-
-
-class PostgresTransaction:
-    """A transaction on PostgreSQL; see :class:`satchel.store.transaction.Transaction`.
-
-    Args:
-        connection: used by nothing else.
-        begin: statements that are sent together with the first one.
-        sequences: the numbered tables, each with its sequence.
-        counter: that of the project whose row is locked, if one is.
-
-    Attributes:
-        is_ended: whether a statement was ended because the time was over; then the transaction can only be rolled back
-            to a savepoint.
-        interrupted: whether the next statement ends with Interrupted.
-        forgot: whether the commit empties the memo of every engine.
-        has_begun: whether any statement was run.
-        is_doubtful: whether a sent cancellation may still reach the connection, which must be closed.
-        is_shared: whether others work in the same transaction, so that nothing in it may be cancelled.
-    """
-
-    database: ClassVar[str] = "postgresql"
-
-    def __init__(
-        self,
-        connection: StoreConnection,
-        begin: Sequence[Statement] = (),
-        memo: dict[Hashable, Any] | None = None,
-        sequences: Mapping[str, str] | None = None,
-        counter: Counter | None = None,
-    ) -> None:
-        self.connection = connection
-        self.memo = {} if memo is None else memo
-        self.is_out_of_time: Callable[[], bool] | None = None
-        self.interrupted = False
-        self.is_ended = False
-        self.forgot = False
-        self.is_doubtful = False
-        self.is_shared = False
-        self.has_begun = False
-        self.forks = forks.generation
-        self._waiting: list[_Waiting] = [(*one, None) for one in begin]
-        self._sequences = sequences or {}
-        self._counter = counter
-        self._expected: AwaitedRows | None = None
-        self._numbers: dict[str, deque[int]] = {}
-
-    def cancel(self) -> None:
-        """End the running statement, unless others work in the same transaction."""
-        if not self.is_shared:
-            try:
-                self.connection.cancel_safe(timeout=_CANCEL_SECONDS)
-            except psycopg.Error:
-                # it may still reach the server, and must not end a statement of another transaction
-                self.is_doubtful = True
-
-    def forget(self) -> None:
-        """Drop the memo, here and in every other engine."""
-        self.memo.clear()
-        self.forgot = True
-
-    def run(self, sql: str, parameters: Parameters | None = None) -> None:
-        self._check()
-        self.later(*with_lists(sql, parameters))
-
-    def later(self, sql: str, parameters: Parameters | None = None) -> None:
-        """Send a statement together with the next one, even if the transaction was interrupted."""
-        self.has_begun = True
-        self._waiting.append((sql, parameters, None))
-        if len(self._waiting) >= _MOST_WAITING:
-            self.send()
-
-    def execute(self, sql: str, parameters: Parameters | None = None) -> int:
-        return self._ask(*with_lists(sql, parameters)).changed
-
-    def add(self, table: str, row: Parameters) -> int:
-        """Insert one row and return its number, 0 if it has none."""
-        if table not in self._sequences:
-            self.run(insertion(table, tuple(row)), row)
-            return 0
-        if self._expected is not None and table in self._numbers:
-            (arrays,) = self._expected.all()
-            self._numbers = {table: deque(some) for table, some in zip(self._numbers, arrays, strict=True)}
-            self._expected = None
-        if self._numbers.get(table):
-            numbered = {"id": self._numbers[table].popleft(), **row}
-            self.run(insertion(table, tuple(numbered)), numbered)
-            return int(numbered["id"])
-        ((number,),) = self._ask(f"{insertion(table, tuple(row))} RETURNING id", row).rows
-        return int(number)
-
-    def expect(self, **rows: int) -> None:
-        """Request, together with the next statement, the numbers for new rows of tables."""
-        arrays = (
-            f"ARRAY(SELECT nextval('{self._sequences[table]}') FROM generate_series(1, :{table}))" for table in rows
-        )
-        self._numbers = {table: deque() for table in rows}
-        self._expected = self.ask(f"SELECT {', '.join(arrays)}", rows)
-
-    def next_seq(self, project_id: int, changes: int = 1, *, documents: int = 0) -> int:
-        """Take the next numbers of a project's change counter and return the first.
-
-        The counter of the project whose row is locked needs no query.
-        """
-        if documents and self._expected is None and not self._numbers.get("documents"):
-            self.expect(documents=documents)
-        values = {"id": project_id, "documents": documents}
-        counted = "documents = documents + :documents WHERE id = :id"
-        counter = self._counter
-        if counter is None or counter.project_id != project_id:
-            row = self.one(f"UPDATE projects SET seq = seq + :n, {counted} RETURNING seq", {**values, "n": changes})
-            assert row is not None
-            return int(row[0]) - changes + 1
-        counter.seq += changes
-        # the number itself: changes rolled back to a savepoint were counted here all the same
-        self.run(f"UPDATE projects SET seq = :seq, {counted}", {**values, "seq": counter.seq})
-        return counter.seq - changes + 1
-
-    def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
-        if rows:
-            self.many(insertion(table, tuple(rows[0])), rows)
-
-    def reserve(self, table: str, count: int) -> Sequence[int]:
-        sql = "SELECT nextval(pg_get_serial_sequence(:table, 'id')) FROM generate_series(1, :count)"
-        return [row[0] for row in self.all(sql, {"table": table, "count": count})]
-
-    def many(self, sql: str, rows: Iterable[Parameters]) -> None:
-        self._check()
-        for row in rows:
-            self.later(*with_lists(sql, row))
-
-    def one(self, sql: str, parameters: Parameters | None = None) -> Row | None:
-        rows = self._ask(*with_lists(sql, parameters)).rows
-        return rows[0] if rows else None
-
-    def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
-        return self._ask(*with_lists(sql, parameters)).rows
-
-    def ask(self, sql: str, parameters: Parameters | None = None) -> AwaitedRows:
-        self._check()
-        rows = AwaitedRows(self)
-        self._waiting.append((*with_lists(sql, parameters), rows))
-        return rows
-
-    @contextmanager
-    def savepoint(self) -> Iterator[None]:
-        self.later("SAVEPOINT satchel_part")
-        try:
-            yield
-            release: Statement = ("RELEASE SAVEPOINT satchel_part", None)
-            if self._waiting:
-                self.send(release)
-            else:
-                self.later(*release)
-        except BaseException as error:
-            self.roll_back_to("satchel_part")
-            if isinstance(error, (psycopg.IntegrityError, psycopg.DataError)):
-                raise RuleBroken(str(error)) from error
-            raise
-
-    def roll_back_to(self, savepoint: str) -> None:
-        """Roll back to a savepoint and drop the memo, part of which may have been rolled back."""
-        self.memo.clear()
-        self._expected = None
-        begin = (f"SAVEPOINT {savepoint}", None, None)
-        if begin in self._waiting:
-            # none of it was sent; earlier statements stay
-            last = len(self._waiting) - 1 - self._waiting[::-1].index(begin)
-            del self._waiting[last:]
-            return
-        self._waiting.clear()
-        self.is_ended = True  # a rollback must not be ended
-        self.send((f"ROLLBACK TO SAVEPOINT {savepoint}", None), (f"RELEASE SAVEPOINT {savepoint}", None))
-        self.is_ended = False
-
-    def send(self, *last: Statement) -> str | None:
-        """Send the waiting statements, then `last`, and wait; return the server's last status, such as ``COMMIT``."""
-        self._waiting += [(*one, None) for one in last]
-        return self._send().status if self._waiting else None
-
-    def _ask(self, sql: str, parameters: Parameters | None) -> Result:
-        self._check()
-        self._waiting.append((sql, parameters, None))
-        return self._send()
-
-    def _send(self) -> Result:
-        """Send the waiting statements in one round trip, and return the result of the last."""
-        self.has_begun = True
-        waiting, self._waiting = self._waiting, []
-        try:
-            results = self.connection.run_all(
-                *((sql, parameters) for sql, parameters, _ in waiting),
-                on_wait=None if self.is_out_of_time is None else self._end_in_time,
-            )
-        except psycopg.errors.QueryCanceled:
-            self._check()
-            raise
-        for (_, _, awaited), result in zip(waiting, results, strict=True):
-            if awaited is not None:
-                awaited.rows = result.rows
-        return results[-1]
-
-    def _end_in_time(self) -> None:
-        if self.is_out_of_time is not None and not self.is_ended and self.is_out_of_time():
-            self.is_ended = True
-            self.cancel()
-
-    def _check(self) -> None:
-        if self.forks != forks.generation:
-            raise forks.refusal()
-        if self.interrupted:
-            raise Interrupted("the call was interrupted", "Nothing of it was written")
-        if self.is_out_of_time is not None and self.is_out_of_time():
-            raise Interrupted("the time is over", "Ask for less at once")

@@ -36,7 +36,7 @@ from satchel.base.errors import (
 )
 from satchel.store import forks
 from satchel.store.postgres.address import Address
-from satchel.store.postgres.connection import MOST_PREPARED, StoreConnection, adapters
+from satchel.store.postgres.connection import StoreConnection, adapters
 from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running, timed_out
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ class Database:
         }
         if self.address.password is not None:
             options["password"] = self.address.password
-        return {**options, "autocommit": True, "prepare_threshold": 1, "context": adapters()}
+        return {**options, "autocommit": True, "prepare_threshold": None, "context": adapters()}
 
     def _configure(self, connection: StoreConnection) -> None:
         """Refuse a server that may lose confirmed commits, or that Satchel cannot work with."""
@@ -273,7 +273,6 @@ class Database:
                 f"Satchel needs {_OLDEST_VERSION} or newer",
             )
         connection.version = version
-        connection.prepared_max = MOST_PREPARED
 
 
 def _is_alive(connection: StoreConnection) -> bool:

@@ -18,8 +18,8 @@ from satchel.store import forks
 from satchel.store.engine import State
 from satchel.store.postgres import schema
 from satchel.store.postgres.address import Address
-from satchel.store.postgres.connection import PostgresTransaction
 from satchel.store.postgres.database import Database
+from satchel.store.postgres.transaction import PostgresTransaction
 from satchel.store.postgres.writing import Writer
 from satchel.store.running import Tracked
 from satchel.store.transaction import Transaction

@@ -18,8 +18,9 @@ import psycopg
 
 from satchel.base.errors import Busy, NotKept, SatchelError
 from satchel.store.failures import newer
-from satchel.store.postgres.connection import Counter, PostgresTransaction, Statement, StoreConnection
+from satchel.store.postgres.connection import Statement, StoreConnection
 from satchel.store.postgres.database import Database, unknown_outcome
+from satchel.store.postgres.transaction import Counter, PostgresTransaction
 from satchel.store.schema import SCHEMA_VERSION
 from satchel.store.transaction import Row
 

@@ -11,9 +11,9 @@ from satchel.base.config import FILE_NAME, load_config
 from satchel.base.errors import InvalidInput
 from satchel.base.folders import config_folder, state_folder
 from satchel.interfaces.cli.common import json_option, show_json
-from satchel.interfaces.cli.tables import local_time, show_table
 from satchel.interfaces.http.running import Servers
-from satchel.interfaces.to_json import fields_of
+from satchel.interfaces.text.json import fields_of
+from satchel.interfaces.text.tables import local_time, show_table
 from satchel.interfaces.web import opening
 from satchel.interfaces.web.logins import LINK_MS, Logins
 from satchel.keep.persons import person_here, shown_name

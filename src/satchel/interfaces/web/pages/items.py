@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from satchel.base.errors import Conflict, InvalidInput, Refused
 from satchel.base.records import NamedTuple
-from satchel.interfaces.to_json import fields_of
+from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.web.listing import now, offset
 from satchel.interfaces.web.pages.search import NAMES
 from satchel.interfaces.web.rendering import ROOM, WHOLE, fit

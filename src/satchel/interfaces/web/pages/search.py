@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from satchel.interfaces.to_json import fields_of
+from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.web.listing import LIVE, Field, arguments, choices, chosen_filters, offset
 from satchel.interfaces.web.request import Page, PageRequest, View
 
