@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page
 from room_world import World, every_page, fits, looked_at, of_chromium
 
 pytestmark = of_chromium
-AXE = Path(__file__).parents[4] / ".referees" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = Path(__file__).parents[3] / ".referees" / "node_modules" / "axe-core" / "axe.min.js"
 SCHEMES: tuple[tuple[Literal["light", "dark"], list[str]], ...] = (
     ("light", ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]),
     ("dark", ["color-contrast"]),

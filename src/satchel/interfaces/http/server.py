@@ -48,8 +48,7 @@ _SHOWN_CHARS = 200
 _RESET = struct.pack("ii", 1, 0)
 """The value of ``SO_LINGER`` that ends a connection with a reset."""
 
-_INTERFACES = ("operations", "briefing", "ledger")
-_PACKAGES = ("base", "store", "find", "keep", "brief", *(f"interfaces.{name}" for name in _INTERFACES))
+_PACKAGES = ("base", "store", "find", "keep", "brief", "interfaces.operations", "interfaces.text")
 _NOT_SERVED = ("satchel.keep.importing", "satchel.keep.moving", "satchel.keep.shared")
 _MOST_STORES = 8
 _BRIEFING_MS = 1_000
