@@ -195,3 +195,12 @@ def test_a_process_that_is_over_is_told_from_one_that_runs(here: Path) -> None:
     facts = recording(here).compared(((own, Process(own.pid, own.started - 1)), ()), lambda: False)
     assert answers(facts) == [True, False]
     assert facts[0][1] == packed([own])
+
+
+def test_a_program_that_stays_says_with_each_call_which_recorded_processes_run(here: Path) -> None:
+    facts = Facts(Surroundings(str(here), str(here), None, "host", 1_000), Caller(SERVER, {}, ()))
+    own = processes.find(os.getpid())
+    assert own is not None
+    facts.of_caller()
+    facts.compared(((own,), ()), lambda: False)
+    assert ["is_alive", packed([own]), {"answer": True}] in facts.of_caller()

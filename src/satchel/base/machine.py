@@ -35,7 +35,7 @@ ROOT = "\0caller"
 """The root folder of a caller elsewhere: not a valid path, so that it cannot match anything on this disk."""
 
 NEEDED: Any = object()
-"""Stands for a fact without which a call is refused."""
+"""The default of a fact without which a call is refused."""
 
 _elsewhere: ContextVar[Elsewhere | None] = ContextVar("elsewhere", default=None)
 

@@ -1,4 +1,4 @@
-"""What a program sends with a call, so that a server needs nothing of the caller's machine: facts, looked up before."""
+"""Facts of the caller's machine, which a program looks up before a call and sends to the server with it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOST = 500
 
 
 class Surroundings(NamedTuple):
-    """Where a caller stands.
+    """The place of a caller.
 
     Attributes:
         root, files_root, worktree: as of :class:`satchel.keep.projects.Workplace`.
@@ -53,7 +53,7 @@ class Facts:
     def __init__(self, here: Surroundings, caller: Caller | None) -> None:
         self._here = here
         self._caller = caller
-        self._known: tuple[int, float, list[Fact]] = 0, 0.0, []
+        self._kept: tuple[int, float, list[Fact]] = 0, 0.0, []
         self._recorded: list[processes.Process] = []
 
     def of_caller(self) -> list[Fact]:
@@ -63,33 +63,33 @@ class Facts:
         return [*self._of_processes(), *head, *([] if root is None else [fact(ignores_letter_case, root)])]
 
     def _of_processes(self) -> list[Fact]:
-        process, until, known = self._known
+        process, until, facts = self._kept
         if process == os.getpid() and time.monotonic() < until:
-            return known
-        caller, known = self._caller, [fact(processes.machine)]
+            return facts
+        caller, facts = self._caller, [fact(processes.machine)]
         if caller is not None:
-            known += [fact(processes.own), fact(processes.ancestors)]
+            facts += [fact(processes.own), fact(processes.ancestors)]
             client = caller.own_client
-            known += [fact(processes.find_client, () if client is None else client.prefixes)]
-            known += [fact(processes.is_alive, one) for one in self._recorded]
-        self._known = os.getpid(), time.monotonic() + _KEPT_SECONDS, known
-        return known
+            facts += [fact(processes.find_client, () if client is None else client.prefixes)]
+            facts += [fact(processes.is_alive, one) for one in self._recorded]
+        self._kept = os.getpid(), time.monotonic() + _KEPT_SECONDS, facts
+        return facts
 
-    def of_parameters(self, kinds: Mapping[str, str], named: Mapping[str, Any]) -> Iterator[Fact]:
-        """Yield what an operation needs to know of the files that it is given.
+    def of_parameters(self, kinds: Mapping[str, str], arguments: Mapping[str, Any]) -> Iterator[Fact]:
+        """Yield what an operation needs to know of the files that its arguments name.
 
         Args:
             kinds: one of :data:`OF_PARAMETERS` for each parameter that names files.
-            named: the arguments by name; of a list of objects, each says the rest as its call does.
+            arguments: by name; an object in a list has those of the call that it does not have itself.
         """
-        lists = [value[:_MOST] for value in named.values() if isinstance(value, list)]
+        lists = [value[:_MOST] for value in arguments.values() if isinstance(value, list)]
         items = [item for items in lists for item in items if isinstance(item, dict)]
-        for given in (named, *({**named, **item} for item in items)):
+        for one in (arguments, *({**arguments, **item} for item in items)):
             for name, kind in kinds.items():
-                if given.get(name) is not None:
-                    yield from OF_PARAMETERS[kind](self._here, name, given)
+                if one.get(name) is not None:
+                    yield from OF_PARAMETERS[kind](self._here, name, one)
 
-    def of_edits(self, folder: str, edits: Iterable[tuple[str, str]], **_: object) -> Iterator[Fact]:
+    def of_edits(self, folder: str, edits: Iterable[tuple[str, str]]) -> Iterator[Fact]:
         """Yield what a hook's server needs to know of the files that a client's tool edits."""
         from satchel.keep.files.places import Tree, edited_file
 
@@ -116,14 +116,15 @@ class Facts:
 
         some, cited = recorded
         self._recorded = [processes.Process(int(one.pid), one.started) for one in islice(some, _MOST)]
+        self._kept = 0, 0.0, []
         root = self._here.files_root
         places = {
             number: place for number, place in islice(cited, _MOST) if root is not None and _is_within(place.path, root)
         }
-        found = Comparing(root, is_over, is_apart=True).compare(places)
+        citations = Comparing(root, is_over, is_apart=True).compare(places)
         return [fact(processes.is_alive, one) for one in self._recorded] + [
             [COMPARED, packed(list(compared_as(number, places[number]))), {"answer": packed(citation)}]
-            for number, citation in found.items()
+            for number, citation in citations.items()
         ]
 
 
@@ -131,15 +132,15 @@ def fact(function: Callable[..., Any], *arguments: Any) -> Fact:
     """Return the fact that a function of :func:`satchel.base.machine.seen_by_caller` sees."""
     name = function.__name__
     try:
-        said = {"answer": packed(function(*arguments))}
+        result = {"answer": packed(function(*arguments))}
     except (SatchelError, OSError, ValueError) as error:
-        said = {"error": error_fields(_as_ours(name, error))}
-    return [name, packed(list(telling(name, arguments))), said]
+        result = {"error": error_fields(_as_ours(name, error))}
+    return [name, packed(list(telling(name, arguments))), result]
 
 
 def _as_ours(name: str, error: Exception) -> SatchelError:
-    known = system_error(error) if isinstance(error, OSError) else error
-    return known if isinstance(known, SatchelError) else Refused(f"{name} failed here ({type(error).__name__})")
+    ours = system_error(error) if isinstance(error, OSError) else error
+    return ours if isinstance(ours, SatchelError) else Refused(f"{name} failed here ({type(error).__name__})")
 
 
 def _answer(one: Fact) -> Any:
@@ -157,10 +158,10 @@ def _with_disk(tree: Any, one: Fact) -> Iterator[Fact]:
         yield fact(look_at, tree, place)
 
 
-def _claimed(here: Surroundings, name: str, given: Mapping[str, Any]) -> Iterator[Fact]:
+def _claimed(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
     from satchel.keep.files.places import MAX_COUNTED, Tree, count_files, place_named
 
-    tree, counted, value = Tree(*here[:3]), 0, given[name]
+    tree, counted, value = Tree(*here[:3]), 0, arguments[name]
     is_one = not isinstance(value, (list, tuple))
     for number, text in enumerate([value] if is_one else value[:_MOST]):
         field = name if is_one else f"{name}[{number}]"
@@ -174,40 +175,41 @@ def _claimed(here: Surroundings, name: str, given: Mapping[str, Any]) -> Iterato
                 yield count
 
 
-def _file(here: Surroundings, name: str, given: Mapping[str, Any]) -> Iterator[Fact]:
+def _file(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
     from satchel.keep.files.places import Tree, file_named
 
     with suppress(InvalidInput):  # as above
-        yield fact(file_named, Tree(*here[:3]), check_name(given[name], name), name)
+        yield fact(file_named, Tree(*here[:3]), check_name(arguments[name], name), name)
 
 
-def _lines(here: Surroundings, name: str, given: Mapping[str, Any]) -> Iterator[Fact]:
+def _lines(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
     from satchel.keep.paths import check_lines
 
-    yield fact(check_lines, given[name], here.files_root, name)
+    yield fact(check_lines, arguments[name], here.files_root, name)
 
 
-def _cited(here: Surroundings, name: str, given: Mapping[str, Any]) -> Iterator[Fact]:
+def _cited(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
     from satchel.keep.citations import cited_in
 
-    (one,) = _lines(here, name, given)
+    (one,) = _lines(here, name, arguments)
     yield one
-    place, line = _answer(one), given.get("line")
+    place, line = _answer(one), arguments.get("line")
     if place is not None and here.files_root is not None and (line is None or isinstance(line, int)):
         path, first, last = place
         yield fact(cited_in, here.files_root, path, *((first, last) if line is None else (line, None)))
 
 
-def _package(here: Surroundings, name: str, given: Mapping[str, Any]) -> Iterator[Fact]:
+def _package(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
     from satchel.keep.packages.contents import check_saved
 
-    yield from _path(here, name, given)
+    yield from _path(here, name, arguments)
     with suppress(SatchelError):
-        yield fact(check_saved, check_file(given[name], here.files_root, name), here.files_root, here.max_content_bytes)
+        path = check_file(arguments[name], here.files_root, name)
+        yield fact(check_saved, path, here.files_root, here.max_content_bytes)
 
 
-def _path(here: Surroundings, name: str, given: Mapping[str, Any]) -> Iterator[Fact]:
-    yield fact(canonical_path, given[name], here.files_root, name)
+def _path(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
+    yield fact(canonical_path, arguments[name], here.files_root, name)
 
 
 OF_PARAMETERS: Mapping[str, Callable[[Surroundings, str, Mapping[str, Any]], Iterator[Fact]]] = {

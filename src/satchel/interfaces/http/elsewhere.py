@@ -81,7 +81,7 @@ class CallerElsewhere:
         self.is_done = False
 
     def fact(self, name: str, arguments: tuple[Any, ...], unknown: Any = None) -> Any:
-        """Return what the caller's program sees, or what stands for what it did not say.
+        """Return what the caller's program sees, or ``unknown`` if it did not say.
 
         Raises:
             Conflict: it did not say what is needed.
@@ -101,7 +101,7 @@ class CallerElsewhere:
 
     @contextmanager
     def beside_the_call(self) -> Iterator[None]:
-        """What is kept in the block is no part of what the call asks for, and may be kept again."""
+        """Count nothing that is written in the block as written by the call."""
         self._is_beside = True
         try:
             yield
@@ -120,7 +120,7 @@ class CallerElsewhere:
             raise KeptBefore
 
     def after_commit(self) -> None:
-        """Take in that something was kept."""
+        """Note that the call has written something."""
         self.is_kept = self.is_kept or not (self.is_done or self._is_beside)
 
 
@@ -136,7 +136,7 @@ def read_facts(sent: list[Any], known_as: Callable[[str | None], str | None]) ->
     if len(sent) > MAX_FACTS:
         raise InvalidInput(f"{len(sent):,} facts were sent", f"At most {MAX_FACTS:,} are taken")
 
-    def known(value: Any) -> Any:
+    def renamed(value: Any) -> Any:
         if not isinstance(value, dict) or value.get("$r") != _PLACE or value.get("is_key"):
             return value
         worktree = value.get("worktree")
@@ -148,8 +148,8 @@ def read_facts(sent: list[Any], known_as: Callable[[str | None], str | None]) ->
     for fact in sent:
         if not (isinstance(fact, list) and len(fact) == 3 and isinstance(fact[1], list) and isinstance(fact[2], dict)):
             raise _malformed()
-        name, arguments, said = fact
-        facts[_key(name, [known(one) for one in arguments])] = {key: known(value) for key, value in said.items()}
+        name, arguments, result = fact
+        facts[_key(name, [renamed(one) for one in arguments])] = {key: renamed(value) for key, value in result.items()}
     return facts
 
 
