@@ -284,7 +284,9 @@ def _show(operation: Operation, detail: str | None, answer: Any) -> None:
 
             text = partial(text, when=local_time)
         if lines := text(bare):
-            click.echo(lines)
+            from satchel.interfaces.text.tables import named_as_shown
+
+            click.echo(named_as_shown(lines))
     if not operation.shows_notes:
         for one in answer if isinstance(answer, tuple) else (answer,):
             warn_notes(_reworded(getattr(one, "notes", ()), operation))

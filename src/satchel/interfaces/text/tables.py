@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.base.invisible import revealed
+from satchel.base.vocabulary import HUMAN
 from satchel.interfaces.text.parts import total_text
 
 if TYPE_CHECKING:
@@ -99,7 +100,14 @@ def show_lines(page: Any, what: str, lines: Sequence[Line]) -> None:
     click.echo(rest_text(len(lines), page.total, what, page.next_offset))
     for line in lines:
         head, *below = single_lines(line, local_time)
+        head = named_as_shown(head)
         click.echo("\n".join([click.style(head, dim=True), *below]))
+
+
+def named_as_shown(text: str) -> str:
+    """Return a text whose first line names a person as people do: ``by ann`` for ``by human:ann``."""
+    head, newline, rest = text.partition("\n")
+    return f"{head.replace(f' by {HUMAN}:', ' by ')}{newline}{rest}"
 
 
 def _cell_of(item: object, heading: str, what: str | Callable[[Any], object]) -> object:
