@@ -69,7 +69,7 @@ class Remote(Protocol):
     def where(self) -> str:
         """The server, for people."""
 
-    def call(self, name: str, *arguments: Any, asks_notice: Mapping[str, Any] | None = None, **named: Any) -> Any:
+    def call(self, name: str, *arguments: Any, asks_notice: Mapping[str, Any] | None = None, **keywords: Any) -> Any:
         """Call a service method or an operation."""
 
     def take_side(self, name: str) -> Any:

@@ -158,7 +158,7 @@ def _errors(transaction: Transaction, loop: LoopScope, past: History, now: int, 
             hashes.add(new.hash)
             recorded = meeting.record(transaction, loop.project_id, new, now)
             if recorded.is_new:
-                patterns.index(transaction, loop.project_id, recorded.number, is_new=True)
+                patterns.index(transaction, recorded.number, is_new=True)
             loops.note(transaction, noted.place, recorded.number, noted.met_at)
     return loops.waiting(transaction, loop, past.since, now)
 
@@ -183,7 +183,7 @@ def _solve(
         transaction, loop.project_id, error.pattern, fix, agent, now, session=loop.session
     )
     if is_new:
-        patterns.index(transaction, loop.project_id, error.pattern, is_new=False)
+        patterns.index(transaction, error.pattern, is_new=False)
     loops.settle(transaction, loop, error.pattern, solution)
     name = f"{Kind.ERROR_PATTERN.ref(error.pattern)} {error.error_type}"
     if not is_new:

@@ -71,7 +71,6 @@ class Listing(Generic[Item]):
         columns: the columns for ``make``, the number first.
         source: the table with its joins.
         make: builds records from rows of ``columns``, in order.
-        texts: returns the searchable texts of items by number.
         filters: the kind's filters, in the order they are checked and applied.
         usual: the order without a search; None is newest first.
         changed: the columns with the times of creation and changes.
@@ -90,7 +89,6 @@ class Listing(Generic[Item]):
     columns: str
     source: str
     make: Callable[[View, Sequence[Row]], tuple[Item, ...]]
-    texts: Callable[[Transaction, Sequence[int]], dict[int, str]]
     filters: tuple[Filter, ...]
     usual: Order | None = None
     changed: tuple[str, ...] = ("created_at",)

@@ -7,7 +7,6 @@ scope, the others become conditions on the items behind the documents.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, TypeVar
 
 from satchel.base.errors import InvalidInput, unknown_name
@@ -205,10 +204,10 @@ def _total(counted: Rows) -> int:
     return int(row[0])
 
 
-def _texts_of(listing: Listing[Item], transaction: Transaction, documents_of: Sequence[int]) -> dict[int, str]:
-    rows = transaction.all(f"SELECT item_id, id FROM documents WHERE id IN {set_of(documents_of)}")
-    numbers: dict[int, int] = dict(rows)
-    return {numbers[item]: text for item, text in listing.texts(transaction, list(numbers)).items()}
+def _texts_of(transaction: Transaction, documents: Sequence[int]) -> dict[int, str]:
+    from satchel.keep import kinds  # imported here: only a search for a path or the like reads texts
+
+    return kinds.texts_of(transaction, documents)
 
 
 def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, ...], int]:
@@ -232,7 +231,7 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
         query,
         Scope(view.project_id, condition=condition, values=view.values, **scope),
         sink=None if listing.sink is None else listing.sink(view),
-        texts=partial(_texts_of, listing),
+        texts=_texts_of,
     )
     view.notes += ranking.notes
     order = listing.order(request).sql

@@ -73,7 +73,7 @@ def test_the_answer_to_setting_advises_about_similar_ones_once() -> None:
         'similar: d3 "ttl s"="5 minutes" (its key is 91 % like this one)',
         "set d2 other (new)",
         'similar: d3 "ttl s"="5 minutes" (its key is 91 % like this one)',
-        "Update the similar one instead, or say in the rationale why both are needed.",
+        "Update the similar one instead, or give the reason why both are needed.",
     ]
 
 

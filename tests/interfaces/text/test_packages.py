@@ -228,7 +228,7 @@ def test_a_package_is_its_line_and_its_summary() -> None:
     assert packages_text(page_of(one, by_priority=(("medium", 1),))).split("\n") == [
         "1 package of run r1 (1 medium), most urgent first, UTC times of 2026",
         "p7 research medium task:T1 by ann file:docs/a.md for:developer tech_lead 01-01 00:00 "
-        "changed 01-01 00:01 superseded-by:p9",
+        "changed 00:01 superseded-by:p9",
         " tokens",
     ]
 

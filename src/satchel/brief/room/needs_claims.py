@@ -32,7 +32,7 @@ def find(look: Look, most: int) -> list[Need]:
     places = list(dict.fromkeys(place for wish in wishes for place in wish.places))
     leases = claims.load_overlapping(look.transaction, look.project_id, places, look.now)
     sessions = [one.actor.session for one in wishes] + [one.session for one in leases]
-    orphaned, uids = _orphaned_and_uids(look, {number for number in sessions if number is not None})
+    orphaned, uids = orphaned_and_uids(look, {number for number in sessions if number is not None})
     needs: dict[tuple[str | None, str], Need] = {}
     for wish in wishes:
         if wish.actor.session in orphaned:
@@ -87,7 +87,7 @@ def _conflicts(lease: Lease, wish: _Wish, place: Place) -> bool:
     return lease.claim.agent != wish.actor.name
 
 
-def _orphaned_and_uids(look: Look, numbers: set[int]) -> tuple[set[int], dict[int, str]]:
+def orphaned_and_uids(look: Look, numbers: set[int]) -> tuple[set[int], dict[int, str]]:
     if not numbers:
         return set(), {}
     loaded = joining.load(look.transaction, f"s.id IN {set_of(numbers)}", {})

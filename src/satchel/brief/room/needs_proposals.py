@@ -11,6 +11,7 @@ from satchel.base.vocabulary import MAIN_RUN
 from satchel.brief import extraction
 from satchel.brief.extraction import StrategyProposal
 from satchel.brief.room.looking import LINE_CHARS, Look
+from satchel.brief.room.needs_claims import orphaned_and_uids
 from satchel.brief.room.records import Need
 from satchel.brief.room.seen import PROPOSAL_OF
 from satchel.find.kind import Kind, read_number
@@ -19,8 +20,6 @@ from satchel.keep.entries import structured
 from satchel.keep.entries.records import REVIEW_VERDICT
 from satchel.keep.moving.marks import PROPOSAL
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions import joining
-from satchel.store.transaction import set_of
 
 _DAYS = 7
 _LOOKED_AT = 200
@@ -45,7 +44,8 @@ def find(look: Look) -> list[Need]:
         """,
         after=look.now - _DAYS * DAY_MS,
     )
-    live = _live(look, {row[7] for row in rows if row[7] is not None})
+    orphaned, uids = orphaned_and_uids(look, {row[7] for row in rows if row[7] is not None})
+    live = uids.keys() - orphaned
     later: set[tuple[object, ...]] = set()
     needs: list[Need] = []
     read_count = 0
@@ -123,13 +123,6 @@ def _is_saved(look: Look, topic: str, since: int) -> bool:
             since=since,
         )
     )
-
-
-def _live(look: Look, sessions: set[int]) -> set[int]:
-    if not sessions:
-        return set()
-    loaded = joining.load(look.transaction, f"s.id IN {set_of(sessions)}", {})
-    return {one.state.id for one in loaded if not joining.is_gone(one, look.now)}
 
 
 def _has_passed(content: str) -> bool:

@@ -91,7 +91,7 @@ def _ended_at(session: SessionRow) -> int | None:
 
     if session.state.ended_at is not None:
         return session.state.ended_at
-    is_gone = session.process is not None and not processes.is_alive(session.process)
+    is_gone = session.process is not None and processes.is_alive(session.process) is False
     return session.state.seen_at if is_gone else None
 
 

@@ -104,7 +104,7 @@ def fail(
         transaction, context.project_id, new, context.now, agent=context.actor.number, session=context.actor.session
     )
     if recorded.is_new:
-        updates.index(transaction, context.project_id, recorded.number, is_new=True)
+        updates.index(transaction, recorded.number, is_new=True)
     loops.note(transaction, _loop(context), recorded.number, context.now)
     pattern = updates.load(transaction, context.project_id, recorded.number, context.now)
     assert pattern is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Sequence
 
@@ -19,7 +18,7 @@ from satchel.keep import deliveries, events, names
 from satchel.keep.files import changes, claims
 from satchel.keep.files.claiming import RENEWED_MS
 from satchel.keep.files.claims import Lease, Terms
-from satchel.keep.files.places import Place, as_on_disk, check_worktree_file, clashing, is_there
+from satchel.keep.files.places import Place, as_on_disk, clashing, edited_file, is_there, tree_of
 from satchel.keep.files.presence import is_anyone_waiting
 from satchel.keep.files.records import CHANGES
 from satchel.keep.files.service import AUTOMATIC_MINUTES
@@ -65,22 +64,14 @@ def resolve(context: HookContext, cwd: str, edits: Sequence[tuple[str, str]]) ->
     """Return the files of an edit that are in the project, each once, in the worktree that contains it."""
     change_of: dict[Place, str] = {}
     for path, change in edits:
-        if path.startswith("~") or "://" in path:
-            continue  # no tool treats these as relative paths
         try:
-            place = check_worktree_file(context.work, _below(context.work.files_root, os.path.join(cwd, path)))  # noqa: PTH118 -- on the path of every edit
+            place = edited_file(tree_of(context.work), cwd, path)
         except (InvalidInput, Refused, OSError, ValueError):
             continue  # outside of the project, or an invalid name
         if not place.path.startswith((".satchel/", ".git/")):
             change_of.setdefault(place, change)
     spelled = as_on_disk(context.transaction, context.project_id, context.work.files_root, list(change_of))
     return [EditedFile(place, change) for place, change in dict(zip(spelled, change_of.values(), strict=True)).items()]
-
-
-def _below(root: str | None, path: str) -> str:
-    """Return a path relative to a folder that contains it, since the length of names is limited."""
-    start = "" if root is None else f"{root.rstrip('/')}/"
-    return path[len(start) :] if start and path.startswith(start) else path
 
 
 def find_conflicts(context: HookContext, touched: Sequence[EditedFile]) -> Conflicts:
@@ -329,16 +320,14 @@ def record(context: HookContext, touched: Sequence[EditedFile]) -> None:
         if is_now is None or change not in CHANGES:
             continue
         new = changes.NewChange(
-            context.project_id,
             one.place.path,
+            context.project_id,
             changes.change_number(change),
             context.actor.number,
+            context.actor.session,
             one.place.worktree,
-            None,
-            None,
-            context.now,
             expires,
-            session_id=context.actor.session,
+            context.now,
         )
         if not changes.renew(context.transaction, new, context.now - _RECORDED_MS):
             changes.insert(context.transaction, new)

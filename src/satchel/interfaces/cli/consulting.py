@@ -45,11 +45,25 @@ def ask(satchel: Satchel, *, quiet: bool, **asked: Any) -> Consultation:
 
 
 def show_consultation(done: Consultation) -> None:
-    """Print the cost of an answer to stderr; of a turn that was only planned, the plan to stdout."""
+    """Print the cost of an answer to stderr; of a turn that was only planned, the cost and the plan."""
     if done.answer is None:
-        click.echo("\n".join([cost_line(done), *rest_lines(done)]))
+        click.echo(cost_line(done))
+        _show_plan(done)
+        warn_notes(done.notes)
     else:
         warn_notes([cost_line(done), *rest_lines(done)])
+
+
+def _show_plan(done: Consultation) -> None:
+    from satchel.interfaces.text.tables import show_table
+
+    rows: list[tuple[str, str, str | None, str | None]] = []
+    for place, files in (("inline", done.inline), ("overflow", done.overflow)):
+        rows += [(file.path, place, f"{file.tokens:,}", file.why) for file in files]
+    rows += [(path, "attachment", None, None) for path in done.attachments]
+    rows += [(one.path, "held back", None, f"{one.reason}: {one.detail}") for one in done.held_back]
+    if rows:
+        show_table(("file", "place", "tokens", "why"), rows)
 
 
 @contextmanager

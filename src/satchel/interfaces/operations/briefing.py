@@ -95,6 +95,7 @@ OPERATIONS = (
             AGENT,
         ),
         run="brief",
+        cites=True,
         writes=True,
         read_only=True,
         handler="operations.briefing:answer_agent",

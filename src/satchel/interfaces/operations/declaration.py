@@ -69,6 +69,8 @@ class Parameter(Declared):
         left_out: what it is where people leave it out before the next argument, which they do unless they give one of
             its choices.
         for_people: agents cannot give it.
+        facts: what the program of a caller elsewhere looks up of the files that it names, one of
+            :data:`satchel.remote.facts.OF_PARAMETERS`; empty where it names none.
         rare: choices that agents may make, but are not shown.
         unlisted: agents may give it, but are not shown it in the listing, for which they would pay in every session.
     """
@@ -86,6 +88,7 @@ class Parameter(Declared):
     reads: str = ""
     left_out: str = ""
     for_people: bool = False
+    facts: str = ""
     rare: tuple[str, ...] = ()
     unlisted: bool = False
 
@@ -167,6 +170,7 @@ class Operation(Declared):
         reports: it takes ``progress``, which is told how far it is.
         passes_detail: for agents what runs it is told how much of each item its answer shows.
         of_program: it asks the program that it runs in, and no store.
+        cites: its answer says whether cited files have changed.
         only_here: why it works only where the store is, and not over a server; empty where it works over both.
     """
 
@@ -205,6 +209,7 @@ class Operation(Declared):
     status: Callable[[Any], int | None] | None = None
     reports: bool = False
     passes_detail: bool = False
+    cites: bool = False
     only_here: str = ""
     of_program: bool = False
 
@@ -236,7 +241,8 @@ class Operation(Declared):
         """
         if satchel.remote is not None and not self.of_program:
             self.refuse_remote()
-            return partial(satchel.remote.call, self.name, asks_notice=notice)
+            facts = {one.passed_as or one.name: one.facts for one in self.parameters if one.facts}
+            return partial(satchel.remote.call, self.name, asks_notice=notice, facts=facts, cites=self.cites)
         bound = attrgetter(self.run)(satchel) if isinstance(self.run, str) else partial(self.run, satchel)
         work: Callable[..., Any] = satchel.workplace.engine.retrying(bound)
         return work

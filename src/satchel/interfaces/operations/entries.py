@@ -49,7 +49,12 @@ _NOTE = (
     ),
     NEW_TASK,
     NEW_LOOP,
-    Parameter("file", about="Also as a.py:12-20", help="The file it is about, also as FILE:LINE or FILE:LINE-LINE."),
+    Parameter(
+        "file",
+        about="Also as a.py:12-20",
+        help="The file it is about, also as FILE:LINE or FILE:LINE-LINE.",
+        facts="cited",
+    ),
     Parameter("line", int, help="The line in that file.", unlisted=True),
     SUPERSEDES,
 )
@@ -123,6 +128,7 @@ OPERATIONS = (
             Parameter("tokens", bool, help="Say how many tokens the answer costs an agent.", for_people=True),
         ),
         run="entries.read",
+        cites=True,
         items="entries",
         text="text.entries:entries_text",
         shown="text.entries:show_entries",

@@ -39,6 +39,7 @@ OPERATIONS = (
             AGENT_UNLISTED,
         ),
         run="items.read",
+        cites=True,
         text="text.items:items_text",
         shown="text.items:whole_text",
         fields="text.items:items_fields",

@@ -121,6 +121,7 @@ OPERATIONS = (
                 about="A file of the project",
                 help="A file of the project; it is read again each time.",
                 metavar="FILE",
+                facts="package",
             ),
             Parameter(
                 "content",

@@ -72,6 +72,7 @@ OPERATIONS = (
                 help="The specification it works from.",
                 option="--spec",
                 metavar="FILE",
+                facts="path",
             ),
             Parameter(
                 "effort", about="low, medium, high or your own", help="Such as low, medium or high.", metavar="WORD"
@@ -139,6 +140,7 @@ OPERATIONS = (
         examples=("run state --run login-page",),
         parameters=(RUN_READ,),
         run="entries.load_state",
+        cites=True,
         text="text.runs:state_text",
     ),
 )

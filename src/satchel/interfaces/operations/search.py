@@ -94,6 +94,7 @@ OPERATIONS = (
             *HISTORY_PAGE,
         ),
         run=_search,
+        cites=True,
         prepare=_prepare,
         items="results",
         text="text.search:results_text",

@@ -430,4 +430,4 @@ def _because(reason: str | None) -> str:
 
 def _ask(transaction: Transaction, work: projects.Workplace, project_id: int, by: Corrector, to: int, text: str) -> str:
     draft = messages.Draft(by.agent, to, _REQUEST, _HIGH, text)
-    return Kind.MESSAGE.ref(messages.insert(transaction, project_id, draft, by.now, work.retention).id)
+    return Kind.MESSAGE.ref(messages.insert(transaction, project_id, draft, by.now, work.retention))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from satchel.base.errors import InvalidInput
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, field_names
 from satchel.keep import runs
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import COLUMNS, ENTRY_TYPES, SOURCE, Entry, entry_of
@@ -153,17 +153,7 @@ def _newest(transaction: Transaction, project_id: int, run: RunChoice | None, na
 
 
 def _note(entry: Entry) -> StateNote:
-    return StateNote(
-        entry.ref,
-        entry.run_id,
-        entry.content,
-        entry.task_id,
-        entry.loop_id,
-        entry.file,
-        entry.line,
-        entry.agent,
-        entry.created_at,
-    )
+    return StateNote(*(getattr(entry, name) for name in field_names(StateNote) or ()))
 
 
 def _issue(entry: Entry) -> StateIssue:

@@ -7,6 +7,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
+from satchel.base.machine import caller_elsewhere
 from satchel.base.project_paths import ignores_letter_case
 from satchel.base.records import replace
 from satchel.keep import paths, projects
@@ -38,13 +39,14 @@ def check(work: Workplace, wanted: Sequence[Place] | None, window: int, agent: s
         number = project.id
         actor = reading(transaction, work, number, agent)
         notes: tuple[str, ...] = ()
+        is_unseen = is_remote(work) or (wanted is None and caller_elsewhere() is not None)
         if wanted is None:
             lease = claims.leases_of(transaction, number, actor, now)
             wanted = list(dict.fromkeys(one.place for one in lease))
             notes = () if wanted else ("you have claimed nothing",)
         else:
             wanted = as_on_disk(transaction, number, work.files_root, wanted)
-        if is_remote(work) and not all(place.is_key for place in wanted):
+        if is_unseen and not all(place.is_key for place in wanted):
             notes += (NO_DISK,)
         some = tuple(_check_one(transaction, work, number, actor, place, window, now) for place in wanted)
     return FilesChecked(actor.name or agent, now, some, notes, work.worktree)

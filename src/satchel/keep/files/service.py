@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput, SatchelError
+from satchel.base.machine import caller_elsewhere
 from satchel.base.paging import DEFAULT_LIMIT, KeptPage, check_page, check_whole
 from satchel.base.records import replace
 from satchel.keep import expiry, names, projects, waits
@@ -128,31 +129,24 @@ class Files(Service):
     ) -> FileChange:
         work = self._workplace
         now = work.clock()
+        number, name = layer or (None, None)
         new = changes.NewChange(
-            project_id,
             place.path,
+            project_id,
             changes.change_number(change),
             actor.number,
+            actor.session,
             place.worktree,
-            None if layer is None else layer[0],
-            description,
-            now,
             work.retention.expires_at(now, work.retention.file_changes_hours),
-            session_id=actor.session,
+            now,
+            number,
+            description,
         )
         item, uid, seq = changes.insert(transaction, new)
         return FileChange(
-            item,
-            uid.hex(),
-            seq,
-            place.path,
-            change,
-            actor.name,
-            place.worktree,
-            None if layer is None else layer[1],
-            description,
-            now,
-            new.expires_at,
+            *(item, uid.hex(), seq, place.path, change, actor.name, place.worktree, name, description),
+            created_at=now,
+            expires_at=new.expires_at,
         )
 
     def changes(self, **filters: Unpack[ChangeFilters]) -> FileChangePage:
@@ -310,8 +304,9 @@ class Files(Service):
         made = []
         for place, lease in freed.items():
             is_now = is_there(self._workplace, place)
-            if is_now is None and is_remote(self._workplace) and not (place.is_key or place.is_folder):
-                is_now = True  # the caller reported an edit, and nobody else can see the file
+            is_unseen = is_remote(self._workplace) or caller_elsewhere() is not None
+            if is_now is None and is_unseen and not (place.is_key or place.is_folder):
+                is_now = True  # the caller reported an edit, and did not say how the file is
             if is_now is None or (not is_now and lease.existed is False):
                 continue
             change = "deleted" if not is_now else "created" if lease.existed is False else "modified"

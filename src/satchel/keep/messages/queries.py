@@ -13,7 +13,6 @@ from satchel.keep import listing as filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.messages.records import MESSAGE_TYPES, Message
-from satchel.keep.messages.updates import DOCUMENTS
 from satchel.keep.messages.visibility import (
     ALIVE,
     ARMS,
@@ -290,7 +289,6 @@ LISTING = Listing(
     columns=_COLUMNS,
     source=_SOURCE,
     make=_make,
-    texts=DOCUMENTS.texts,
     filters=(
         Filter("thread", lambda value, _: Kind.MESSAGE.number_of(value), _in_thread),
         filters.author("m.from_agent_id", "sender", said_as="from"),

@@ -100,9 +100,9 @@ class Messages(Service):
                     transaction, project.id, sender_id, addressee, now, refuses_near=is_typed
                 )
             draft = Draft(sender_id, to_id, kind, rank, content.text, stored_payload, answered, thread)
-            stored = updates.insert(transaction, project.id, draft, now, work.retention)
+            number = updates.insert(transaction, project.id, draft, now, work.retention)
             notes = (*content.notes, *payload_notes, *addressee_notes)
-            message_sent = queries.load(transaction, Reader(project.id, sender_id, now), stored.id)
+            message_sent = queries.load(transaction, Reader(project.id, sender_id, now), number)
             expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
         return replace(message_sent, notes=tuple(dict.fromkeys(notes)))
 

@@ -115,7 +115,7 @@ class Patterns(Service):
                 recorded = updates.load_solution(transaction, project.id, fix)
                 notes, is_changed = (*notes, *more), is_new or is_fix_new
             if is_changed:
-                updates.index(transaction, project.id, number, is_new=is_new)
+                updates.index(transaction, number, is_new=is_new)
             pattern = updates.load(transaction, project.id, number, now)
             assert pattern is not None
             pattern = _ranked(pattern, new.clues)
@@ -157,7 +157,7 @@ class Patterns(Service):
                 transaction, project.id, existing.id, fix, author, now, session=actor.session
             )
             if is_new:
-                updates.index(transaction, project.id, existing.id, is_new=False)
+                updates.index(transaction, existing.id, is_new=False)
             loops.settle_of(transaction, project.id, existing.id, number, author)
             return replace(updates.load_solution(transaction, project.id, number), notes=(*fix.notes, *notes))
 

@@ -15,6 +15,7 @@ from satchel.keep.sessions.clients import (
     State,
     check_host_id,
     client_named,
+    client_of_command,
     host_id,
     hosts_of,
 )
@@ -150,6 +151,13 @@ class Caller:
         return self._hosts
 
     @property
+    def own_client(self) -> Client | None:
+        """Return the client that it serves or runs in."""
+        if self.is_server or self.is_hook or self.is_remote:
+            return self.client
+        return client_of_command(self.hosts, self.environ, self.programs)
+
+    @property
     def is_person(self) -> bool:
         """Return whether it is a person: at a terminal outside any client and session, or by token."""
         if self.kind == REMOTE:
@@ -188,10 +196,6 @@ class Caller:
         is_due = self.can_start_session() and (self._seen_at is None or not 0 <= now - self._seen_at < SEEN_MS)
         self._seen_at = now if is_due else self._seen_at
         return is_due
-
-    def heartbeat_failed(self) -> None:
-        """Mark the last heartbeat as failed, so that it is retried."""
-        self._seen_at = None
 
     def can_start_session(self) -> bool:
         """Return whether it gets a new session if none is found.

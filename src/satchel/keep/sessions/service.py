@@ -14,12 +14,14 @@ from satchel.keep.sessions.records import CurrentSession
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from satchel.base.processes import Process
+    from satchel.keep.citations import Place
     from satchel.keep.common_filters import CommonFilters
     from satchel.keep.sessions.clients import State
     from satchel.keep.sessions.team import FindStates, Team
     from satchel.store.transaction import Transaction
 
-_MOST_FAULTS = 50
+_MOST_FAULTS, _MOST_CITATIONS = 50, 500
 
 
 class Sessions(Service):
@@ -143,6 +145,23 @@ class Sessions(Service):
             for first, second in pairs
             if first.server is not None and second.server is None
         )
+
+    def recorded(self) -> tuple[tuple[Process, ...], tuple[tuple[int, Place], ...]]:
+        """Return what the caller's machine can be compared with: its processes of sessions, and the newest citations.
+
+        A program that calls over a server asks for it as a session starts, and sends the facts with the next call.
+        """
+        from satchel.keep import citations
+        from satchel.keep.sessions import joining
+        from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
+
+        with projects.reading(self._workplace) as (transaction, project):
+            since = self._workplace.clock() - LISTED_DAYS * 86_400_000
+            where = "s.project_id = :project AND s.seen_at > :since AND s.ended_at IS NULL"
+            sessions = joining.load(transaction, where, {"project": project.id, "since": since}, MAX_CHECKED)
+            cited = citations.load_newest(transaction, project.id, _MOST_CITATIONS)
+        processes = dict.fromkeys(one for session in sessions for one in (session.process, session.server))
+        return tuple(one for one in processes if one is not None), tuple(cited.items())
 
     def _find_own(self, transaction: Transaction) -> tuple[int, State] | None:
         # the project's number and the caller's session
