@@ -94,12 +94,6 @@ _CORRECTED = {kind.name.lower(): kind for kind in Kind if kind.text is not None}
 _BY_NUMBER = {kind.number: name for name, kind in _CORRECTED.items()}
 
 
-def _item_kind(value: Any, _: Reading, name: str) -> int:
-    if value not in _CORRECTED:
-        raise InvalidInput(f"its {name} is {repr(value)[:60]}", f"Valid: {', '.join(_CORRECTED)}")
-    return _CORRECTED[value].number
-
-
 def _corrected(column: str) -> str:
     choices = " ".join(
         f"WHEN {kind.number} THEN (SELECT n.uid FROM {kind.table} n WHERE n.id = i.{column})"
@@ -130,7 +124,7 @@ _CORRECTION_KIND = LineKind(
     (
         fields.CREATED,
         Field("action", fields.one_of(("superseded", "retracted", "confirmed")[:CONFIRMED]), required=True),
-        Field("item_kind", Codec(f"one of {', '.join(_CORRECTED)}", _BY_NUMBER.get, _item_kind), required=True),
+        Field("item_kind", fields.choice({name: kind.number for name, kind in _CORRECTED.items()}), required=True),
         Field("item", _ITEM, "item_id", _corrected("item_id"), required=True),
         Field("heir", _ITEM, "heir_id", _corrected("heir_id")),
         fields.AUTHOR,
