@@ -92,7 +92,7 @@ def _spans(text: str) -> list[Span]:
     # most notes need no stage, and few need more than three
     if words := long_words(text):
         stages.append(_token_spans(text, words))
-    if "://" in text and "@" in text:
+    if ":/" in text and "@" in text:
         from satchel.redaction.places import url_passwords
 
         stages.append(url_passwords(text))
