@@ -42,8 +42,10 @@ def debt_of(event: HookEvent, folder: str) -> str:
         text = prompts.ends(redact(event.prompt).text, _PROMPT_END_CHARS)
         return _PROMPT + json.dumps(text, ensure_ascii=False)
     if event.happening == events.BEFORE_EDIT and event.tool is not None:
+        from satchel.redaction import finds_secret
+
         paths = [os.path.join(event.cwd or folder, edit.path) for edit in event.tool.edits[:_MOST_FILES]]  # noqa: PTH118
-        paths = [path for path in paths if len(path) <= _MAX_PATH_CHARS]
+        paths = [path for path in paths if len(path) <= _MAX_PATH_CHARS and finds_secret(path) is None]
         while len(debt := _EDIT + json.dumps(paths)) > _MAX_EDIT_CHARS:
             paths.pop()
         return debt

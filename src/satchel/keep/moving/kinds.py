@@ -19,9 +19,16 @@ from satchel.keep.kind import ItemKind, LineKind, Part
 from satchel.keep.kinds import IN_EXPORT_ORDER, KINDS
 from satchel.keep.moving import marks, windows
 from satchel.keep.moving.reading import Reading
+from satchel.keep.names import check_author_name
 
 
 def _folded_name(_: Reading, row: dict[str, Any]) -> None:
+    row["folded"] = fold(row["name"])
+
+
+def _folded_author(reading: Reading, row: dict[str, Any]) -> None:
+    if not reading.is_as_written:
+        check_author_name(row["name"])
     row["folded"] = fold(row["name"])
 
 
@@ -34,7 +41,7 @@ _AGENT_KIND = LineKind(
         Field("has_acted", fields.FLAG, default=0, merge=fields.MAX),
     ),
     key=("folded", "name"),
-    derive=_folded_name,
+    derive=_folded_author,
     name="agent",
     table="agents",
 )

@@ -122,7 +122,9 @@ class Reading:
         cached = self._named.get((table, value)) if isinstance(value, str) else None
         if cached is None:
             identifier = names.check_identifier(value, field)
-            number, name = names.ensure_agent(self.transaction, self.project, identifier, self.at, acts=acts)
+            number, name = names.ensure_agent(
+                self.transaction, self.project, identifier, self.at, acts=acts, is_checked=not self.is_as_written
+            )
             cached = self._named[table, value] = number, name != value
         self.changed = self.changed or cached[1]
         return cached[0]
