@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -107,7 +108,7 @@ def show_lines(page: Any, what: str, lines: Sequence[Line]) -> None:
 def named_as_shown(text: str) -> str:
     """Return a text whose first line names a person as people do: ``by ann`` for ``by human:ann``."""
     head, newline, rest = text.partition("\n")
-    return f"{head.replace(f' by {HUMAN}:', ' by ')}{newline}{rest}"
+    return f"{re.sub(rf' by {HUMAN}:(?=[^ ])', ' by ', head)}{newline}{rest}"
 
 
 def _cell_of(item: object, heading: str, what: str | Callable[[Any], object]) -> object:
