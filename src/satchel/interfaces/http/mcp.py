@@ -226,7 +226,7 @@ class Endpoint:
 
 
 async def _send_events(events: asyncio.Queue[bytes | None], send: Send) -> bool:
-    """Send events as a stream until there is None; return whether any was sent."""
+    """Send events as a stream until the first None; return whether any was sent."""
     is_stream = False
     while True:
         event = KEEP_ALIVE_EVENT
