@@ -1,4 +1,4 @@
-"""Calls to a server: what is sent with each, and answers that were lost."""
+"""Calls to a server: the data sent with each, and recovery of lost answers."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ _VARIABLES = (VARIABLE, *{name for one in CLIENTS for name in (one.id_variable, 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where and as whom a program calls.
+    """The context of a program's calls.
 
     Attributes:
-        project: the project that it means, or None for the one of its token.
-        run, agent: the run and agent where a call names none.
+        project: the project to work in, or None for that of the token.
+        run, agent: the run and agent of calls that name none.
         read_only: refuse every write.
-        settings: what the configuration here says of what is put into a client's session, by key.
-        seconds: how long a call may take; None is :data:`SECONDS`.
+        settings: the local settings for context in sessions, by key.
+        seconds: the time limit of a call; None is :data:`SECONDS`.
     """
 
     here: Surroundings
@@ -79,10 +79,10 @@ class Standing:
 
 
 class Calls:
-    """The calls of one opened Satchel to its server. Safe to share between threads.
+    """The calls of one opened Satchel to its server. Thread-safe.
 
     Attributes:
-        kept: how many calls were kept.
+        kept: how many calls were saved.
     """
 
     def __init__(self, connection: Connection, standing: Standing, caller: Caller | None) -> None:
@@ -104,20 +104,20 @@ class Calls:
         cites: bool = False,
         **named: Any,
     ) -> Any:
-        """Call a method of a service, or an operation, and return its answer.
+        """Call a service method or an operation, and return its answer.
 
         Args:
-            name: what is called.
-            asks_notice: what the notice of the answer's receiver is to be made for; None asks for none.
-            facts: by the names of parameters, what is looked up here of the files that they name.
-            cites: whether its answer says of cited files whether they have changed.
+            name: the method or operation.
+            asks_notice: the parameters of the notice to request; None requests none.
+            facts: by parameter name, the facts to collect about the files in it.
+            cites: whether the answer tells if cited files have changed.
 
         Raises:
-            AnswerLost: it was kept, and its answer was lost.
-            Unreachable: the server cannot be reached; the error says whether anything may have been kept.
-            SatchelError: what the server raises.
+            AnswerLost: it was saved, and its answer was lost.
+            Unreachable: the server cannot be reached; the error tells whether anything may have been saved.
+            SatchelError: an error of the server.
         """
-        named.pop("progress", None)  # a server does not say how far it is
+        named.pop("progress", None)  # a server does not report progress
         deadline = time.monotonic() + (self._standing.seconds or SECONDS)
         request: dict[str, Any] = {
             "wire": wire.VERSION,
@@ -146,7 +146,7 @@ class Calls:
         return (cites and name == "get_briefing") or (not self._has_compared and (cites or kind == SERVER))
 
     def _compare(self, request: Mapping[str, Any], deadline: float) -> list[Fact]:
-        """Return what holds here of what the server has recorded of this machine and tree."""
+        """Return the current state of this machine and tree for the facts that the server has recorded."""
         self._has_compared = True
         recorded = self._exchange(RECORDED, {**request, "arguments": [], "named": {}}, deadline)
         half = (time.monotonic() + deadline) / 2
@@ -154,14 +154,14 @@ class Calls:
 
     @property
     def where(self) -> str:
-        """The server, in words."""
+        """A description of the server."""
         return f"that of the server {self._connection.url}"
 
     def take_side(self, name: str) -> Any:
-        """Return what came beside the last answer of this thread, once: ``notice`` or ``receipt``.
+        """Return and clear the ``notice`` or ``receipt`` of this thread's last answer.
 
         Returns:
-            :data:`NOTHING` where nothing came under that name.
+            :data:`NOTHING` if there was none.
         """
         return getattr(self._side, "said", {}).pop(name, NOTHING)
 
@@ -184,9 +184,9 @@ class Calls:
             raise AnswerLost(f"what was to be kept is kept; {error.problem}", _READ_BACK) from None
 
     def _exchange(self, name: str, request: Mapping[str, Any], deadline: float) -> dict[str, Any]:
-        """Send a request until it is answered: with its key, so that it is done once.
+        """Send a request until it is answered; its key ensures that it runs once.
 
-        Once an answer was lost, only an answer that knows of the key says what became of the call.
+        After a lost answer, only an answer that knows the key is accepted.
         """
         lost: str | None = None
         pauses = iter(_PAUSES if self._standing.seconds is None else ())
@@ -213,11 +213,11 @@ class Calls:
                 raise Interrupted("the call was cancelled", "Whether anything was kept is not known: read it back")
 
     def _stop(self) -> threading.Event:
-        """Return what is set once the call of this thread is cancelled."""
+        """Return the event that is set when this thread's call is cancelled."""
         return getattr(self._side, "stop", None) or threading.Event()
 
     def interrupter(self) -> Callable[[], None]:
-        """Return what ends the call that the calling thread makes next, or makes, when it is called."""
+        """Return a function that cancels the current or next call of the calling thread."""
         stop = self._side.stop = threading.Event()
         interrupt = self._connection.interrupter()
 
@@ -258,15 +258,15 @@ class Calls:
 
 
 def _read(reply: Reply, lost: str | None) -> dict[str, Any]:
-    """Return what a server said; raise the error that it is.
+    """Return the server's answer; raise it if it is an error.
 
     Args:
-        lost: why an earlier answer to the same call was lost; None where none was.
+        lost: why an earlier answer to the same call was lost; None if none was.
 
     Raises:
-        Lost: what stands before the server, or the server that stops, does not know what became of the call.
-        Unreachable: what answered is no Satchel server, or does not know what became of the call that was lost.
-        SatchelError: as the server raised it.
+        Lost: a proxy, or a stopping server, does not know the result of the call.
+        Unreachable: it is not a Satchel server, or does not know the result of a lost call.
+        SatchelError: an error of the server.
     """
     said, is_cut = None, False
     try:
@@ -295,7 +295,7 @@ def _read(reply: Reply, lost: str | None) -> dict[str, Any]:
 
 
 def _is_said(said: Mapping[str, Any]) -> bool:
-    """Whether it is what a Satchel server says of a call."""
+    """Return whether this is a Satchel server's answer to a call."""
     return said.get("kept") is True or ("answer" in said and said.get("kept") is False)
 
 

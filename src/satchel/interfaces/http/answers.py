@@ -1,4 +1,4 @@
-"""Answers to calls that were kept, for those who lost them: each call runs once, however often it is sent."""
+"""Remembered answers to calls that wrote something: a call that is sent again after a lost answer runs only once."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Place = tuple[str, str]
 
 
 class Answers:
-    """The answers of the last 1,000 calls that were kept, and the calls that run. Safe to share between threads.
+    """Cache of the answers to the last 1,000 calls that wrote something, and the calls in progress. Thread-safe.
 
-    Answers of more than 64 Ki characters are not remembered, and of all together no more than 8 Mi.
+    Answers longer than 64 Ki characters are not cached, and all together take at most 8 Mi characters.
     """
 
     def __init__(self) -> None:
@@ -31,15 +31,9 @@ class Answers:
         self._chars = 0
 
     def once(self, place: Place, run: Callable[[], Said]) -> Said:
-        """Return the answer to a call: what was remembered, what another thread that runs it comes to, or a new one.
+        """Return the answer to a call: the cached one, that of a thread already running it, or a new one.
 
-        Where that other thread is interrupted, since its caller has left, this one runs the call.
-
-        Args:
-            run: runs the call.
-
-        Raises:
-            SatchelError: running it does.
+        If the other thread is interrupted because its caller left, this thread runs the call.
         """
         while True:
             with self._lock:
@@ -64,7 +58,6 @@ class Answers:
         return said
 
     def _end(self, place: Place, said: Said | None) -> None:
-        """Take in what a call has come to, and remember it where something was kept."""
         size = len(str(said)) if said is not None and said.get("kept") else _MAX_CHARS
         with self._lock:
             del self._running[place]

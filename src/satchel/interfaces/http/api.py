@@ -1,4 +1,4 @@
-"""The JSON API: each operation by its name, for programs of anybody and for the local program of Satchel."""
+"""The JSON API: every operation by name, for any program and for Satchel's own local program."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def routes(serving: Serving) -> list[BaseRoute]:
 
 
 async def _run(request: Request, work: Work, in_thread: InThread) -> Mapping[str, Any]:
-    """Do what a request asks for in a worker thread; where its sender leaves, what still runs is interrupted."""
+    """Run a request in a worker thread; interrupt it if the client disconnects."""
     interrupts: list[Callable[[], None]] = []
 
     async def watch() -> None:
@@ -105,13 +105,12 @@ def _members(body: bytes) -> dict[str, Any]:
 
 
 def _query(request: Request) -> dict[str, Any]:
-    """Return the arguments of an address: one that stands several times is a list."""
+    """Return the query arguments; a repeated one becomes a list."""
     given = request.query_params
     return {name: values if len(values := given.getlist(name)) > 1 else values[0] for name in given}
 
 
 def _status(said: Mapping[str, Any]) -> int:
-    """Return the HTTP status of the answer to a local program."""
     return ERROR_KINDS[said["error"]["code"]].http_status if "error" in said else 200
 
 

@@ -1,4 +1,4 @@
-"""Calls of local programs: each is one run of an operation or a service, for a caller on another machine."""
+"""Calls of local programs: each runs one operation or service method for a caller on another machine."""
 
 from __future__ import annotations
 
@@ -42,11 +42,7 @@ _SETTINGS = {key.name: key for key in KEYS if key.name.startswith(("hooks.", "gu
 
 
 class Calls:
-    """Runs the calls of local programs. Safe to share between threads.
-
-    Args:
-        stores: the stores of the server.
-    """
+    """Runner of the calls of local programs. Thread-safe."""
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
@@ -61,16 +57,16 @@ class Calls:
 
         Args:
             access: the rights of its token.
-            name: what is called.
-            fields: the call, as it was sent.
-            started: told what the call works with, in the thread that runs it.
+            name: the operation or method to call.
+            fields: the call, as received.
+            started: called with the Satchel of the call, in the thread that runs it.
 
         Returns:
-            ``answer``, as it travels, with ``kept`` and what stands beside it; or ``kept`` alone, where the call was
-            kept before and its answer is gone; or ``error``, with ``kept``: whether anything was kept all the same.
+            ``answer`` with ``kept``, and a notice or receipt; or only ``kept``, if an earlier run of the call was saved
+            and its answer is lost; or ``error``, with ``kept`` telling whether anything was saved anyway.
 
         Raises:
-            SatchelError: the call is refused, or could not be looked for among those that were kept before.
+            SatchelError: the call is refused, or earlier calls could not be read.
         """
         ask = Ask(access, name, fields)
         if fields.get("wire") != wire.VERSION:
@@ -85,7 +81,7 @@ class Calls:
         return self._answers.once((access.token, key), lambda: self._once(ask, started))
 
     def _once(self, ask: Ask, started: Callable[[Satchel], object]) -> Said:
-        """Run a call that may have been kept before, as by a server that was ended before it could answer."""
+        """Run a call that a previous server process may already have saved without answering."""
         if not ask.fields.get("again") or not self._was_kept(ask):
             return self._run(ask, started)
         if ask.name not in _BRIEFINGS:
@@ -138,14 +134,14 @@ class Calls:
             reset_elsewhere(before)
 
     def _facts(self, ask: Ask, standing: Mapping[str, Any]) -> Facts:
-        """Return what the caller's program sees, as it says with this call, and said as its session started."""
+        """Return the facts of the caller's machine, sent with this call or at the start of its session."""
         known_as = partial(self._stores.known_as, standing, ask.access)
         tree = (ask.access.token, *(str(standing.get(name)) for name in ("machine", "root", "worktree")))
         recorded = self._recorded_of.of(tree, read_facts(ask.member("recorded", list), known_as))
         return {**recorded, **read_facts(ask.member("facts", list), known_as)}
 
     def _placed(self, satchel: Satchel, ask: Ask, standing: Mapping[str, Any]) -> Satchel:
-        """Return a Satchel that works where the caller stands."""
+        """Return a Satchel for the caller's working tree."""
         project = standing.get("project")
         if project is not None and project != ask.access.project:
             raise Refused(
@@ -166,7 +162,6 @@ class Calls:
         return Satchel(workplace, satchel.place, config, satchel.environ)
 
     def _done(self, satchel: Satchel, ask: Ask, elsewhere: CallerElsewhere) -> Said:
-        """Run what is called."""
         arguments = unpacked(ask.member("arguments", list))
         named = unpacked(ask.member("named", dict))
         if ask.name == RECORD:
@@ -196,7 +191,7 @@ class Calls:
         return said
 
     def _caller(self, ask: Ask) -> Caller | None:
-        """Return who calls: the same for all calls of one program, so that its session is looked for once."""
+        """Return the caller, the same object for all calls of one program, so that its session is looked up once."""
         told = ask.member("caller", dict)
         if not told:
             return None
@@ -228,7 +223,7 @@ class Calls:
         return caller
 
     def _receipt(self, ask: Ask, satchel: Satchel, arguments: list[Any], made: Any) -> str | None:
-        """Keep what is to be recorded once a text has reached the client; return the receipt for it."""
+        """Store the deliveries to record once the client has the text; return their receipt."""
         if ask.name == "moments.make":
             act: Callable[[], object] = partial(satchel.moments.record, arguments[0], made)
             is_needed = made.prepared is not None
@@ -287,7 +282,6 @@ def _fitting(function: Callable[..., Any], arguments: list[Any], named: Mapping[
 
 
 def _check_names(operation: Operation, named: Mapping[str, Any]) -> None:
-    """Refuse arguments that are none of an operation's."""
     known = {one.passed_as or one.name for one in operation.parameters} | {"dry_run", "run_id", "detail"}
     strangers = [name for name in named if name not in known]
     if strangers:
@@ -295,7 +289,7 @@ def _check_names(operation: Operation, named: Mapping[str, Any]) -> None:
 
 
 def _with_settings(config: Config, given: Mapping[str, Any]) -> Config:
-    """Return the configuration with what its user wants put into sessions."""
+    """Return the configuration with the caller's own settings for sessions."""
     values: dict[str, Any] = {
         name.replace(".", "_"): parse_value(_SETTINGS[name], value)
         for name, value in given.items()

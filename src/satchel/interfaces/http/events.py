@@ -1,4 +1,4 @@
-"""The events of a project, as server-sent events or in pages: ``GET /api/events``."""
+"""The events of a project at ``GET /api/events``, as server-sent events or in pages."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ async def answer(serving: Serving, request: Request, access: Access, is_valid: C
     """Answer a request for events.
 
     Args:
-        serving: what the server works with.
+        serving: the state of the server.
         request: the request.
         access: the rights of the caller.
-        is_valid: whether those rights are still valid.
+        is_valid: returns whether those rights are still valid.
     """
     given = request.query_params
     for name in given:
@@ -102,7 +102,7 @@ def _one_page(
 
 
 def _begin(listener: Listener, cursor: Cursor | None) -> Cursor:
-    """Register a listener for new events, and return its position, which is no later."""
+    """Register a listener for new events, and return its start position, which does not skip any."""
     listener.watcher.add(listener)
     with listener.workplace.engine.read() as transaction:
         project = projects.find(transaction, listener.workplace)
@@ -113,7 +113,7 @@ def _begin(listener: Listener, cursor: Cursor | None) -> Cursor:
 
 
 def _missed(listener: Listener, position: Cursor, *, first: bool) -> Page | Cursor:
-    """Return what follows a listener's position; a cursor to continue from, if that is too much."""
+    """Return the events after a listener's position, or a cursor to continue from if there are too many."""
     with listener.workplace.engine.read() as transaction:
         project = projects.find(transaction, listener.workplace)
         if first and following.missed_too_much(transaction, project, position, listener.kinds):
@@ -122,7 +122,7 @@ def _missed(listener: Listener, position: Cursor, *, first: bool) -> Page | Curs
 
 
 class _CutError(Exception):
-    """A listener took nothing for too long."""
+    """The listener did not read for too long."""
 
 
 class _Stream(Response):
@@ -130,7 +130,7 @@ class _Stream(Response):
 
     Args:
         position: the position of the listener.
-        is_valid: whether the token still gives its rights.
+        is_valid: returns whether the token still has its rights.
     """
 
     def __init__(
@@ -152,10 +152,10 @@ class _Stream(Response):
         self._is_cut = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send events until the listener leaves, is cut, or nothing more comes.
+        """Send events until the listener leaves, is cut off, or the stream ends.
 
         Raises:
-            Busy: it is cut; whoever answers the request closes its connection then.
+            Busy: it was cut off; the connection must be closed.
         """
         scope["state"]["is_stream"] = True
         try:
@@ -212,7 +212,7 @@ class _Stream(Response):
         raise listener.failed
 
     async def _catch_up(self, send: Send) -> None:
-        """Send what the store holds after the position; newer events wait in the queue."""
+        """Send the stored events after the position; newer ones wait in the queue."""
         listener, is_first = self._listener, True
         while not listener.failed:
             listener.is_behind = False
@@ -229,7 +229,7 @@ class _Stream(Response):
                 return
 
     def _text(self, one: StreamItem) -> bytes:
-        """Return the message of an event, and move the position to it, never back."""
+        """Return the message for an event, and advance the position, never back."""
         ours, its = self._position, one.cursor
         self._position = Cursor(max(ours.changes, its.changes), max(ours.events, its.events))
         return _lines(_event(one), _data(one), self._position)
@@ -261,7 +261,6 @@ def _data(one: StreamItem) -> dict[str, object]:
 
 
 def _lines(event: str, data: object, cursor: Cursor | None = None) -> bytes:
-    """Return one message as it is sent."""
     identity = "" if cursor is None else f"id: {cursor}\n"
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return f"{identity}event: {event}\ndata: {text}\n\n".encode()

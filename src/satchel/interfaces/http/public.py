@@ -1,4 +1,4 @@
-"""The operations of the JSON API: found by name, run with plain JSON, described as OpenAPI 3.1."""
+"""The operations of the JSON API: looked up by name, run with plain JSON, described as OpenAPI 3.1."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ERROR = {
 
 @cache
 def operations() -> dict[str, Operation]:
-    """Return every operation, and what giving a parameter of it chooses instead, by its name."""
+    """Return all operations by name, including those that a parameter of another one selects."""
     from satchel.interfaces.operations.all import OPERATIONS
 
     found: dict[str, Operation] = {}
@@ -50,7 +50,7 @@ def operations() -> dict[str, Operation]:
 
 
 def operation_named(name: str) -> Operation:
-    """Return an operation.
+    """Return an operation by its name.
 
     Raises:
         NotFound: no operation has that name.
@@ -81,12 +81,12 @@ def run_public(
     Args:
         stores: the stores of the server.
         access: the rights of the token.
-        name: the operation's.
-        given: its arguments, by the names that agents have for them.
-        started: told what it works with, in the thread that runs it.
+        name: the operation's name.
+        given: its arguments, by the names that agents use.
+        started: called with the Satchel of the call, in the thread that runs it.
         reads_only: refuse an operation that writes.
-        callers: those that have been heard of.
-        header: what the request says in the header that names its session.
+        callers: the known callers.
+        header: the value of the session header.
 
     Raises:
         SatchelError: the call is refused, or fails.
@@ -114,7 +114,7 @@ def run_public(
 def notice_beside(
     satchel: Satchel, operation: Operation, answer: Any, agent: str | None, shown_by: str | None
 ) -> str | None:
-    """Return the notice for an answer; if it cannot be looked up, a notice that reports this."""
+    """Return the notice for an answer, or one that reports why it could not be looked up."""
     try:
         return satchel.notices.line(
             agent=agent,
@@ -127,7 +127,7 @@ def notice_beside(
 
 
 def refuse_unserved(operation: Operation) -> None:
-    """Refuse an operation that needs the disk or the keys of the caller.
+    """Refuse an operation that needs the caller's disk or keys.
 
     Raises:
         Refused: it does.
@@ -138,8 +138,8 @@ def refuse_unserved(operation: Operation) -> None:
 
 @cache
 def schema(operation: Operation) -> dict[str, Any]:
-    """Return what an operation takes, as a JSON schema of an object."""
-    # of what agents have, people's own parameters are other words for theirs, which no service takes
+    """Return the parameters of an operation as a JSON schema of an object."""
+    # agents' operations use the parameters for agents: those for people are aliases that no service takes
     of_agents = operation.tool is not None
     taken = [
         one.but(for_people=False, about=one.about or one.help or "")
@@ -153,7 +153,7 @@ def schema(operation: Operation) -> dict[str, Any]:
 
 @cache
 def description() -> dict[str, Any]:
-    """Return the description of the API."""
+    """Return the OpenAPI description."""
     return {
         "openapi": "3.1.0",
         "info": {

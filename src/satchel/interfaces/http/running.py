@@ -1,4 +1,4 @@
-"""The running servers of this user: each writes down its address, and removes it when it ends."""
+"""The running servers of this user: each registers its address, and removes it on exit."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _PROBE_SECONDS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """One server.
+    """A running server.
 
     Attributes:
-        url: where it listens.
-        port: there.
+        url: its address.
+        port: its port.
         pid: its process.
-        started: when that started, as :class:`satchel.base.processes.Process` has it.
+        started: when the process started, as in :class:`satchel.base.processes.Process`.
     """
 
     url: str
@@ -53,26 +53,26 @@ class Servers:
         )
 
     def enter(self, url: str, port: int) -> None:
-        """Write down that this process serves."""
+        """Register this process as a server."""
         own = processes.own()
         running = Running(url, port, os.getpid(), 0 if own is None else own.started)
         with self._file.changing() as servers:
             self._save([one for one in servers if _is_alive(one) and one.pid != running.pid] + [running])
 
     def leave(self) -> None:
-        """Take away what this process wrote down."""
+        """Remove the registration of this process."""
         with self._file.changing() as servers:
             self._save([one for one in servers if _is_alive(one) and one.pid != os.getpid()])
 
     def find(self, port: int | None = None) -> Running:
-        """Return the server that runs, started last where there are several; it has answered just now.
+        """Return the most recently started server that responds.
 
         Args:
-            port: only the one at this port.
+            port: restricts the search to this port.
 
         Raises:
-            Unavailable: none runs.
-            Refused: the list is not to be believed.
+            Unavailable: none is running.
+            Refused: the list is not trustworthy.
         """
         alive = [one for one in self._file.load() if _is_alive(one) and port in {None, one.port}]
         for one in reversed(alive):
@@ -91,7 +91,6 @@ def _is_alive(one: Running) -> bool:
 
 
 def _answers(one: Running) -> bool:
-    """Whether a Satchel server answers at its address."""
     where = urlsplit(one.url)
     connection = HTTPConnection(where.hostname or "", one.port, timeout=_PROBE_SECONDS)
     try:

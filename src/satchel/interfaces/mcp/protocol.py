@@ -1,9 +1,9 @@
 """The Model Context Protocol, server side, in every revision from 2024-11-05 to 2026-07-28.
 
 Two eras share one process. A request of the stateless era (2026-07-28) carries its revision and the client's
-capabilities in ``params._meta`` and is served by that alone; a client of the handshake era (up to 2025-11-25)
-first agrees on a revision with ``initialize``. Each request is judged alone, as the 2026-07-28 revision
-asks (Versioning and Compatibility): nothing that came before locks a connection into an era.
+capabilities in ``params._meta``, and nothing else affects it; a client of the handshake era (up to 2025-11-25)
+first agrees on a revision with ``initialize``. Each request is judged separately, as the 2026-07-28 revision
+requires (Versioning and Compatibility): earlier requests do not tie a connection to an era.
 """
 
 from __future__ import annotations
@@ -65,19 +65,19 @@ APPLICATION_METHODS: Final = frozenset({"tools/call", "resources/list", "resourc
 
 
 class Server(Generic[ServiceT]):
-    """The server, for every transport and client.
+    """The protocol server for all transports and clients.
 
     Args:
         name: the server's name, for the client's log.
         version: its version.
-        service: the application object that tool handlers get with their call.
+        service: the application object passed to tool handlers with their call.
         registry: the tools.
-        instructions: what a host tells its model about the server as a whole.
-        resources: the resources, or a callable that lists them at each request.
-        templates: addresses with holes, tried in order when no resource has the address.
+        instructions: the text about the server that a host gives its model.
+        resources: the resources, or a callable that lists them on each request.
+        templates: URI templates, tried in order if no resource has the URI.
         prompts: the prompts.
-        meet: told the name and version that a client gives itself.
-        hear: told the ``_meta`` of each request before it is served.
+        meet: called with the client's name and version.
+        hear: called with the ``_meta`` of each request before it is served.
     """
 
     def __init__(
@@ -121,11 +121,11 @@ class Server(Generic[ServiceT]):
         self._stateless_methods = self._methods | {"server/discover": self._discover}
 
     def serves(self, method: str) -> bool:
-        """Whether a method exists here in any revision."""
+        """Return whether a method exists in any revision."""
         return method in self._handshake_methods or method in self._stateless_methods
 
     def reply(self, request: Request, revision: str, call: Call[ServiceT]) -> tuple[bytes, RpcError | None]:
-        """Return the encoded answer to a request, and the error if it is one; raise nothing.
+        """Return the encoded answer to a request, and the error if it is one; never raise.
 
         Args:
             request, revision, call: as for :meth:`answer`.
@@ -144,14 +144,14 @@ class Server(Generic[ServiceT]):
 
         Args:
             request: the request.
-            revision: the protocol revision it is asked in, as :meth:`Connection.admit` returned it.
-            call: the call that a tool's handler gets.
+            revision: its protocol revision, as returned by :meth:`Connection.admit`.
+            call: the call passed to a tool's handler.
 
         Returns:
-            The result, in that revision's shape.
+            The result, in the shape of that revision.
 
         Raises:
-            RpcError: the request is answered by an error; faults of our own are logged first.
+            RpcError: the answer is an error; internal errors are logged first.
         """
         stateless = revision in STATELESS_REVISIONS
         if stateless:
@@ -258,10 +258,10 @@ class Connection:
         self.revision: str | None = None
 
     def admit(self, request: Request) -> str:
-        """Return the revision to serve a request in.
+        """Return the revision for a request.
 
         Raises:
-            RpcError: the request names a revision not spoken here, or none and no handshake came before.
+            RpcError: the request names an unsupported revision, or none and there was no handshake.
         """
         if request.method == "initialize":
             return self._negotiate(request.params)
@@ -280,7 +280,7 @@ class Connection:
         )
 
     def _negotiate(self, params: Params) -> str:
-        """Agree on the client's revision if it is known here, else offer the newest that has a handshake."""
+        """Accept the client's revision if it is supported, else offer the newest one with a handshake."""
         wanted = _text(params, "protocolVersion")
         self.revision = wanted if wanted in HANDSHAKE_REVISIONS else HANDSHAKE_REVISIONS[-1]
         return self.revision
@@ -293,7 +293,7 @@ def meta_of(request: Request) -> dict[str, Any]:
 
 
 def unsupported_revision(requested: str) -> RpcError:
-    """Return the error for a revision that is not spoken here."""
+    """Return the error for an unsupported revision."""
     # The handshake revisions are listed too: a newer client may fall back on one.
     supported = [*STATELESS_REVISIONS, *reversed(HANDSHAKE_REVISIONS)]
     data = {"supported": supported, "requested": requested[:MAX_SHOWN_CHARS]}

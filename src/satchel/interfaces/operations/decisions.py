@@ -1,4 +1,4 @@
-"""Decisions: set, find, get with their history."""
+"""Decisions: set, find, get with history."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ def _set(
     agent: str | None = None,
     **decision: object,
 ) -> tuple[Decision, ...]:
-    """Set one decision, or several in one transaction. What is not given is not passed on, so that it stays.
+    """Set one decision, or several in one transaction. Omitted fields are not passed, so they stay unchanged.
 
     Args:
-        is_text: a value is text even where a number is written so.
+        is_text: whether to keep numeric values as text.
     """
     from satchel.interfaces.operations.batches import items_of
     from satchel.keep.decisions import NewDecision
@@ -81,9 +81,9 @@ def _set(
 
 
 def _as_set(name: str, given: Any, is_text: bool) -> Any:
-    """Return a field as it is set: an empty text clears, and a value that is written as a number is one.
+    """Convert a field: an empty text clears it, and a numeric text becomes a number.
 
-    People type texts alone, and agents are shown no unions.
+    People can type only text, and agents see no type unions.
     """
     from satchel.interfaces.text.decisions import typed_value
 

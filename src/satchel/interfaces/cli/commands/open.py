@@ -74,13 +74,13 @@ def command(
 
 
 def name_here() -> str:
-    """Return the name of the person who works here, as persons see it."""
+    """Return the name of the current user, as other people see it."""
     config = load_config(None, os.environ, user_file=config_folder() / FILE_NAME)
     return shown_name(person_here(config.person_name, os.environ))
 
 
 def show(logins: Logins, link: str, secret: str) -> None:
-    """Open the browser at a link, and wait until it was used."""
+    """Open the browser at a link, and wait until the link is used."""
     if not opening.has_display(os.environ):
         click.echo("there is no display here: open the link yourself", err=True)
         return
