@@ -1,6 +1,6 @@
 """Characters of other scripts that look like ASCII letters or a colon.
 
-The part of Unicode's ``confusables.txt`` (Unicode Technical Standard 39, version 15.1.0, Unicode License v3) whose
+The part of Unicode's ``confusables.txt`` (Unicode Technical Standard 39, as in confusable-homoglyphs 3.3.1, Unicode License v3) whose
 prototype is one of them, in NFKC with case folding.
 """
 # ruff: noqa: E501
