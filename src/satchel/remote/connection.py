@@ -189,8 +189,8 @@ class Connection:
 class _Response(http.client.HTTPResponse):
     """A response that must be complete by a deadline."""
 
-    def __init__(self, sock: socket.socket, *given: Any, deadline: float, **named: Any) -> None:
-        super().__init__(sock, *given, **named)
+    def __init__(self, sock: socket.socket, *arguments: Any, deadline: float, **named: Any) -> None:
+        super().__init__(sock, *arguments, **named)
         self._until = _Until(self.fp.detach(), sock, deadline)
         self.fp: Any = io.BufferedReader(self._until)
 

@@ -65,10 +65,10 @@ class _Notices:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
-    def line(self, **asked: Any) -> str | None:
+    def line(self, **named: Any) -> str | None:
         """Return the notice of the last answer, else request one."""
         line: str | None = self._calls.take_side("notice")
-        return self._calls.call("notices.line", **asked) if line is NOTHING else line
+        return self._calls.call("notices.line", **named) if line is NOTHING else line
 
 
 class _Putting:
@@ -78,8 +78,8 @@ class _Putting:
         self._calls = calls
         self._receipt: str | None = None
 
-    def _make(self, name: str, *given: Any, **named: Any) -> Any:
-        made = self._calls.call(name, *given, **named)
+    def _make(self, name: str, *arguments: Any, **named: Any) -> Any:
+        made = self._calls.call(name, *arguments, **named)
         receipt = self._calls.take_side("receipt")
         self._receipt = None if receipt is NOTHING else receipt
         return made
@@ -175,9 +175,9 @@ class RemoteSatchel(Satchel):
         vars(self).update(notices=_Notices(calls), moments=_Moments(calls), working=_Working(calls, "working"))
         self.__dict__["dry_working"] = _Working(calls, "dry_working")
 
-    def brief(self, *given: Any, **asked: Any) -> Briefing:
+    def brief(self, *arguments: Any, **named: Any) -> Briefing:
         """Ask the server for a briefing."""
-        made: Briefing = self._calls.call("brief", *given, cites=True, **asked)
+        made: Briefing = self._calls.call("brief", *arguments, cites=True, **named)
         return made
 
 

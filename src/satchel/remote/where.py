@@ -278,8 +278,8 @@ def token_path(name: str) -> Path:
 
 def public_id(token: str) -> str:
     """Return the public part of a token; nothing of one in an unknown format."""
-    found = _WITH_ID.fullmatch(token)
-    return found[1] if found else "of another form"
+    match = _WITH_ID.fullmatch(token)
+    return match[1] if match else "of another form"
 
 
 def _table(value: object, name: str) -> dict[str, object]:
@@ -306,7 +306,7 @@ def _roots(folder: Path) -> Iterator[Path]:
 
 
 def _switch(text: str) -> bool:
-    given = {"true": True, "false": False, "1": True, "0": False}.get(text.strip().lower())
-    if given is None:
+    value = {"true": True, "false": False, "1": True, "0": False}.get(text.strip().lower())
+    if value is None:
         raise InvalidInput(f"{INSECURE} is neither true nor false", f"Set {INSECURE}=1, or leave it out")
-    return given
+    return value

@@ -22,7 +22,7 @@ from satchel.base.wire import packed, unpacked
 from satchel.client import Satchel
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import AGENT, PERSON, Access
-from satchel.interfaces.http.answers import Answers, Said
+from satchel.interfaces.http.answers import Answers, Reply
 from satchel.interfaces.http.ask import Ask, are_texts, malformed
 from satchel.interfaces.http.elsewhere import CallerElsewhere, Facts, KeptBefore, Recorded, read_facts
 from satchel.interfaces.http.public import notice_beside, operation_named
@@ -52,7 +52,7 @@ class Calls:
         self._recorded_of = Recorded()
         self._receipts: OrderedDict[tuple[str, str], Callable[[], object]] = OrderedDict()
 
-    def run(self, access: Access, name: str, fields: Mapping[str, Any], started: Callable[[Satchel], object]) -> Said:
+    def run(self, access: Access, name: str, fields: Mapping[str, Any], started: Callable[[Satchel], object]) -> Reply:
         """Run one call.
 
         Args:
@@ -80,7 +80,7 @@ class Calls:
             return self._run(ask, started)
         return self._answers.once((access.token, key), lambda: self._once(ask, started))
 
-    def _once(self, ask: Ask, started: Callable[[Satchel], object]) -> Said:
+    def _once(self, ask: Ask, started: Callable[[Satchel], object]) -> Reply:
         """Run a call that a previous server process may already have saved without answering."""
         if not ask.fields.get("again") or not self._was_kept(ask):
             return self._run(ask, started)
@@ -96,7 +96,7 @@ class Calls:
         with satchel.workplace.engine.read() as transaction:
             return key is not None and kept_calls.is_kept(transaction, ask.access.project, key)
 
-    def _run(self, ask: Ask, started: Callable[[Satchel], object]) -> Said:
+    def _run(self, ask: Ask, started: Callable[[Satchel], object]) -> Reply:
         standing = ask.standing()
         stores, access = self._stores, ask.access
         caller = self._caller(ask)
@@ -116,20 +116,20 @@ class Calls:
                 if ask.name != RECORDED:  # which session it is can depend on what is recorded
                     with elsewhere.beside_the_call():
                         touch_session(satchel.workplace)
-                said = self._done(satchel, ask, elsewhere)
+                reply = self._done(satchel, ask, elsewhere)
             except KeptBefore:
                 return {"kept": True}
             except Interrupted:
                 raise
             except SatchelError as error:
-                said = {"error": wire.error_fields(error)}
+                reply = {"error": wire.error_fields(error)}
             except Exception as error:
                 if not elsewhere.is_kept:
                     raise
-                said = {}
+                reply = {}
                 logs.fault(error)
-            told = None if satchel.workplace.caller is None else satchel.workplace.caller.pop_warning()
-            return {**said, "kept": elsewhere.is_kept, **({"notes": told} if told else {})}
+            warning = None if satchel.workplace.caller is None else satchel.workplace.caller.pop_warning()
+            return {**reply, "kept": elsewhere.is_kept, **({"notes": warning} if warning else {})}
         finally:
             reset_elsewhere(before)
 
@@ -161,7 +161,7 @@ class Calls:
         config = _with_settings(satchel.config, ask.member("settings", dict))
         return Satchel(workplace, satchel.place, config, satchel.environ)
 
-    def _done(self, satchel: Satchel, ask: Ask, elsewhere: CallerElsewhere) -> Said:
+    def _done(self, satchel: Satchel, ask: Ask, elsewhere: CallerElsewhere) -> Reply:
         arguments = unpacked(ask.member("arguments", list))
         named = unpacked(ask.member("named", dict))
         if ask.name == RECORD:
@@ -184,37 +184,37 @@ class Calls:
         _check_names(operation, named)
         answer = _fitting(operation.bound(satchel), arguments, named)
         elsewhere.is_done = True
-        said: Said = {"answer": packed(answer)}
+        reply: Reply = {"answer": packed(answer)}
         if isinstance(ask.fields.get("notice"), dict):
             wanted = ask.member("notice", dict)
-            said["notice"] = notice_beside(satchel, operation, answer, wanted.get("agent"), wanted.get("shown_by"))
-        return said
+            reply["notice"] = notice_beside(satchel, operation, answer, wanted.get("agent"), wanted.get("shown_by"))
+        return reply
 
     def _caller(self, ask: Ask) -> Caller | None:
         """Return the caller, the same object for all calls of one program, so that its session is looked up once."""
-        told = ask.member("caller", dict)
-        if not told:
+        sent = ask.member("caller", dict)
+        if not sent:
             return None
-        kind, environ, programs = told.get("kind"), told.get("environ"), told.get("programs", [])
+        kind, environ, programs = sent.get("kind"), sent.get("environ"), sent.get("programs", [])
         if kind not in _KINDS or not isinstance(environ, dict) or not are_texts(environ.values()):
             raise malformed("caller")
         if not isinstance(programs, list) or not are_texts(programs):
             raise malformed("caller")
-        if not are_texts(told.get(name) for name in ("client", "version", "host_id") if told.get(name) is not None):
+        if not are_texts(sent.get(name) for name in ("client", "version", "host_id") if sent.get(name) is not None):
             raise malformed("caller")
-        place = ask.access.token, str(told.get("connection"))
+        place = ask.access.token, str(sent.get("connection"))
         with self._lock:
             caller = self._callers.get(place)
         if caller is None:
             if kind == HOOK:
-                client = str(told.get("client"))
-                caller = Caller.of_hook(environ, client, told.get("host_id"), begins=told.get("begins") is True)
+                client = str(sent.get("client"))
+                caller = Caller.of_hook(environ, client, sent.get("host_id"), begins=sent.get("begins") is True)
             else:
                 caller = Caller(kind, environ, programs)
             caller.is_of_person = ask.access.role == PERSON
         if kind == SERVER:
-            caller.set_client(told.get("client"), told.get("version"))
-            caller.set_session_id(told.get("host_id"))
+            caller.set_client(sent.get("client"), sent.get("version"))
+            caller.set_session_id(sent.get("host_id"))
         with self._lock:
             self._callers[place] = caller
             self._callers.move_to_end(place)
@@ -241,7 +241,7 @@ class Calls:
                 self._receipts.popitem(last=False)
         return receipt
 
-    def _recorded(self, ask: Ask, arguments: list[Any]) -> Said:
+    def _recorded(self, ask: Ask, arguments: list[Any]) -> Reply:
         with self._lock:
             act = self._receipts.pop((ask.access.token, str(arguments[:1] and arguments[0])), None)
         if act is not None:

@@ -129,10 +129,10 @@ class Databases:
         what = f"the password of the database {name}"
         try:
             with path.open("rb") as stream:
-                found = os.fstat(stream.fileno())
-                if not stat.S_ISREG(found.st_mode):
+                status = os.fstat(stream.fileno())
+                if not stat.S_ISREG(status.st_mode):
                     raise Refused(f"{path} is no regular file", f"Put a file with {what} in its place")
-                _refuse_readers(path, found, f"holds {what}")
+                _refuse_readers(path, status, f"holds {what}")
                 content = stream.read(_MOST_PASSWORD_BYTES)
         except OSError as error:
             raise InvalidInput(f"{path}, with {what}, cannot be read ({error.strerror})", "Check the path") from None
@@ -142,13 +142,13 @@ class Databases:
         return text
 
 
-def _refuse_readers(path: Path, found: os.stat_result, why: str) -> None:
+def _refuse_readers(path: Path, status: os.stat_result, why: str) -> None:
     """Refuse a file that others can read, except one that root mounted into a container for this user."""
     if sys.platform == "win32":
         return
-    is_mine = found.st_uid in my_users()
-    if not is_mine and found.st_uid != 0:
-        raise Refused(f"{path} {why} and belongs to user {owner_name(found.st_uid)}", "Make one of your own")
-    if found.st_mode & (_OTHERS if is_mine else _OTHERS_WRITE):
+    is_mine = status.st_uid in my_users()
+    if not is_mine and status.st_uid != 0:
+        raise Refused(f"{path} {why} and belongs to user {owner_name(status.st_uid)}", "Make one of your own")
+    if status.st_mode & (_OTHERS if is_mine else _OTHERS_WRITE):
         may = "read" if is_mine else "change"
         raise Refused(f"{path} {why}, and others can {may} it", f"Run `chmod 600 {path}`")

@@ -61,22 +61,22 @@ async def answer(serving: Serving, request: Request, access: Access, is_valid: C
         access: the rights of the caller.
         is_valid: returns whether those rights are still valid.
     """
-    given = request.query_params
-    for name in given:
+    query = request.query_params
+    for name in query:
         if name not in _PARAMETERS:
             raise InvalidInput(f"unknown parameter {name[:80]!r}", f"Valid: {', '.join(_PARAMETERS)}")
     # a browser that reconnects repeats the address it began with, and says in the header how far it has come
-    text = request.headers.get("last-event-id") or given.get("cursor")
+    text = request.headers.get("last-event-id") or query.get("cursor")
     cursor = None if text is None else following.read_cursor(text)
-    kinds = following.read_kinds(given["kinds"]) if "kinds" in given else None
-    if given.get("wait", "0") != "0":
-        raise InvalidInput(f"wait={given['wait'][:80]!r} is no wait", "Give wait=0 for one page, or leave it out")
+    kinds = following.read_kinds(query["kinds"]) if "kinds" in query else None
+    if query.get("wait", "0") != "0":
+        raise InvalidInput(f"wait={query['wait'][:80]!r} is no wait", "Give wait=0 for one page, or leave it out")
     if request.method == "HEAD":
         return Response(media_type=_MEDIA_TYPE)
     workplace = (await to_thread.run_sync(serving.stores.satchel, access)).workplace
-    if "wait" in given:
-        told, reached = await to_thread.run_sync(_one_page, workplace, cursor, kinds)
-        return JSONResponse({"events": told, "cursor": str(reached)}, headers={"Cache-Control": "no-store"})
+    if "wait" in query:
+        items, reached = await to_thread.run_sync(_one_page, workplace, cursor, kinds)
+        return JSONResponse({"events": items, "cursor": str(reached)}, headers={"Cache-Control": "no-store"})
     listener = serving.followers.enter(access.token, workplace, kinds)
     try:
         position = await to_thread.run_sync(_begin, listener, cursor)
@@ -197,17 +197,17 @@ class _Stream(Response):
         await self._catch_up(send)
         check_at = anyio.current_time() + limits.heartbeat_seconds
         while not listener.failed:
-            told = await listener.news(limits.heartbeat_seconds)
+            items = await listener.news(limits.heartbeat_seconds)
             if anyio.current_time() >= check_at:
                 check_at = anyio.current_time() + limits.heartbeat_seconds
                 if not self._is_valid():
                     raise Refused("the token has expired or was revoked", "Ask for a new one")
-            news = b"".join(self._text(one) for one in told if _is_after(one, self._position))
+            news = b"".join(self._text(one) for one in items if _is_after(one, self._position))
             if news:
                 await self._say(send, news)
             if listener.is_behind:
                 await self._catch_up(send)
-            elif not told and not listener.failed:
+            elif not items and not listener.failed:
                 await self._say(send, _HEARTBEAT)
         raise listener.failed
 

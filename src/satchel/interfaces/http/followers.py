@@ -56,17 +56,17 @@ class Listener:
         """The project's name."""
         return self.workplace.project_name or ""
 
-    def tell(self, told: Sequence[StreamItem] | None) -> None:
+    def tell(self, items: Sequence[StreamItem] | None) -> None:
         """Queue new events; None means there were too many to pass on."""
-        if told is not None:
-            told = [one for one in told if self.kinds is None or one.of.kind in self.kinds]
-            if not told:
+        if items is not None:
+            items = [one for one in items if self.kinds is None or one.of.kind in self.kinds]
+            if not items:
                 return
-        if told is None or self.is_behind or len(self._queue) + len(told) > self._most:
+        if items is None or self.is_behind or len(self._queue) + len(items) > self._most:
             self._queue.clear()
             self.is_behind = True
         else:
-            self._queue.extend(told)
+            self._queue.extend(items)
         self._news.set()
 
     def fail(self, why: SatchelError) -> None:
@@ -80,9 +80,9 @@ class Listener:
             async with asyncio.timeout(seconds):
                 await self._news.wait()
         self._news.clear()
-        told = list(self._queue)
+        items = list(self._queue)
         self._queue.clear()
-        return told
+        return items
 
 
 class Followers:
@@ -169,16 +169,16 @@ class Watcher:
         """
         with self._lock:
             # before the first read, so that later replacement or damage is noticed
-            seen = self.engine.state()
+            state = self.engine.state()
             project = self._projects.get(listener.project)
             if project is None:
                 with self.engine.read() as transaction:
-                    found = projects.find(transaction, listener.workplace)
-                    project = _Project(listener.workplace, following.now(transaction, found))
+                    stored = projects.find(transaction, listener.workplace)
+                    project = _Project(listener.workplace, following.now(transaction, stored))
                 self._projects[listener.project] = project
             project.listeners.add(listener)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, args=(seen,), name="satchel-events", daemon=True)
+                self._thread = threading.Thread(target=self._run, args=(state,), name="satchel-events", daemon=True)
                 self._thread.start()
 
     def remove(self, listener: Listener) -> None:
@@ -187,26 +187,26 @@ class Watcher:
         if project is not None:
             project.listeners.discard(listener)
 
-    def _run(self, seen: State) -> None:
+    def _run(self, state: State) -> None:
         try:
-            while self._watch(seen):
-                seen = self.engine.state()
+            while self._watch(state):
+                state = self.engine.state()
         except SatchelError as error:
             self._fail(error)
         except Exception:  # noqa: BLE001 -- a fault here must not leave listeners without a word
             _log.exception("watching a store failed")
             self._fail(SatchelError("watching the store failed", "The server's log says why; listen again"))
 
-    def _watch(self, seen: State) -> bool:
+    def _watch(self, state: State) -> bool:
         """Pass on new events while anybody listens.
 
         Args:
-            seen: the file's state before the first listener read anything.
+            state: the file's state before the first listener read anything.
 
         Returns:
             Whether the file has only just been created and must be watched from then on.
         """
-        identity, written = seen
+        identity, written = state
         with self.engine.watch() as is_changed:
             is_first = is_changed()
             while not self._ends():
@@ -225,8 +225,8 @@ class Watcher:
                 written = written_now
                 news = self._read()
                 self._refuse_another(identity)
-                for listeners, told in news:
-                    _hand(listeners, told)
+                for listeners, items in news:
+                    _hand(listeners, items)
         return False
 
     def _refuse_another(self, identity: Hashable) -> None:
@@ -268,12 +268,12 @@ class Watcher:
                 listener.loop.call_soon_threadsafe(listener.fail, error)
 
 
-def _hand(listeners: Sequence[Listener], told: Sequence[StreamItem] | None) -> None:
+def _hand(listeners: Sequence[Listener], items: Sequence[StreamItem] | None) -> None:
     """Notify listeners on their event loop."""
 
     def tell() -> None:
         for listener in listeners:
-            listener.tell(told)
+            listener.tell(items)
 
     if listeners:
         with suppress(RuntimeError):  # their event loop is closed

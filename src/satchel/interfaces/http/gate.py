@@ -149,10 +149,10 @@ class Gate:
 
     def _headers(self, scope: Scope) -> dict[bytes, bytes]:
         """Return the headers; refuse repeats of those that affect security."""
-        given: list[tuple[bytes, bytes]] = scope["headers"]
-        headers = dict(given)
-        if len(headers) < len(given):
-            names = [name for name, _ in given]
+        pairs: list[tuple[bytes, bytes]] = scope["headers"]
+        headers = dict(pairs)
+        if len(headers) < len(pairs):
+            names = [name for name, _ in pairs]
             for name in _ONCE:
                 if names.count(name) > 1:
                     raise Refusal(400, "invalid_input", f"the header {name.decode()} is repeated", "Send it once")
@@ -178,8 +178,8 @@ class Gate:
                 return str(getattr(route, "path", ""))
         raise not_found()
 
-    def _access(self, scope: Scope, given: bytes | None, *, is_open: bool) -> Access | None:
-        if given is None:
+    def _access(self, scope: Scope, header: bytes | None, *, is_open: bool) -> Access | None:
+        if header is None:
             if is_open:
                 return None
             raise Refusal(
@@ -189,7 +189,7 @@ class Gate:
                 "Send `Authorization: Bearer TOKEN`; `satchel token new NAME` makes one where the server runs",
                 (("WWW-Authenticate", 'Bearer realm="satchel"'),),
             )
-        kind, _, text = given.decode("latin-1").partition(" ")
+        kind, _, text = header.decode("latin-1").partition(" ")
         text = text.strip()
         if kind.lower() == "bearer" and len(text) <= _LONGEST_TOKEN:
             try:

@@ -50,7 +50,7 @@ class Health:
         self._stores = stores
         self._seconds = seconds
         self._now = now
-        self._found: dict[Store, tuple[float, str]] = {}
+        self._states: dict[Store, tuple[float, str]] = {}
         self._threads = anyio.CapacityLimiter(_THREADS)
         self._locks: dict[Store, asyncio.Lock] = {}
 
@@ -62,10 +62,10 @@ class Health:
     async def of(self, store: Store) -> str:
         """Return :data:`OK`, or the code of the store's problem."""
         async with self._locks.setdefault(store, asyncio.Lock()):
-            at, state = self._found.get(store, (0.0, ""))
+            at, state = self._states.get(store, (0.0, ""))
             if not state or self._now() - at >= self._seconds:
                 state = await self._ask(store)
-                self._found[store] = (self._now(), state)
+                self._states[store] = (self._now(), state)
             return state
 
     async def _ask(self, store: Store) -> str:

@@ -42,11 +42,11 @@ def operations() -> dict[str, Operation]:
     """Return all operations by name, including those that a parameter of another one selects."""
     from satchel.interfaces.operations.all import OPERATIONS
 
-    found: dict[str, Operation] = {}
+    by_name: dict[str, Operation] = {}
     for one in OPERATIONS:
         for operation in (one, *one.instead.values()):
-            found.setdefault(operation.name, operation)
-    return found
+            by_name.setdefault(operation.name, operation)
+    return by_name
 
 
 def operation_named(name: str) -> Operation:
@@ -55,21 +55,21 @@ def operation_named(name: str) -> Operation:
     Raises:
         NotFound: no operation has that name.
     """
-    found = operations().get(name)
-    if found is None:
+    operation = operations().get(name)
+    if operation is None:
         close = nearest(name, operations())
         raise NotFound(
             f"there is no operation {name[:80]!r}",
             f"Did you mean {close}?" if close else "GET /api/openapi.json lists them all",
         )
-    return found
+    return operation
 
 
 def run_public(
     stores: Stores,
     access: Access,
     name: str,
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
     started: Callable[[Satchel], object],
     *,
     reads_only: bool,
@@ -82,7 +82,7 @@ def run_public(
         stores: the stores of the server.
         access: the rights of the token.
         name: the operation's name.
-        given: its arguments, by the names that agents use.
+        values: its arguments, by the names that agents use.
         started: called with the Satchel of the call, in the thread that runs it.
         reads_only: refuse an operation that writes.
         callers: the known callers.
@@ -95,7 +95,7 @@ def run_public(
     refuse_unserved(operation)
     if reads_only and operation.writes:
         raise InvalidInput(f"{name} writes, so it is no GET", "Send its arguments as a JSON object with POST")
-    arguments = check_arguments(schema(operation), given, name)
+    arguments = check_arguments(schema(operation), values, name)
     detail = arguments.pop(DETAIL.name, None)
     if operation.asks:
         arguments.setdefault(DRY_RUN.name, True)
@@ -103,8 +103,8 @@ def run_public(
     make = fields_maker(operation, detail)
     satchel = stores.satchel(access, caller=callers.caller(access, session), agent=agent_of(access, session))
     started(satchel)
-    told = {DETAIL.name: detail} if operation.passes_detail else {}
-    answer = with_whole_texts(operation, detail, operation.bound(satchel)(**operation.renamed(arguments), **told))
+    passed = {DETAIL.name: detail} if operation.passes_detail else {}
+    answer = with_whole_texts(operation, detail, operation.bound(satchel)(**operation.renamed(arguments), **passed))
     fields = dict(make(answer))
     agent = arguments.get("agent") if operation.has_actor else None
     notice = notice_beside(satchel, operation, answer, agent, None if operation.lists_messages else "get_messages")

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from satchel.base import processes
 from satchel.base.errors import Unavailable
 from satchel.base.private_file import PrivateFile, from_fields, to_fields
-from satchel.base.processes import Process
 from satchel.base.records import dataclass
 
 SERVER_HEADER = "satchel"
@@ -76,25 +75,26 @@ class Servers:
         """
         alive = [one for one in self._file.load() if _is_alive(one) and port in {None, one.port}]
         for one in reversed(alive):
-            if _answers(one):
+            where = urlsplit(one.url)
+            if is_satchel(where.hostname or "", one.port, where.netloc, _PROBE_SECONDS):
                 return one
-        where = "" if port is None else f" at port {port}"
-        raise Unavailable(f"no server of this user runs{where}", "Start one with `satchel serve`, then ask again")
+        at_port = "" if port is None else f" at port {port}"
+        raise Unavailable(f"no server of this user runs{at_port}", "Start one with `satchel serve`, then ask again")
 
     def _save(self, servers: list[Running]) -> None:
         self._file.save({"servers": [to_fields(one) for one in servers]})
 
 
 def _is_alive(one: Running) -> bool:
-    found = processes.find(one.pid)
-    return found is not None and one.started in {0, Process(found.pid, found.started).started}
+    process = processes.find(one.pid)
+    return process is not None and one.started in {0, process.started}
 
 
-def _answers(one: Running) -> bool:
-    where = urlsplit(one.url)
-    connection = HTTPConnection(where.hostname or "", one.port, timeout=_PROBE_SECONDS)
+def is_satchel(host: str, port: int, name: str, seconds: float) -> bool:
+    """Return whether a Satchel server answers at an address within some seconds; ``name`` is the ``Host`` header."""
+    connection = HTTPConnection(host, port, timeout=seconds)
     try:
-        connection.request("GET", "/health", headers={"Host": where.netloc})
+        connection.request("GET", "/health", headers={"Host": name})
         return connection.getresponse().getheader("server") == SERVER_HEADER
     except (OSError, HTTPException):
         return False

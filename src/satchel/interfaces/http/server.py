@@ -15,7 +15,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from http.client import HTTPConnection, HTTPException
 from time import monotonic
 from types import FrameType
 from typing import Any
@@ -32,7 +31,7 @@ from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import AGENT, Access, Store
 from satchel.interfaces.http.app import make_app
 from satchel.interfaces.http.failing import Refusal, body_of, head_too_long, headers_of
-from satchel.interfaces.http.running import SERVER_HEADER
+from satchel.interfaces.http.running import SERVER_HEADER, is_satchel
 from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
@@ -298,10 +297,10 @@ def preload() -> None:
     for package in _PACKAGES:
         name = f"{satchel.__name__}.{package}"
         paths = importlib.import_module(name).__path__
-        for found in pkgutil.walk_packages(paths, f"{name}."):
-            if not found.name.startswith(_NOT_SERVED):
+        for module in pkgutil.walk_packages(paths, f"{name}."):
+            if not module.name.startswith(_NOT_SERVED):
                 with suppress(ImportError):
-                    importlib.import_module(found.name)
+                    importlib.import_module(module.name)
     rendering.prepare()
 
 
@@ -340,21 +339,14 @@ def _threads_ended() -> bool:
 
 def _cannot_bind(error: OSError, host: str, port: int) -> SatchelError:
     if error.errno == errno.EADDRINUSE:
-        who = "another satchel serves there" if _is_satchel(host, port) else "another program listens there"
+        who = (
+            "another satchel serves there"
+            if is_satchel(host, port, f"127.0.0.1:{port}", _PROBE_SECONDS)
+            else "another program listens there"
+        )
         return Refused(f"port {port} of {host} is in use: {who}", "Stop it, or take another port: --port NUMBER")
     if error.errno in {errno.EACCES, errno.EPERM}:
         return Refused(f"this user may not listen at port {port} of {host}", "Take a port from 1024: --port 7347")
     if error.errno == errno.EADDRNOTAVAIL:
         return InvalidInput(f"{host} is no address of this machine", "Give one that it has: --host 127.0.0.1")
     return system_error(error, f"listening at {host}") or SatchelError(f"listening at {host}: {error.strerror}")
-
-
-def _is_satchel(host: str, port: int) -> bool:
-    connection = HTTPConnection(host, port, timeout=_PROBE_SECONDS)
-    try:
-        connection.request("GET", "/health", headers={"Host": f"127.0.0.1:{port}"})
-        return connection.getresponse().getheader("server") == SERVER_HEADER
-    except (OSError, HTTPException):
-        return False
-    finally:
-        connection.close()

@@ -69,8 +69,8 @@ class Stores:
             person=lambda: agent or HUMAN,
             is_confined=True,
         )
-        told = tuple(one for one in opened.config.settings if one.key.name.startswith(_TOLD))
-        config = opened.config.with_changes(settings=told, warnings=())
+        settings = tuple(one for one in opened.config.settings if one.key.name.startswith(_SHARED))
+        config = opened.config.with_changes(settings=settings, warnings=())
         return Satchel(workplace, opened.place, config, self._environ)
 
     def engine(self, access: Access, *, read_only: bool) -> Engine:
@@ -123,13 +123,13 @@ class Stores:
         if key not in self._roots:
             engine = self.opened(access.store, read_only=access.read_only).workplace.engine
             with engine.read() as transaction:
-                found = projects.with_name(transaction, access.project)
+                project = projects.with_name(transaction, access.project)
             # a project created over the server has none, unless the store is in its folder
             folder = engine.folder
             root = str(folder.parent) if folder is not None and folder.name == FOLDER_NAME else None
-            if found is None:
+            if project is None:
                 return root
-            self._roots[key] = found.root or root
+            self._roots[key] = project.root or root
         return self._roots[key]
 
     def every(self) -> list[Store]:
@@ -151,7 +151,7 @@ def _for_operator(error: SatchelError) -> Unavailable:
     return Unavailable("the server cannot open the database of this token", "Its log says why")
 
 
-_TOLD = ("context.", "layers.", "claims.", "retention.", "brief.", "tokens.")
+_SHARED = ("context.", "layers.", "claims.", "retention.", "brief.", "tokens.")
 """The keys that say how what a token holder writes is kept and given, beginnings of their names.
 
 The others are the operator's: they name folders, addresses and accounts of the server, or act on a caller's machine.

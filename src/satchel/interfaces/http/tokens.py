@@ -197,12 +197,12 @@ class Tokens:
         Raises:
             Refused: the token file is not trusted.
         """
-        found = _TEXT.fullmatch(text)
-        if found is None:
+        match = _TEXT.fullmatch(text)
+        if match is None:
             return None
-        one = self._file.current().get(found[1])
+        one = self._file.current().get(match[1])
         digest = _NOBODYS if one is None else bytes.fromhex(one.sha256)
-        is_right = hmac.compare_digest(sha256(found[2].encode()).digest(), digest)
+        is_right = hmac.compare_digest(sha256(match[2].encode()).digest(), digest)
         return _access(one) if one is not None and is_right and _state(one, self._clock()) == ACTIVE else None
 
     def access_of(self, token_id: str) -> Access | None:

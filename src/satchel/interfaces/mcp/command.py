@@ -39,12 +39,12 @@ def run(
     """Serve one client until its input ends, or print the tools; return the exit status."""
     from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
 
-    chosen = DEFAULT_TOOLSETS if toolsets is None else tuple(name.strip() for name in toolsets.split(","))
+    names = DEFAULT_TOOLSETS if toolsets is None else tuple(name.strip() for name in toolsets.split(","))
     if as_json:
         from satchel.interfaces.cli.common import show_json
         from satchel.interfaces.mcp.registry import Registry
 
-        show_json({"tools": Registry(ALL_TOOLS, chosen, read_only=read_only).listing()})
+        show_json({"tools": Registry(ALL_TOOLS, names, read_only=read_only).listing()})
         return 0
     from satchel.interfaces.mcp.server import make_late_server, make_server
     from satchel.interfaces.mcp.session_start import shared_text_read
@@ -65,9 +65,9 @@ def run(
             return satchel
 
         try:
-            server = make_server(open_here(), chosen, read_only=read_only)
+            server = make_server(open_here(), names, read_only=read_only)
         except (Refused, StoreMissing) as error:
             # a client reports only that a server failed, if it exits; the answer to a call can explain why
             print(f"satchel: {error}", file=sys.stderr)  # noqa: T201 -- what the host's log keeps
-            server = make_late_server(open_here, chosen, read_only=read_only)
+            server = make_late_server(open_here, names, read_only=read_only)
         return serve_stdio(server)

@@ -61,13 +61,13 @@ class ResourceTemplate:
         Raises:
             InvalidInput: a value's percent-encoding is not UTF-8.
         """
-        found = _pattern(self.uri_template).fullmatch(uri)
-        if found is None:
+        match = _pattern(self.uri_template).fullmatch(uri)
+        if match is None:
             return None
         from urllib.parse import unquote
 
         try:
-            return {name: unquote(value, errors="strict") for name, value in found.groupdict().items()}
+            return {name: unquote(value, errors="strict") for name, value in match.groupdict().items()}
         except UnicodeDecodeError:
             raise InvalidInput(
                 f"the address {shown(uri)} is not UTF-8 when decoded", "Percent-encode it as UTF-8"

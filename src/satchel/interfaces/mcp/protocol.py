@@ -76,8 +76,8 @@ class Server(Generic[ServiceT]):
         resources: the resources, or a callable that lists them on each request.
         templates: URI templates, tried in order if no resource has the URI.
         prompts: the prompts.
-        meet: called with the client's name and version.
-        hear: called with the ``_meta`` of each request before it is served.
+        on_client: called with the client's name and version.
+        on_meta: called with the ``_meta`` of each request before it is served.
     """
 
     def __init__(
@@ -91,12 +91,12 @@ class Server(Generic[ServiceT]):
         resources: Sequence[Resource] | Callable[[], Sequence[Resource]] = (),
         templates: Sequence[ResourceTemplate] = (),
         prompts: Sequence[Prompt] = (),
-        meet: Callable[[str | None, str | None], object] | None = None,
-        hear: Callable[[Params], object] | None = None,
+        on_client: Callable[[str | None, str | None], object] | None = None,
+        on_meta: Callable[[Params], object] | None = None,
     ) -> None:
         self.service = service
-        self._meet = meet
-        self._hear = hear
+        self._on_client = on_client
+        self._on_meta = on_meta
         self._info = {"name": name, "version": version}
         self._registry = registry
         self._instructions = {} if instructions is None else {"instructions": instructions}
@@ -155,9 +155,9 @@ class Server(Generic[ServiceT]):
         """
         stateless = revision in STATELESS_REVISIONS
         if stateless:
-            self._meet_client(meta_of(request).get(CLIENT_INFO_KEY))
-        if self._hear is not None:
-            self._hear(call.meta)
+            self._note_client(meta_of(request).get(CLIENT_INFO_KEY))
+        if self._on_meta is not None:
+            self._on_meta(call.meta)
         methods = self._stateless_methods if stateless else self._handshake_methods
         method = methods.get(request.method)
         if method is None:
@@ -178,7 +178,7 @@ class Server(Generic[ServiceT]):
         return {"resultType": "complete", **result, "_meta": {SERVER_INFO_KEY: self._info}}
 
     def _initialize(self, params: Params, revision: str, _call: Call[ServiceT]) -> Result:
-        self._meet_client(params.get("clientInfo"))
+        self._note_client(params.get("clientInfo"))
         return {
             "protocolVersion": revision,
             "capabilities": self._capabilities,
@@ -186,11 +186,11 @@ class Server(Generic[ServiceT]):
             **self._instructions,
         }
 
-    def _meet_client(self, info: object) -> None:
+    def _note_client(self, info: object) -> None:
         """Record the name of a client: from its handshake, or since 2026-07-28 from each request."""
-        if self._meet is not None and isinstance(info, dict):
+        if self._on_client is not None and isinstance(info, dict):
             name, version = info.get("name"), info.get("version")
-            self._meet(name if isinstance(name, str) else None, version if isinstance(version, str) else None)
+            self._on_client(name if isinstance(name, str) else None, version if isinstance(version, str) else None)
 
     def _ping(self, _params: Params, _revision: str, _call: Call[ServiceT]) -> Result:
         return {}

@@ -125,26 +125,26 @@ class Registry(Generic[ServiceT]):
                 raise ValueError(f"two tools are named {tool.name!r}")
             _check_declaration(tool)
             self._declared[tool.name] = tool
-        chosen = self._choose(toolsets)
+        served = self._choose(toolsets)
         self.tools: dict[str, Tool[ServiceT]] = {
             tool.name: tool
             for tool in self._declared.values()
-            if tool.toolset in chosen and (tool.read_only or not read_only)
+            if tool.toolset in served and (tool.read_only or not read_only)
         }
 
     def _choose(self, toolsets: Iterable[str]) -> set[str]:
         known = list(dict.fromkeys(tool.toolset for tool in self._declared.values()))
-        chosen = set()
+        names = set()
         for name in toolsets:
             if name == ALL_TOOLSETS:
-                chosen.update(known)
+                names.update(known)
             elif name in known:
-                chosen.add(name)
+                names.add(name)
             else:
                 raise unknown_name("toolset", name, [*known, ALL_TOOLSETS])
-        if not chosen:
+        if not names:
             raise InvalidInput("no toolset is chosen", f"Valid: {', '.join([*known, ALL_TOOLSETS])}")
-        return chosen
+        return names
 
     def listing(self) -> list[dict[str, Any]]:
         """Return the tools as in ``tools/list``, each self-contained."""
@@ -162,14 +162,14 @@ class Registry(Generic[ServiceT]):
         left_out = self._declared.get(name)
         if left_out is not None:
             raise InvalidInput(f"tool {name!r} is not served here", self._choosing(left_out))
-        raise unknown_name("tool", name[:MAX_SHOWN_CHARS], self.tools, suggestion=self._meant(name))
+        raise unknown_name("tool", name[:MAX_SHOWN_CHARS], self.tools, suggestion=self._suggestion(name))
 
-    def _meant(self, name: str) -> str | None:
+    def _suggestion(self, name: str) -> str | None:
         """Return the one tool that shares the most words with an unknown name."""
         words = _words(name)
-        found = {tool.name: len(words & _words(f"{tool.name} {tool.found_by}")) for tool in self.tools.values()}
-        most = max(found.values(), default=0)
-        best = [tool for tool, count in found.items() if count == most]
+        shared = {tool.name: len(words & _words(f"{tool.name} {tool.found_by}")) for tool in self.tools.values()}
+        most = max(shared.values(), default=0)
+        best = [tool for tool, count in shared.items() if count == most]
         return best[0] if most and len(best) == 1 else None
 
     def run(self, tool: Tool[ServiceT], arguments: dict[str, object], call: Call[ServiceT]) -> Outcome:
@@ -183,10 +183,10 @@ class Registry(Generic[ServiceT]):
         try:
             call.check()
             taken = tool.parameters["properties"]
-            given = {name: value for name, value in arguments.items() if name != _EVERYWHERE or name in taken}
-            if given.get(_AUTHOR) == _ME and _EVERYWHERE not in taken:
-                given[_AUTHOR] = arguments.get(_EVERYWHERE, _ME)
-            checked = check_arguments(tool.parameters, given, tool.name, unlisted=tool.unlisted)
+            values = {name: value for name, value in arguments.items() if name != _EVERYWHERE or name in taken}
+            if values.get(_AUTHOR) == _ME and _EVERYWHERE not in taken:
+                values[_AUTHOR] = arguments.get(_EVERYWHERE, _ME)
+            checked = check_arguments(tool.parameters, values, tool.name, unlisted=tool.unlisted)
             text = tool.handler(call, **checked)
             if not isinstance(text, str):
                 raise TypeError(f"the handler returned {type(text).__name__}, not text")

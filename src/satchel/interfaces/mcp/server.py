@@ -34,7 +34,7 @@ def make_late_server(
     satchel: Satchel | None = None
     client: tuple[str | None, str | None] = (None, None)
 
-    def meet(name: str | None, version: str | None) -> None:
+    def set_client(name: str | None, version: str | None) -> None:
         nonlocal client
         client = (name, version)
 
@@ -64,7 +64,7 @@ def make_late_server(
         registry,
         instructions=instructions(registry.tools),
         prompts=PROMPTS,
-        meet=meet,
+        on_client=set_client,
     )
 
 
@@ -133,6 +133,6 @@ def make_server_of(
             ),
         ),
         prompts=PROMPTS,
-        meet=None if caller is None else caller.set_client,
-        hear=None if caller is None else caller.read_meta,
+        on_client=None if caller is None else caller.set_client,
+        on_meta=None if caller is None else caller.read_meta,
     )

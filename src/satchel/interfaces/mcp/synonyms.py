@@ -54,8 +54,8 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 def meant_name(name: str, parameters: Collection[str]) -> str | None:
     """Return the parameter for a synonym; None if none or several match."""
     folded = name.lower().replace("-", "_")
-    found = {one for names in _NAMES if folded in names for one in names if one in parameters}
-    return found.pop() if len(found) == 1 else None
+    matches = {one for names in _NAMES if folded in names for one in names if one in parameters}
+    return matches.pop() if len(matches) == 1 else None
 
 
 def meant_choice(value: str, choices: Collection[str]) -> str | None:
