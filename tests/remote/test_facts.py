@@ -140,6 +140,26 @@ def test_an_edit_is_claimed_and_recorded_with_one_request_each(
     assert [(one.file, one.change) for one in run(other, "get_file_changes")] == [("app.py", "modified")]
 
 
+def test_what_a_hook_could_not_check_is_checked_later(ann: Satchel, open_at: Opens, url: str, here: Path) -> None:
+    (here / "app.py").write_text("one\n")
+    run(ann, "claim_files", paths=["app.py"], agent="ben")
+    hook = open_at(url, caller=Caller.of_hook({}, "claude-code", "conversation-1", begins=False))
+    answer = hook.working.unchecked_edit("", [(str(here / "app.py"), "")])
+    assert "app.py is claimed by ben" in answer.text
+
+
+def test_what_a_hook_has_said_is_said_once(ann: Satchel, open_at: Opens, url: str, here: Path) -> None:
+    (here / "app.py").write_text("one\n")
+    run(ann, "write_context", type="discovery", content="retries are made here", file="app.py:1", agent="ben")
+    hook = open_at(url, caller=Caller.of_hook({}, "claude-code", "conversation-1", begins=False))
+    first = hook.working.before_edit(str(here), [("app.py", "")])
+    assert "retries are made here" in first.text
+    # what has not reached the client is said again
+    assert hook.working.before_edit(str(here), [("app.py", "")]).text == first.text
+    hook.working.record(first)
+    assert hook.working.before_edit(str(here), [("app.py", "")]).text == ""
+
+
 def test_what_is_released_without_names_is_recorded_as_changed(ann: Satchel, here: Path) -> None:
     (here / "app.py").write_text("one\n")
     run(ann, "claim_files", paths=["app.py"])

@@ -89,8 +89,8 @@ def _text(
     if debt.startswith(_PROMPT):
         answer = satchel.working.prompt(json.loads(debt.removeprefix(_PROMPT)), is_over, agent_id=event.agent_id)
     elif debt.startswith(_EDIT):
-        paths = json.loads(debt.removeprefix(_EDIT))
-        answer = satchel.working.unchecked_edit([(str(path), "") for path in paths], agent_id=event.agent_id)
+        edits = [(str(path), "") for path in json.loads(debt.removeprefix(_EDIT))]
+        answer = satchel.working.unchecked_edit(event.cwd or "", edits, agent_id=event.agent_id)
     elif (moment := moment_named(debt)) is not None:
         put_in = satchel.moments.make(moment, deadline(), agent_id=event.agent_id, agent_type=event.agent_type)
         # before it is printed, so that what the event itself has to say repeats nothing of it

@@ -19,6 +19,7 @@ from satchel.base.errors import Conflict, Interrupted, InvalidInput, Refused, Sa
 from satchel.base.machine import reset_elsewhere, set_elsewhere
 from satchel.base.records import replace
 from satchel.base.wire import packed, unpacked
+from satchel.brief.working.hook_context import HookAnswer
 from satchel.client import Satchel
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import AGENT, PERSON, Access
@@ -229,7 +230,7 @@ class Calls:
             is_needed = made.prepared is not None
         elif ask.name.startswith("working."):
             act = partial(satchel.working.record, made)
-            is_needed = bool(getattr(made, "shown", ()))
+            is_needed = isinstance(made, HookAnswer) and bool(made.items)
         else:
             return None
         if not is_needed:
