@@ -124,8 +124,8 @@ class Calls:
             "version": __version__,
             "arguments": packed(list(arguments)),
             "named": packed(named),
-            "standing": self._told_standing(),
-            "caller": self._told_caller(),
+            "standing": self._standing_fields(),
+            "caller": self._caller_fields(),
             "settings": dict(self._standing.settings),
             "facts": self._facts.of_caller(),
         }
@@ -163,23 +163,23 @@ class Calls:
         Returns:
             :data:`NOTHING` if there was none.
         """
-        return getattr(self._side, "said", {}).pop(name, NOTHING)
+        return getattr(self._side, "beside", {}).pop(name, NOTHING)
 
     def close(self) -> None:
         """Close the connections to the server."""
         self._connection.close()
 
-    def _taken(self, said: dict[str, Any]) -> Any:
-        self.kept += bool(said.get("kept"))
-        self._side.said = {name: said[name] for name in ("notice", "receipt") if name in said}
-        if self._caller is not None and "notes" in said:
-            self._caller.notes.append(said["notes"])
-        if "answer" not in said:
+    def _taken(self, fields: dict[str, Any]) -> Any:
+        self.kept += bool(fields.get("kept"))
+        self._side.beside = {name: fields[name] for name in ("notice", "receipt") if name in fields}
+        if self._caller is not None and "notes" in fields:
+            self._caller.notes.append(fields["notes"])
+        if "answer" not in fields:
             raise AnswerLost("the answer was lost; what was to be kept is kept", _READ_BACK)
         try:
-            return unpacked(said["answer"])
+            return unpacked(fields["answer"])
         except InvalidInput as error:
-            if not said.get("kept"):
+            if not fields.get("kept"):
                 raise
             raise AnswerLost(f"what was to be kept is kept; {error.problem}", _READ_BACK) from None
 
@@ -227,7 +227,7 @@ class Calls:
 
         return end
 
-    def _told_standing(self) -> dict[str, Any]:
+    def _standing_fields(self) -> dict[str, Any]:
         standing, here = self._standing, self._standing.here
         return {
             "project": standing.project,
@@ -241,7 +241,7 @@ class Calls:
             "machine": processes.machine(),
         }
 
-    def _told_caller(self) -> dict[str, Any] | None:
+    def _caller_fields(self) -> dict[str, Any] | None:
         caller = self._caller
         if caller is None:
             return None
@@ -268,35 +268,35 @@ def _read(reply: Reply, lost: str | None) -> dict[str, Any]:
         Unreachable: it is not a Satchel server, or does not know the result of a lost call.
         SatchelError: an error of the server.
     """
-    said, is_cut = None, False
+    fields, is_cut = None, False
     try:
-        said = json.loads(reply.body)
+        fields = json.loads(reply.body)
     except (ValueError, RecursionError):
         is_cut = "json" in reply.content_type
-    told = f"status {reply.status}, {reply.content_type[:80] or 'no type'}"
-    if not isinstance(said, dict) and (reply.status >= 500 or is_cut):
-        raise Lost(told)
-    error = said.get("error") if isinstance(said, dict) else None
+    status = f"status {reply.status}, {reply.content_type[:80] or 'no type'}"
+    if not isinstance(fields, dict) and (reply.status >= 500 or is_cut):
+        raise Lost(status)
+    error = fields.get("error") if isinstance(fields, dict) else None
     if isinstance(error, dict) and isinstance(error.get("code"), str) and isinstance(error.get("problem"), str):
-        known = wire.error_of(error)
-        if isinstance(known, Unreachable) or (lost is not None and isinstance(known, Busy)):
-            raise Lost(known.problem)
-        if lost is not None and isinstance(said, dict) and "kept" not in said:
-            raise _unknown(f"{lost}; then the server said: {known.problem}")
-        raise known
-    if isinstance(said, dict) and _is_said(said):
-        return said
+        failure = wire.error_of(error)
+        if isinstance(failure, Unreachable) or (lost is not None and isinstance(failure, Busy)):
+            raise Lost(failure.problem)
+        if lost is not None and isinstance(fields, dict) and "kept" not in fields:
+            raise _unknown(f"{lost}; then the server said: {failure.problem}")
+        raise failure
+    if isinstance(fields, dict) and _is_answer(fields):
+        return fields
     if lost is not None:
-        raise _unknown(f"{lost}; then what answered was no Satchel server: {told}")
+        raise _unknown(f"{lost}; then what answered was no Satchel server: {status}")
     raise Unreachable(
-        f"what answered is no Satchel server: {told}",
+        f"what answered is no Satchel server: {status}",
         "See that SATCHEL_URL or server.url names the server itself, and what stands in front of it",
     )
 
 
-def _is_said(said: Mapping[str, Any]) -> bool:
+def _is_answer(fields: Mapping[str, Any]) -> bool:
     """Return whether this is a Satchel server's answer to a call."""
-    return said.get("kept") is True or ("answer" in said and said.get("kept") is False)
+    return fields.get("kept") is True or ("answer" in fields and fields.get("kept") is False)
 
 
 def _unknown(why: str) -> Untaken:
