@@ -69,6 +69,13 @@ class Kind(Enum):
         return read_number(ref, self.letter, f"{'an' if thing[0] in 'aeiou' else 'a'} {thing}")
 
 
+KIND_OF = {kind.number: kind for kind in Kind}
+"""Kinds by number."""
+
+KIND_NAMED = {kind.name.lower(): kind for kind in Kind}
+"""Kinds by name, as in searches and lines."""
+
+
 def read_number(ref: object, letter: str, thing: str) -> int:
     """Parse a short id, with or without its letter.
 

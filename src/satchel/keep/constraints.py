@@ -241,7 +241,6 @@ class Constraints(Service):
             supersedes=supersedes,
             similar=partial(_notes_on_similar, text=new.values["text"]),
             end=_replace,
-            insert=partial(kept.insert, CONSTRAINT),
         )
 
     def find(self, **filters: Unpack[ConstraintFilters]) -> ConstraintPage:

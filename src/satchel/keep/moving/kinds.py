@@ -114,7 +114,7 @@ def _corrected_item(value: Any, reading: Reading, name: str) -> int:
     kind = _CORRECTED[_BY_NUMBER[reading.row["item_kind"]]]
     number = reading.number_of(kind.table, value)
     if number is None:
-        raise InvalidInput(f"its {name} {value}is missing", "Export the corrected item with the correction")
+        raise InvalidInput(f"its {name} {value} is missing", "Export the corrected item with the correction")
     return number
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import InvalidInput
-from satchel.find.kind import Kind
+from satchel.find.kind import KIND_NAMED, Kind
 from satchel.keep import fields
 from satchel.keep.fields import Codec, Field, read_uid
 from satchel.keep.kind import Line, LineKind, Part, Rows
@@ -131,9 +131,6 @@ SEEN_KIND = LineKind(
     only_as_written=True,
 )
 
-_KINDS = tuple(kind.name.lower() for kind in Kind)
-
-
 _NUMBERED = "SELECT row_number() OVER (ORDER BY project_id, uid) AS id, s.* FROM shared_texts s"
 
 
@@ -150,7 +147,7 @@ def _take_text(reading: Reading, line: Line) -> bool:
 TEXT_KIND = LineKind(
     "which text in the repository was accepted, rejected or waits, by the uid of its item; for `import --as-written`",
     (
-        Field("of", fields.choice({name: name for name in _KINDS}), "kind", required=True),
+        Field("of", fields.choice({name: name for name in KIND_NAMED}), "kind", required=True),
         *(Field(name, fields.HEX) for name in ("in_step", "taken", "tip", "waiting")),
         Field("why", fields.WHOLE),
         Field("stood", fields.TIME),

@@ -156,7 +156,7 @@ class Reading:
         """Read the rows of a part."""
         items = [value] if part.is_single else value
         if not isinstance(items, list):
-            raise InvalidInput(f"its {part.name}is not a list", f"Give {part.name} as [...]")
+            raise InvalidInput(f"its {part.name} is not a list", f"Give {part.name} as [...]")
         own_links = len(self.links)
         alone = part.fields[0].name if len(part.fields) == 1 else None
         rows: Rows = []

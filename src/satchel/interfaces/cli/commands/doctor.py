@@ -78,8 +78,10 @@ def command(rebuild: bool, db: str | None, project: str | None, as_json: bool) -
 def _rebuild(db: str | None, project: str | None, *, as_json: bool) -> None:
     """Rebuild the search index and the counts. Other processes may read and write during that time."""
     with opened(db, project) as satchel, progress("indexing", quiet=as_json) as told:
-        satchel.housekeeping.recount()
-        count = satchel.finding.rebuild(told)
+        # both are loaded before the first commit, and so are the kinds that are rebuilt
+        housekeeping, finding = satchel.housekeeping, satchel.finding
+        count = finding.rebuild(told)
+        housekeeping.recount()
     if as_json:
         show_json({"indexed": count})
     else:
