@@ -69,7 +69,7 @@ def guide(keep: Path | None, say: Callable[[str], None]) -> TourResult:
         store = (keep or folder / "tour.db").absolute()
         environ = {name: value for name, value in os.environ.items() if not name.startswith("SATCHEL_")}
         where = {"SATCHEL_DB": str(store), "SATCHEL_PROJECT": _PROJECT}
-        say("Two agents start, each with a server of its own over one temporary store.")
+        say("Two agents start. Each has its own MCP server; both servers use one temporary store.")
         builder, reviewer = (
             stack.enter_context(ToolClient(["mcp", "--agent", name, "--toolsets", "all"], environ | where, name))
             for name in ("builder", "reviewer")
