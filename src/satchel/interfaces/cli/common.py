@@ -11,7 +11,7 @@ import click
 
 from satchel.base.errors import InvalidInput
 from satchel.interfaces.cli.opening import done
-from satchel.interfaces.cli.options import AGENT, DB, PROJECT, RUN, Option
+from satchel.interfaces.cli.options import AGENT, DB, PROJECT, Option
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
@@ -36,7 +36,6 @@ def with_options(*options: Option) -> Callable[[Command], Command]:
 store_options = with_options(DB, PROJECT)
 """Adds the options that say which store and project a command works on."""
 
-run_option = with_options(RUN)
 agent_option = with_options(AGENT)
 """Adds ``--agent``, for commands that act as someone."""
 

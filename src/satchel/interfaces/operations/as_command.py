@@ -264,6 +264,9 @@ def _cost(satchel: Satchel, operation: Operation, answer: Any) -> TokenCount:
 
 
 def _show(operation: Operation, detail: str | None, answer: Any) -> None:
+    from satchel.interfaces.text.names import with_shown_names
+
+    answer = with_shown_names(answer)
     if detail not in {None, FULL, usual(operation)}:
         from satchel.interfaces.text.tables import local_time
 
@@ -284,9 +287,7 @@ def _show(operation: Operation, detail: str | None, answer: Any) -> None:
 
             text = partial(text, when=local_time)
         if lines := text(bare):
-            from satchel.interfaces.text.tables import named_as_shown
-
-            click.echo(named_as_shown(lines))
+            click.echo(lines)
     if not operation.shows_notes:
         for one in answer if isinstance(answer, tuple) else (answer,):
             warn_notes(_reworded(getattr(one, "notes", ()), operation))

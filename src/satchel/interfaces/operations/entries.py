@@ -102,7 +102,7 @@ OPERATIONS = (
         writes=True,
         items="entries",
         text="text.entries:written_text",
-        shown="text.entries:people_written_text",
+        shown="text.entries:written_text",
         shows_notes=True,
         fields="text.entries:written_fields",
     ),

@@ -1,8 +1,7 @@
-"""Objects and arrays in a text: locating, inserting and removing items without touching the rest.
+"""Objects and arrays in a JSON text: inserting and removing items without touching the rest.
 
-JSON objects and arrays, and TOML arrays and inline tables, have the same form: brackets, items, commas, and between
-them gaps of whitespace and comments. :func:`cut` undoes :func:`inserted` to the byte: the layout of an empty container
-is encoded in the whitespace after the inserted item.
+Between brackets, items and commas are gaps of whitespace and comments. :func:`cut` undoes :func:`inserted` to the byte:
+the layout of an empty container is encoded in the whitespace after the inserted item.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ class Item(NamedTuple):
     """One member of an object or element of an array.
 
     Attributes:
-        key: its keys, several for ``a.b = 1`` in an inline table; empty in an array.
+        key: None in an array.
         start: its start; in an object that of its key.
         comma: the position of the comma after it; None for a last item without one.
     """
 
-    key: tuple[str, ...]
+    key: str | None
     start: int
     value: Value
     comma: int | None = None
@@ -37,7 +36,6 @@ class Value(NamedTuple):
     start: int
     end: int
     items: tuple[Item, ...] | None = None
-    is_object: bool = False
 
 
 class Layout(NamedTuple):

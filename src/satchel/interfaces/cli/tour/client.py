@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 from satchel import __version__
@@ -25,12 +26,16 @@ class ToolClient:
         arguments: the arguments of ``satchel``.
         environ: the server's environment.
         name: the name of the client.
+        folder: where the server runs; None for the current folder.
     """
 
-    def __init__(self, arguments: Sequence[str], environ: Mapping[str, str], name: str) -> None:
+    def __init__(
+        self, arguments: Sequence[str], environ: Mapping[str, str], name: str, folder: Path | None = None
+    ) -> None:
         self.name = name
         self._command = [sys.executable, "-m", "satchel", *arguments]
         self._environ = environ
+        self._folder = folder
         self._last_id = 0
 
     def __enter__(self) -> Self:
@@ -39,6 +44,7 @@ class ToolClient:
             self._command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            cwd=self._folder,
             env=self._environ,
             encoding="utf-8",
             start_new_session=True,

@@ -71,7 +71,7 @@ def work_as_team(builder: ToolClient, reviewer: ToolClient, file: str) -> Iterat
     request = f"I am about to rewrite {file}: please review it then"
     message = {"to": reviewer.name, "type": "request", "priority": "critical", "message": request}
     yield _act(builder, f"sends a critical message to the {reviewer.name}", "send_message", message)
-    action = "asks for the rules, and is told that a message waits"
+    action = "asks for the rules, and sees that it has an unread message"
     yield _act(reviewer, action, "get_constraints", {"tags": ["testing"]})
     yield _act(reviewer, "reads what is unread", "get_messages", {"unread": True})
 
@@ -137,7 +137,7 @@ def learn(first: ToolClient, second: ToolClient, folder: Path) -> Iterator[Act]:
         raise SatchelError("the briefing did not warn of the error that was solved")
     action = f"opens its file with {warned[1]} at once, and has its answer"
     yield Act(second.name, action, _total(folder, _RETURNED, warned[1]))
-    action = "says that it helped, so the next one is told with more confidence"
+    action = "reports that the fix helped, which raises its confidence for the next agent"
     yield _act(second, action, "report_outcome", {"id": recorded.answer.split()[1]})
 
 
