@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import apsw
 
 from satchel.base.clock import Clock, iso, system_clock
-from satchel.base.errors import Busy, IoError, ReadOnly, SatchelError, StoreMissing
+from satchel.base.errors import Busy, IoError, ReadOnly, StoreMissing
 from satchel.base.machine import caller_elsewhere
 from satchel.base.paths import refuse_network_filesystem
 from satchel.store import forks, migrations, opening
 from satchel.store.engine import State
 from satchel.store.failures import explain, unknown_outcome
 from satchel.store.opening import Access
+from satchel.store.side_files import SideFiles, SideFilesGoneError, identity_of, modified_at, status_of
 from satchel.store.sqlite_transaction import SqliteRunning, SqliteTracked, SqliteTransaction
 from satchel.store.trust import Trust
 from satchel.store.turnstile import Turnstile
@@ -39,10 +40,6 @@ _OVERWRITE = """
 """
 """A commit that changes nothing and still writes a page: an update to the same value would not."""
 _SYNC_ERRORS = frozenset({apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC})
-
-
-class _SideFilesGoneError(IoError):
-    """A file beside the store was deleted under it."""
 
 
 class SqliteEngine:
@@ -86,9 +83,7 @@ class SqliteEngine:
         self._writer: apsw.Connection | None
         self._readers: list[apsw.Connection]
         self._identity: tuple[int, int] | None
-        self._wal, self._shm = f"{self.file}-wal", f"{self.file}-shm"
-        self._side_files: tuple[tuple[int, int] | None, ...] | None
-        self._written_at: int | None
+        self._side_files: SideFiles
         self._ready_at: int | None = None
         self._memo: dict[Hashable, Any]
         self._memo_version: int | None
@@ -125,7 +120,7 @@ class SqliteEngine:
     def state(self) -> State:
         """Return the identity and time of the last write of the file; an empty file counts as missing."""
         try:
-            status = os.stat(self.access.file)  # noqa: PTH116 -- as in _identity
+            status = os.stat(self.access.file)  # noqa: PTH116 -- as in status_of
         except OSError:
             return State(None, 0)
         return State((status.st_dev, status.st_ino) if status.st_size else None, status.st_mtime_ns)
@@ -221,8 +216,8 @@ class SqliteEngine:
                             caller.before_commit(transaction)
                     if forked != forks.generation:
                         raise forks.refusal()
-                    self._check_side_files()
-                    self._written_at = written_at
+                    self._side_files.check()
+                    self._side_files.written_at = written_at
                     self._commit(connection)
                     if caller is not None:
                         caller.after_commit()
@@ -233,27 +228,13 @@ class SqliteEngine:
                     raise
             finally:
                 turnstile.leave()
-        except _SideFilesGoneError:
+        except SideFilesGoneError:
             self._drop_connections()
             raise
         except apsw.Error as error:
             self._raise_explained(error, self._writer)
         finally:
             write_lock.release()
-
-    def _check_side_files(self) -> None:
-        """Refuse to commit into a ``-wal`` or ``-shm`` that others no longer see, since it was deleted or replaced."""
-        now = self._side_identities()
-        if self._side_files is None or None in self._side_files:
-            self._side_files = now  # the first write makes them where a store was not in WAL mode
-        if self._side_files != now:
-            raise _SideFilesGoneError(
-                f"{self.file}-wal or -shm was deleted or replaced while the store was open; nothing was written",
-                "Try again, and delete no file beside an open store; `satchel doctor` checks it",
-            )
-
-    def _side_identities(self) -> tuple[tuple[int, int] | None, ...]:
-        return _identity(self._wal, even_empty=True), _identity(self._shm, even_empty=True)
 
     def _take_idle_writer(self, write_lock: threading.Lock) -> apsw.Connection | None:
         """Return the writer's connection with its lock held; None, without the lock, if it is busy or outdated."""
@@ -374,16 +355,11 @@ class SqliteEngine:
             self._write_lock.release()
 
     def _drop_connections(self) -> None:
-        """Close idle connections; readers in use are closed when they return, since their generation is over.
-
-        The last connection to close copies its ``-wal`` into the store. It may do so from a deleted one, which only it
-        can still read, but not where others may have written since.
-        """
-        if self._side_files is not None and self._side_identities() != self._side_files:
-            is_alone = _status(self._wal) is None and self._written_at == _time(_status(self.file))
-            for connection in () if is_alone else filter(None, (self._writer, *self._readers)):
+        """Close idle connections; readers in use are closed when they return, since their generation is over."""
+        if not self._side_files.may_checkpoint():  # the last connection to close does so by itself
+            for connection in filter(None, (self._writer, *self._readers)):
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        self._side_files = None
+        self._side_files.forget()
         self._identity = None
         self._memo_version = None
         self._generation += 1
@@ -418,8 +394,7 @@ class SqliteEngine:
         self._readers = []
         self._running.reset()
         self._identity = None
-        self._side_files = None
-        self._written_at = None
+        self._side_files = SideFiles(self.file)
         self._generation = 1
         self._memo = {}
         self._memo_version = None
@@ -475,8 +450,8 @@ class SqliteEngine:
     def _ready_writer(self) -> apsw.Connection:
         if self.read_only:
             raise ReadOnly(f"{self.file} was opened for reading only", "Open it without --read-only to write")
-        status = _status(self.file)
-        identity, self._ready_at = _identity_of(status), _time(status)
+        status = status_of(self.file)
+        identity, self._ready_at = identity_of(status), modified_at(status)
         if self._writer is None or identity != self._identity:
             if identity is None:
                 self.check_files()
@@ -521,7 +496,7 @@ class SqliteEngine:
             backups_keep=self.backups_keep,
         )
         self._identity = identity
-        self._side_files, self._written_at = self._side_identities(), _time(_status(self.file))
+        self._side_files.remember()
         self._seen_store = True
         self._return_reader(self._running.with_deadline(reader), self._generation)
         return None
@@ -544,23 +519,6 @@ class SqliteEngine:
             )
 
 
-def _identity(file: Path | str, *, even_empty: bool = False) -> tuple[int, int] | None:
+def _identity(file: Path, *, even_empty: bool = False) -> tuple[int, int] | None:
     """Return the device and inode of a file; None if it is missing, or empty."""
-    return _identity_of(_status(file), even_empty=even_empty)
-
-
-def _identity_of(status: os.stat_result | None, *, even_empty: bool = False) -> tuple[int, int] | None:
-    return (status.st_dev, status.st_ino) if status is not None and (even_empty or status.st_size) else None
-
-
-def _time(status: os.stat_result | None) -> int | None:
-    return None if status is None else status.st_mtime_ns
-
-
-def _status(file: Path | str) -> os.stat_result | None:
-    try:
-        return os.stat(file)  # noqa: PTH116 -- twice as fast as Path.stat, and on the path of every call
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise SatchelError(f"{file} cannot be looked at: {error.strerror}", "Check the path") from error
+    return identity_of(status_of(file), even_empty=even_empty)
