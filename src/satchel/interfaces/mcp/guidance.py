@@ -28,7 +28,7 @@ _REST: _Lines = (
     (
         {"claim_files", "release_files"},
         "Before you edit, claim_files with a reason; read the files again, edit, and release_files with a description. "
-        "exclusive=false shares a file with who edits another part. If a claim is refused, do what is free meanwhile.",
+        "exclusive=false lets others edit other parts of a file. If a claim is refused, work on something else.",
     ),
     (
         {"send_message", "get_messages"},
@@ -37,8 +37,8 @@ _REST: _Lines = (
     ),
     (
         {"write_context"},
-        "After progress write_context type=scratchpad; after three failed approaches with done=false and blockers, "
-        "then stop.",
+        "After progress write_context type=scratchpad; after three failed approaches write one with done=false and "
+        "blockers, then stop.",
     ),
     (
         {"report_error", "report_outcome"},

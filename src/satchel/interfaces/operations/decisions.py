@@ -52,7 +52,7 @@ _DECISION = (
     Parameter(
         "expected_revision",
         int,
-        about="Only if it is at this revision (1 where none is shown); 0: only if new",
+        about="Refuse unless it is at this revision (1 if none is shown); 0: unless it is new",
         help="Only if N is its revision; 0: only if new.",
         option="--expect",
     ),
@@ -119,8 +119,8 @@ OPERATIONS = (
         tool="set_decision",
         toolset="decisions",
         title="Set a decision",
-        about="Set what the project decided, for all agents: one by key and value, or several as decisions. What you "
-        "leave out stays, the reason only with its value; an empty text or list clears.",
+        about="Set what the project decided, for all agents: one by key and value, or several as decisions. Fields "
+        "you omit stay (the reason only if the value does); an empty text or list clears.",
         found_by="decide choose convention agree standard architecture record a decision",
         idempotent=True,
         command=("decide",),
