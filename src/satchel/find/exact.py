@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from satchel.base.records import dataclass, replace
-from satchel.find.conditions import Term
+from satchel.find.conditions import Either, Term
 from satchel.find.index import ScopedIndex
 from satchel.find.words import STOP_WORDS, WORD, identifier_parts, unspaced_runs
 from satchel.store.transaction import Transaction
@@ -229,7 +229,7 @@ def choose(transaction: Transaction, name: Name, index: ScopedIndex, texts: Text
     """Return the first stage that has a match; without ``texts`` to check the whole, the index alone decides."""
     for stage in name.stages:
         is_checked = stage.whole is not None and texts is not None
-        documents = index.holding(stage.terms, _CHECKED if is_checked else 1)
+        documents = index.documents(Either(stage.terms), _CHECKED if is_checked else 1) if stage.terms else []
         only = None
         if documents and stage.whole is not None and texts is not None:
             whole = re.compile(stage.whole, re.IGNORECASE)
