@@ -182,6 +182,9 @@ def rank(
     elif is_bounded or choosing:
         limits.append(_ranking_note(choosing, most if is_bounded else None, oldest=oldest))
     if not matched:
+        if query.is_lookup and not query.names and len(terms) == 1 and not is_bounded:
+            (word,) = terms[0].words
+            limits.append(exact.missing_note(transaction, word, (word,), index, texts))
         return replace(NOTHING, terms=terms, limits=tuple(limits), is_cut=query.is_cut)
     scores, idf = scoring.term_scores(matched, [term.weight for term in terms], population)
     totals = {document: sum(values) for document, values in scores.items()}
@@ -446,7 +449,7 @@ def _resolve(transaction: Transaction, query: Query, index: ScopedIndex, texts: 
     only: dict[Term, frozenset[int]] = {}
     missing: list[str] = []
     for name in query.names:
-        choice = exact.choose(transaction, name, index, texts)
+        choice = exact.choose(transaction, name, index, texts, is_lookup=query.is_lookup)
         stage = choice.stage
         if stage.separate:
             other_things += [(term,) for term in stage.terms]
