@@ -99,7 +99,7 @@ def fill(project: Path, store: MemoryStore) -> dict[str, str]:
     def clock() -> int:
         return now
 
-    def name(item: Item, ref: str) -> None:
+    def remember(item: Item, ref: str) -> None:
         label = item.get("decision") or item.get("id") or ref
         refs[label] = ref
         labels[ref] = label
@@ -115,11 +115,11 @@ def fill(project: Path, store: MemoryStore) -> dict[str, str]:
                 notes = [item for item in items if "note" in item and item["by"] == author]
                 made = [NewEntry("discovery", item["note"], file=item.get("file")) for item in notes]
                 for item, entry in zip(notes, satchel.entries.write_many(made, agent=author), strict=True):
-                    name(item, entry.ref)
+                    remember(item, entry.ref)
             for item in items:
                 now += DAY_MS // (2 * a_day)
                 if "note" not in item:
-                    name(item, _write(satchel, item, refs))
+                    remember(item, _write(satchel, item, refs))
     return labels
 
 

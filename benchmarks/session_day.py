@@ -1,6 +1,6 @@
 """Ten hooked sessions over each store of ``data/memory``: what each moment said, what it should have said, tokens.
 
-``python -m benchmarks.session_day [--show] [tenacity httpx express grown]`` prints a table for each store, a few seconds each.
+``python -m benchmarks.session_day [--show] [tenacity httpx express grown]`` prints a table for each store.
 With ``--show``, what every moment of the main session said and what was missing by then (``--show all``: of all ten).
 """
 
@@ -11,7 +11,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,7 +49,7 @@ class Judge:
         self._labels = labels
 
     def told(self, text: str, label: str) -> bool:
-        """Whether a text shows an item so that it is of use: of a rule or decision what it says, of others its title."""
+        """Whether a text shows an item so that it is of use: what a rule or decision says, the title of others."""
         item = self.live[label]
         return self._says(text, item) or (not is_binding(item) and label in self.named(text))
 
@@ -252,7 +251,9 @@ def figures(folder: Path, name: str) -> tuple[list[Figure], list[Played]]:
             f"{store.name}: fitting, of {sum(one.shown for one in others)} items at other prompts, reads and edits",
             _precision(others),
         ),
-        Figure(f"{store.name}: answered, of {len(small)} that are small talk", sum(bool(m.text) for m in small), at_most=0),
+        Figure(
+            f"{store.name}: answered, of {len(small)} that are small talk", sum(bool(m.text) for m in small), at_most=0
+        ),
         *_briefed(folder, store, judge, name),
     ]
     return rows, played
@@ -300,7 +301,7 @@ def _briefed(folder: Path, store: MemoryStore, judge: Judge, name: str) -> list[
 def run(bench: Bench) -> Section:
     """Play the sessions of every store, and the main one of the first through real processes."""
     rows = []
-    for name in bench.choose(len(STORES), 1) * [""] and STORES[: bench.choose(len(STORES), 1)]:
+    for name in STORES[: bench.choose(len(STORES), 1)]:
         bench.progress.say(name)
         rows += figures(bench.folder / name, name)[0]
     (bench.folder / "real").mkdir()
@@ -311,9 +312,9 @@ def run(bench: Bench) -> Section:
         "Ten sessions over a month of memory",
         tuple(rows),
         (
-            "Items and labels were made by a model before the ranking was written. Needed is what must have been shown by "
-            "the moment named: of a rule or decision the words that matter, of others at least the title. Fitting is what "
-            "is needed at any moment of the session or was labelled as fitting it.",
+            "Items and labels were made by a model before the ranking was written. Needed is what must have been shown "
+            "by the moment named: the words that matter of a rule or decision, at least the title of others. Fitting "
+            "is what is needed at any moment of the session or was labelled as fitting it.",
         ),
     )
 
@@ -331,7 +332,7 @@ def _show(played: Sequence[Played]) -> None:
 
 
 def main() -> None:
-    """Print the figures of the stores that were asked for."""
+    """Print the figures of the stores that were chosen."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.session_day", description=__doc__)
     parser.add_argument("stores", nargs="*", default=STORES, help=f"of {', '.join(STORES)}")
     parser.add_argument("--show", nargs="?", const="main", choices=("main", "all"), help="what each moment said")
@@ -346,4 +347,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
