@@ -141,7 +141,8 @@ def _stages(unit: str, words: Sequence[str]) -> tuple[Stage, ...]:
     version = _VERSION.fullmatch(unit)
     if version is not None:
         bare = tuple(WORD.findall(version[1].lower()))
-        whole = _bounded(f"v?{re.escape(version[1])}", "v" + version[1])
+        # a hyphen may join it to the name of what it is of: node-v2.15.0
+        whole = _bounded(f"v?{re.escape(version[1])}", "v" + version[1]).replace(r"(?<!\w-)", r"(?<!\d-)")
         return (Stage((_whole(bare), _whole((f"v{bare[0]}", *bare[1:]))), whole),)
     return (*_compound(unit, lowered), *_parts(parts))
 
@@ -275,7 +276,7 @@ def missing_note(
 ) -> str:
     """Return a note that a name or word is nowhere, with up to three that look most like it in the newest texts."""
     nearest = _nearest(transaction, name, words, index, texts) if texts is not None and len(name) <= _MAX_CHARS else []
-    return f"nothing contains {shortened(name)}" + (f"; nearest: {', '.join(nearest)}" if nearest else "")
+    return f"nothing contains {shortened(name, 80)}" + (f"; nearest: {', '.join(nearest)}" if nearest else "")
 
 
 def _nearest(
