@@ -97,8 +97,10 @@ def fail(
     if not is_error(command, status, output):
         return [], []
     transaction = context.transaction
-    new = _prepared(command, status, output, context.work.max_content_bytes)
-    if new is None:
+    kind, text = command_error(command, status, output)
+    try:
+        new = preparing.prepare(kind, text, None, None, None, None, None, context.work.max_content_bytes)
+    except (InvalidInput, TooLarge):
         return [], []
     recorded = meeting.record(
         transaction, context.project_id, new, context.now, agent=context.actor.number, session=context.actor.session
@@ -246,18 +248,15 @@ def _loop(context: HookContext) -> LoopScope:
     return LoopScope(context.project_id, context.run, None, None, context.actor.number, context.actor.session)
 
 
-def _prepared(command: str, status: int | None, output: str, limit: int) -> preparing.Prepared | None:
+def command_error(command: str, status: int | None, output: str) -> tuple[str, str]:
+    """Return the type and message under which the error of a failed command is reported."""
     from satchel.keep.patterns import saying
 
     text = _ending(output)
-    parsed = saying.read(text)
     program = _PROGRAM.search(_program_of(command).split(None, 1)[0].rpartition("/")[2] if command.strip() else "")
     ended = f"exit {status}" if status is not None else "failed"
-    kind = parsed.error_type or f"{program[0] if program else 'command'} {ended}"
-    try:
-        return preparing.prepare(kind[:100], text, None, None, None, None, None, limit)
-    except (InvalidInput, TooLarge):
-        return None
+    kind = saying.read(text).error_type or f"{program[0] if program else 'command'} {ended}"
+    return kind[:100], text
 
 
 def _ending(output: str) -> str:
