@@ -91,7 +91,7 @@ def show_errors(page: ErrorPatternPage) -> None:
 
 def _similar_lines(one: SimilarError) -> list[str]:
     text = content_lines(shortened(one.message, _SHOWN_CHARS))
-    line = f"{one.ref} {one.likeness} % alike, {value_text(one.error_type)}"
+    line = f"{one.ref} {one.likeness} % alike ({', '.join(one.words)}), {value_text(one.error_type)}"
     if one.solution is None:
         return [f"{line}, no solution is known", *text]
     return [f"{line}, fixed by {_standing(one.solution)}", *text, *content_lines(shortened(one.solution.text))]
