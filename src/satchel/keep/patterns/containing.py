@@ -22,7 +22,7 @@ _MANY = 4
 _PREFIX = 4
 """Words of so many letters also match longer ones that begin with them: expect, expected."""
 
-_VAGUE = frozenset(
+VAGUE = frozenset(
     """
     absent alias already argument bad both break breaks broken build builds call called class code command compile conflict conflicts
     crash crashed crashes declined define defined delete different error errors exception exist existing exists exit extension
@@ -105,9 +105,9 @@ def _telling(text: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ..
     found = [word.lower() for word in _word().findall(text)]
     named = [word for word in dict.fromkeys(found) if not word[0].isdigit() and word not in STOP_WORDS]
     files = [name.lower() for name in _file().findall(text)]
-    words = (*files, *(word for word in named if len(word) > 1 and word not in _VAGUE))
+    words = (*files, *(word for word in named if len(word) > 1 and word not in VAGUE))
     numbers = dict.fromkeys(word for word in found if word[0].isdigit())
-    return tuple(dict.fromkeys(words)), tuple(word for word in named if word in _VAGUE), tuple(numbers)
+    return tuple(dict.fromkeys(words)), tuple(word for word in named if word in VAGUE), tuple(numbers)
 
 
 @cache

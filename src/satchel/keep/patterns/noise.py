@@ -117,7 +117,7 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
     )
     tails = (
         # closing lines of tools
-        r"\[?[Pp]rocess (?:finished|exited|completed)\b|Exit [Cc]ode:? \d{1,3}$|hint: |\s*(?:from )?\S{1,300}:\d+:in |\(See ",
+        r"\[?[Pp]rocess (?:finished|exited|completed)\b|Exit [Cc]ode:? \d{1,3}$|\d{1,3}$|hint: |\s*(?:from )?\S{1,300}:\d+:in |\(See ",
         r"(?:error: )?exit status \d",
         r"error: (?:aborting due to|could not compile|build failed|failed to compile|Recipe )",
         r"error: (?:process didn't exit|test failed, to rerun)",

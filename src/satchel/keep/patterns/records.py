@@ -159,6 +159,7 @@ class Reported:
         recorded: the current state of the solution given with the report, or None.
         notes: what was cleaned or redacted, and remarks on the solution.
         similar: for an error without a solution, the most similar known ones.
+        tried: fixes that have failed too often to be offered.
     """
 
     pattern: ErrorPattern
@@ -166,6 +167,7 @@ class Reported:
     recorded: Solution | None = None
     notes: tuple[str, ...] = ()
     similar: tuple[SimilarError, ...] = ()
+    tried: tuple[Solution, ...] = ()
 
     @property
     def solutions(self) -> tuple[Solution, ...]:

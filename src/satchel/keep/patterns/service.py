@@ -82,8 +82,8 @@ class Patterns(Service):
             agent: the reporter; None takes the default, which may be nobody.
 
         Returns:
-            The error with its solutions, best confirmed first, without those only observed; for a new error also
-            the most similar known ones.
+            The error with its solutions, best confirmed first, without those only observed; without a solution also
+            the most similar known errors, and the fixes that did not help.
 
         Raises:
             InvalidInput, TooLarge: an argument is invalid; nothing was written.
@@ -117,12 +117,12 @@ class Patterns(Service):
                 notes, is_changed = (*notes, *more), is_new or is_fix_new
             if is_changed:
                 updates.index(transaction, number, is_new=is_new)
-            pattern = updates.load(transaction, project.id, number, now)
-            assert pattern is not None
-            pattern = _ranked(pattern, new.clues)
+            known = updates.load_with_tried(transaction, project.id, number, now)
+            assert known is not None
+            pattern, tried = _ranked(known[0], new.clues), known[1]
             similar = () if pattern.solutions else _similar(transaction, project.id, pattern, now, recorded_error)
             expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
-        return Reported(pattern, is_new, recorded, notes, similar)
+        return Reported(pattern, is_new, recorded, notes, similar, tried)
 
     def solve(self, pattern: str | int, solution: str, *, agent: str | None = None) -> Solution:
         """Record the fix of an error.

@@ -11,15 +11,18 @@ from satchel.find.likeness import text_likeness, words_of
 from satchel.find.query import parse
 from satchel.find.scopes import Scope
 from satchel.find.words import STOP_WORDS, words_in
-from satchel.keep.patterns.containing import Wording, matching_words, names_of
+from satchel.keep.patterns.containing import VAGUE, Wording, matching_words, names_of
 from satchel.keep.patterns.records import TENTATIVE, ErrorPattern, SimilarError, solutions_of
 from satchel.store.transaction import Transaction, set_of
 
 MOST = 3
 """Maximum number of similar errors."""
 
-LEAST = 50
-"""Minimum percentage of common words."""
+LEAST = 60
+"""Minimum percentage of common telling words."""
+
+_MOST_OWN = 15
+"""Maximum percentage of the words of the shorter message that the longer does not have."""
 
 _LOOKED_AT = 20
 """Number of search results compared word by word."""
@@ -81,16 +84,21 @@ def similar_to(
     """Return the known errors most similar to one, best first; ``near`` are its neighbours if they are known."""
     if near is None:
         near = neighbours(transaction, project_id, pattern.error_type, pattern.message, now)
-    words, names = words_of(f"{pattern.error_type} {pattern.message}"), set(names_of(pattern.message))
+    words, names = _words(pattern.message), set(names_of(pattern.message))
     alike: list[tuple[int, Neighbour, tuple[str, ...]]] = []
     for one in near:
-        if one.number == pattern.id:
+        # with the same message, errors are told apart by their place
+        if one.number == pattern.id or one.message == pattern.message:
             continue
-        theirs, their_names = words_of(f"{one.error_type} {one.message}"), set(names_of(one.message))
+        theirs, their_names = _words(one.message), set(names_of(one.message))
+        shared = tuple(word for word in words if word in theirs)
+        fewer = min(len(words), len(theirs))
+        # errors of which each says what the other does not are others, however much of their wording is the same
+        is_one_sided = 100 * (fewer - len(shared)) <= _MOST_OWN * fewer
+        is_about = not (names and their_names) or names <= their_names or their_names <= names
         likeness = text_likeness(words, theirs)
-        # errors that name other things are other errors, however much of their wording is the same
-        if likeness >= LEAST and (names & their_names or not (names and their_names)):
-            alike.append((likeness, one, tuple(word for word in words if word in theirs)))
+        if likeness >= LEAST and is_one_sided and is_about:
+            alike.append((likeness, one, shared))
     best = sorted(alike, key=lambda one: (-one[0], -one[1].number))[:MOST]
     fixes = solutions_of(transaction, project_id, [one.number for _, one, _ in best], TENTATIVE) if best else {}
     return tuple(
@@ -104,3 +112,7 @@ def similar_to(
         )
         for likeness, one, shared in best
     )
+
+
+def _words(message: str) -> dict[str, None]:
+    return dict.fromkeys(word for word in words_of(message) if word not in VAGUE)
