@@ -67,8 +67,12 @@ class Wording:
 def matching_words(one: Wording, other: Wording) -> tuple[str, ...]:
     """Return the words by which one of two reports is the other error, or nothing."""
     for report, output in ((one, other), (other, one)):
-        # what an output calls the error is left to its signature
-        if report.is_short and (matched := _words_in_output(report, output)) and not read(report.text).is_headed:
+        if not report.is_short or not (matched := _words_in_output(report, output)):
+            continue
+        # where both name the error as programs do, their signatures decide
+        parsed = read(report.text)
+        is_whole = parsed.error_type or (parsed.is_headed and output.is_short)
+        if not is_whole and (not output.is_short or read(output.text).is_headed):
             return matched
     return ()
 

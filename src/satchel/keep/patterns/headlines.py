@@ -27,11 +27,9 @@ _FORMS = (
     ("sqlalchemy.exc.", rf"^(?:E +)?sqlalchemy\.exc\.\w+: \(({_NAME})\) ", r"\1: "),
     ("[SQL: ", r"^\[SQL: (?s:.){0,2000}?(?=^\(Background|^\[parameters|^$|\Z)|^\[parameters: .*$", ""),
     ("LINE ", r"^ *LINE \d+: .*\n(?: *\^\n?)?", ""),
-    (
-        "No module named",
-        r"\b(?:ImportError|ModuleNotFoundError): No module named '?([\w.]+)'?",
-        r"ModuleNotFoundError: No module named '\1'",
-    ),
+    # releases of Python
+    ("ImportError: No", r"\bImportError: (?=No module named)", "ModuleNotFoundError: "),
+    ("No module named", r"\bNo module named ['\"]?([\w.]+)['\"]?", r"No module named '\1'"),
     # rustc: the types stand in the label of the marked code
     ("error[E", r"^ *\d* *\| .*?\^+ (expected .{1,300})$", r"    \1"),
     ("error[E", r"^ *= note: expected .*(?:\n {8,}found .*)*|^ *(?:-->|:::) .*$", ""),

@@ -52,6 +52,8 @@ def signed(error_type: str, message: str, stack: str | None = None) -> Signed:
     error = read(text)
     name = error.error_type or plain_type(redact(error_type[:_MOST_TYPE]).text)
     message = _first_sentence(error.message)
+    if name == "ImportError" and "No module named" in message:
+        name = "ModuleNotFoundError"
     core = _core(message)
     if _wrapper().fullmatch(core) and not (stack or innermost_frame(text)):
         # the wrapper only reports the failure: use the whole output
