@@ -9,13 +9,15 @@ from satchel.base.clock import DAY_MS
 from satchel.base.records import dataclass
 from satchel.find import documents
 from satchel.find.kind import Kind
-from satchel.keep.patterns import resigning, similar, updates
-from satchel.keep.patterns.containing import Wording
+from satchel.keep.patterns import resigning, updates
 from satchel.keep.patterns.preparing import Prepared
 from satchel.keep.patterns.records import DEFAULT_TTL_DAYS
 from satchel.keep.patterns.signing import VERSION
-from satchel.keep.patterns.similar import Neighbour
 from satchel.store.transaction import Row, Transaction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from satchel.keep.patterns.similar import Neighbour
 
 _MEET = f"""
     UPDATE error_patterns
@@ -100,6 +102,10 @@ def record(
     words: tuple[str, ...] = ()
     near: list[Neighbour] = []
     if row is None:
+        # imported here: a known error needs no search
+        from satchel.keep.patterns import similar
+        from satchel.keep.patterns.containing import Wording
+
         near = similar.neighbours(transaction, project_id, new.error_type, new.message, now)
         same = similar.same_in_words(near, Wording(new.error_type, new.example, new.message))
         if same is not None:

@@ -24,7 +24,6 @@ from satchel.keep.patterns.records import (
     Solution,
     solution_number,
 )
-from satchel.keep.patterns.similar import similar_to
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting
 from satchel.keep.sessions.records import Actor
@@ -246,6 +245,9 @@ class Patterns(Service):
 def _similar(
     transaction: Transaction, project_id: int, pattern: ErrorPattern, now: int, recorded: meeting.Recorded
 ) -> tuple[SimilarError, ...]:
+    # imported here: a known error needs no search
+    from satchel.keep.patterns.similar import similar_to
+
     return similar_to(transaction, project_id, pattern, now, recorded.near if recorded.is_new else None)
 
 
