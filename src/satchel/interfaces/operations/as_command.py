@@ -36,7 +36,6 @@ from satchel.interfaces.operations.declaration import (
     Parameter,
     Table,
     help_text,
-    load,
     option_of,
 )
 from satchel.interfaces.operations.detail import FULL, fields_maker, text_maker, usual, with_whole_texts
@@ -162,13 +161,9 @@ def _run(
         notice = {"shown_by": shown_by(lists_messages=operation.lists_messages)}
         run = operation.bound(satchel, notice)
         if operation.streams:
-            run = partial(load(operation.streams), satchel, quiet=as_json)
-        act = (
-            partial(_corrected, operation, run, arguments)
-            if operation.corrects
-            else partial(run, **operation.renamed(arguments))
-        )
-        answer = _act_as_agreed(operation, act, as_json=as_json, yes=yes, dry_run=dry_run) if operation.asks else act()
+            run = partial(operation.streams, satchel, quiet=as_json)
+        act = partial(_act, operation, run, arguments)
+        answer = _act_as_agreed(operation, act, as_json=as_json, yes=yes, dry_run=dry_run)
         answer = answer if detail is None else with_whole_texts(operation, detail, answer)
         done(satchel)
         cost = _cost(satchel, operation, answer) if with_tokens else None
@@ -182,12 +177,12 @@ def _run(
     return None if operation.status is None else operation.status(answer)
 
 
-def _corrected(operation: Operation, run: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+def _act(operation: Operation, run: Callable[..., Any], arguments: dict[str, Any], **more: object) -> Any:
     """Run an operation; after an error run it again with the corrections of a person at the terminal."""
     try:
-        return run(**operation.renamed(arguments))
+        return run(**{**operation.renamed(arguments), **more})
     except SatchelError as error:
-        changed = load(operation.corrects)(error, arguments) if _is_terminal() else None
+        changed = operation.corrects(error, arguments) if operation.corrects and _is_terminal() else None
         if changed is None:
             raise
         return run(**operation.renamed(changed))
@@ -245,9 +240,11 @@ def _flag(name: str) -> str:
 
 
 def _act_as_agreed(operation: Operation, act: Callable[..., Any], *, as_json: bool, yes: bool, dry_run: bool) -> Any:
-    """Preview a removal, ask for confirmation, then run it; return the result or the preview."""
+    """Run an operation; of a removal return the preview unless it is confirmed."""
+    if operation.asks is None:
+        return act()
     answer = act(dry_run=True)
-    question = load(operation.asks)(answer)
+    question = operation.asks(answer)
     if dry_run or question is None or not (yes or (not as_json and click.confirm(question, err=True))):
         return answer
     # remove exactly what was confirmed, even if another run is the only active one by now
@@ -260,7 +257,7 @@ def _cost(satchel: Satchel, operation: Operation, answer: Any) -> TokenCount:
     """Return the tokens that an answer costs an agent."""
     from satchel.base.tokens import token_counter
 
-    return token_counter(satchel.config.tokens_encoding).measure(load(operation.text)(answer))
+    return token_counter(satchel.config.tokens_encoding).measure(operation.text(answer))
 
 
 def _show(operation: Operation, detail: str | None, answer: Any) -> None:
@@ -277,11 +274,11 @@ def _show(operation: Operation, detail: str | None, answer: Any) -> None:
 
         show_list(answer, operation.items, operation.shown)
     elif operation.shown:
-        lines = load(operation.shown)(answer)
+        lines = operation.shown(answer)
         if lines is not None:
             click.echo(lines)
     else:
-        text, bare = load(operation.text), _without_notes(answer)
+        text, bare = operation.text, _without_notes(answer)
         if operation.timed:
             from satchel.interfaces.text.tables import local_time
 

@@ -11,7 +11,7 @@ from satchel.interfaces.hooks.telling import tell_of_project
 from satchel.interfaces.mcp.answer import answer, notice_beside_error
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Tool
-from satchel.interfaces.operations.declaration import Operation, load, schema_of
+from satchel.interfaces.operations.declaration import Operation, schema_of
 from satchel.interfaces.operations.detail import fields_maker, text_maker, with_whole_texts
 from satchel.interfaces.operations.parameters import DETAIL, FORMAT
 from satchel.interfaces.text.fitting import fitting_fields, fitting_text
@@ -32,7 +32,7 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
         if call.service.remote is not None:
             operation.refuse_remote()
         if operation.handler:
-            return str(load(operation.handler)(call, format=format, **arguments))
+            return operation.handler(call, format=format, **arguments)
         chosen = _chosen(operation, others, arguments) if others else operation
         is_list = bool(chosen.items) or "limit" in _names(chosen)
         # before any write: a completed write must not end in an error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import AGENT, NEW_LOOP, NEW_TASK, RUN
 
@@ -94,13 +95,13 @@ OPERATIONS = (
             RUN.but(help="The run of the loop. Default: main. [env: SATCHEL_RUN]"),
             AGENT,
         ),
-        run="brief",
+        run=services.briefings.brief,
         cites=True,
         writes=True,
         read_only=True,
-        handler="operations.briefing:answer_agent",
-        text="text.briefings:briefing_text",
-        shown="text.briefings:show_briefing",
+        handler=answer_agent,
+        text=text.briefings.briefing_text,
+        shown=text.briefings.show_briefing,
         shows_notes=True,
     ),
 )

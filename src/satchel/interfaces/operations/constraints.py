@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
 from satchel.interfaces.operations.parameters import (
     AGENT_UNLISTED,
@@ -47,9 +48,9 @@ OPERATIONS = (
             SUPERSEDES,
             AGENT_UNLISTED,
         ),
-        run="constraints.add",
+        run=services.constraints.add,
         writes=True,
-        text="text.rules:added_text",
+        text=text.rules.added_text,
     ),
     Operation(
         tool="get_constraints",
@@ -76,9 +77,9 @@ OPERATIONS = (
             AUTHOR.but(unlisted=True),
             *CHANGES,
         ),
-        run="constraints.find",
+        run=services.constraints.find,
         items="constraints",
-        text="text.rules:constraints_text",
+        text=text.rules.constraints_text,
         shown=Table(
             {
                 "id": "ref",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from satchel.base.errors import InvalidInput
 from satchel.base.paging import DEFAULT_LIMIT
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import AGENT_UNLISTED, PAGE, RUN
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from satchel.client import Satchel
+    from satchel.consult.consultation import Consultation
     from satchel.interfaces.mcp.call import Call
     from satchel.interfaces.text.consultations import Conversations, Reset
     from satchel.keep.common_filters import CommonFilters
@@ -109,6 +111,18 @@ def _reset(
     return Reset(found, is_done)
 
 
+def _ask(satchel: Satchel, *, quiet: bool, **given: Any) -> Consultation:
+    from satchel.interfaces.cli.consulting import ask
+
+    return ask(satchel, quiet=quiet, **given)
+
+
+def _show(done: Consultation) -> None:
+    from satchel.interfaces.cli.consulting import show_consultation
+
+    show_consultation(done)
+
+
 _ASSISTANT = Parameter("assistant", about="Only with this model")
 _TO_RESET = Parameter(
     "reset",
@@ -136,9 +150,9 @@ _RESET = Operation(
     run=_reset,
     writes=True,
     destructive=True,
-    text="text.consultations:reset_text",
-    fields="text.consultations:reset_fields",
-    asks="text.consultations:may_reset",
+    text=text.consultations.reset_text,
+    fields=text.consultations.reset_fields,
+    asks=text.consultations.may_reset,
     only_here=_ONLY_HERE,
 )
 
@@ -160,9 +174,9 @@ _LIST = Operation(
     ),
     run=_list,
     items="conversations",
-    text="text.consultations:conversations_text",
-    fields="text.consultations:conversations_fields",
-    shown="text.consultations:show_conversations",
+    text=text.consultations.conversations_text,
+    fields=text.consultations.conversations_fields,
+    shown=text.consultations.show_conversations,
     only_here=_ONLY_HERE,
 )
 
@@ -250,13 +264,13 @@ OPERATIONS = (
             _TO_RESET,
             AGENT_UNLISTED,
         ),
-        run="consulting.consult",
+        run=services.consulting.consult,
         writes=True,
         prepare=_with_keeping,
-        handler="operations.consulting:answer_agent",
-        streams="cli.consulting:ask",
-        text="text.consultations:consultation_text",
-        shown="cli.consulting:show_consultation",
+        handler=answer_agent,
+        streams=_ask,
+        text=text.consultations.consultation_text,
+        shown=_show,
         shows_notes=True,
         names_files=lambda done: list(done.paths),
         status=lambda done: done.kept and done.kept.failure and done.kept.failure.kind.exit_status,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Object, Operation, Parameter, Table
 from satchel.interfaces.operations.parameters import (
     AGENT_UNLISTED,
@@ -109,9 +110,9 @@ GET = Operation(
     about="One decision in full, with what it was before.",
     found_by="decision history why was this chosen",
     parameters=(Parameter("key", required=True), *HISTORY_PAGE),
-    run="decisions.get",
-    text="text.decisions:history_text",
-    shown="text.decisions:show_history",
+    run=services.decisions.get,
+    text=text.decisions.history_text,
+    shown=text.decisions.show_history,
 )
 
 OPERATIONS = (
@@ -153,7 +154,7 @@ OPERATIONS = (
         prepare=_prepare,
         writes=True,
         items="decisions",
-        text="text.decisions:set_text",
+        text=text.decisions.set_text,
         timed=True,
     ),
     GET,
@@ -183,15 +184,15 @@ OPERATIONS = (
             AUTHOR,
             *CHANGES,
         ),
-        run="decisions.find",
+        run=services.decisions.find,
         instead={"key": GET},
         items="decisions",
-        text="text.decisions:decisions_text",
+        text=text.decisions.decisions_text,
         shown=Table(
             {
                 "id": "ref",
                 "key": "key",
-                "value": "text.decisions:value_cell",
+                "value": text.decisions.value_cell,
                 "status": "status",
                 "layer": "layer",
                 "tags": "tags",
@@ -200,7 +201,7 @@ OPERATIONS = (
                 "rev": "revision",
                 "by": "agent",
                 "set": "updated_at",
-                "made": "text.decisions:made_cell",
+                "made": text.decisions.made_cell,
                 "why": "rationale",
             },
             usual=USUAL,

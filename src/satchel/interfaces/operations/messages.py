@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import InvalidInput, SatchelError
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter
 from satchel.interfaces.operations.detail import FULL
 from satchel.interfaces.operations.parameters import AGENT, CHANGES, MIN_PRIORITY, PRIORITY, QUERY, one_of
@@ -128,11 +129,11 @@ OPERATIONS = (
             Parameter("reply_to", about="A message, such as m12", help="The message it answers.", metavar="ID"),
             AGENT,
         ),
-        run="messages.send",
+        run=services.messages.send,
         writes=True,
         prepare=_prepared,
-        corrects="operations.messages:correct_addressee",
-        text="text.messages:sent_text",
+        corrects=correct_addressee,
+        text=text.messages.sent_text,
     ),
     Operation(
         tool="get_messages",
@@ -145,16 +146,16 @@ OPERATIONS = (
         passes_detail=True,
         writes=True,
         items="messages",
-        text="text.messages:messages_text",
+        text=text.messages.messages_text,
     ),
     Operation(
         command=("message", "list"),
         help="List the messages for an agent and for everyone, the newest first. Listing marks nothing as read.",
         examples=("message list --agent builder --unread",),
         parameters=_INBOX,
-        run="messages.inbox",
+        run=services.messages.inbox,
         items="messages",
-        shown="text.messages:show_inbox",
+        shown=text.messages.show_inbox,
         lists_messages=True,
     ),
     Operation(
@@ -164,7 +165,7 @@ OPERATIONS = (
         parameters=(QUERY, *CHANGES, AGENT),
         run=_sent,
         items="messages",
-        shown="text.messages:show_sent",
+        shown=text.messages.show_sent,
         lists_messages=True,
     ),
     Operation(
@@ -176,9 +177,9 @@ OPERATIONS = (
             Parameter("all", bool, help="All that are unread.", passed_as="everything"),
             AGENT,
         ),
-        run="messages.mark_read",
+        run=services.messages.mark_read,
         writes=True,
         prepare=one_of("ids", "name the ID of at least one message, or give --all"),
-        text="text.messages:marked_text",
+        text=text.messages.marked_text,
     ),
 )

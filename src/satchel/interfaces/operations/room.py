@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from satchel.interfaces.operations import services
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import AGENT
 
@@ -9,14 +10,14 @@ _PERSON = Parameter("person", about="human:NAME, or human; default who calls")
 _REF = Parameter("ref", about="The item's short id", required=True)
 
 OPERATIONS = (
-    Operation(run="room.needs", parameters=(_PERSON,), names_files=False),
-    Operation(run="room.since", parameters=(_PERSON,), names_files=False),
-    Operation(run="room.where", names_files=False),
-    Operation(run="room.status", parameters=(_PERSON,), names_files=False),
-    Operation(run="room.collisions", names_files=False),
-    Operation(run="room.reached", names_files=False),
+    Operation(run=services.room.needs, parameters=(_PERSON,), names_files=False),
+    Operation(run=services.room.since, parameters=(_PERSON,), names_files=False),
+    Operation(run=services.room.where, names_files=False),
+    Operation(run=services.room.status, parameters=(_PERSON,), names_files=False),
+    Operation(run=services.room.collisions, names_files=False),
+    Operation(run=services.room.reached, names_files=False),
     Operation(
-        run="room.threads",
+        run=services.room.threads,
         parameters=(
             Parameter("agent", about="Only threads in which it sent or got a message"),
             Parameter("before", about="What the answer before calls before, for the threads that follow"),
@@ -24,11 +25,11 @@ OPERATIONS = (
         ),
         names_files=False,
     ),
-    Operation(run="room.thread", parameters=(_REF,), names_files=False),
-    Operation(run="room.history", parameters=(_REF,), names_files=False),
-    Operation(run="room.error", parameters=(_REF,), names_files=False),
+    Operation(run=services.room.thread, parameters=(_REF,), names_files=False),
+    Operation(run=services.room.history, parameters=(_REF,), names_files=False),
+    Operation(run=services.room.error, parameters=(_REF,), names_files=False),
     Operation(
-        run="room.runs",
+        run=services.room.runs,
         parameters=(
             Parameter("status", choices=("active", "completed", "failed")),
             Parameter("limit", int, about="0 to 500"),
@@ -37,12 +38,12 @@ OPERATIONS = (
         names_files=False,
     ),
     Operation(
-        run="room.spending",
+        run=services.room.spending,
         parameters=(Parameter("days", int, about="Number of days, 1 to 90; default 14"),),
         names_files=False,
     ),
     Operation(
-        run="room.see",
+        run=services.room.see,
         parameters=(
             Parameter(
                 "refs",
@@ -57,7 +58,7 @@ OPERATIONS = (
         names_files=False,
     ),
     Operation(
-        run="room.answer",
+        run=services.room.answer,
         parameters=(
             Parameter("ref", required=True, about="The message"),
             Parameter("message", required=True),
@@ -68,7 +69,7 @@ OPERATIONS = (
         names_files=False,
     ),
     Operation(
-        run="room.release",
+        run=services.room.release,
         parameters=(
             Parameter("session", required=True, about="uid of the session that holds the claim"),
             Parameter("path", required=True),
@@ -79,31 +80,31 @@ OPERATIONS = (
         names_files=False,
     ),
     Operation(
-        run="room.accept_proposal",
+        run=services.room.accept_proposal,
         parameters=(Parameter("ref", required=True, about="The ref of the need"), _PERSON),
         writes=True,
         names_files=False,
     ),
     Operation(
-        run="room.reject_proposal",
+        run=services.room.reject_proposal,
         parameters=(Parameter("ref", required=True, about="The ref of the need"), _PERSON),
         writes=True,
         names_files=False,
     ),
     Operation(
-        run="room.unsee",
+        run=services.room.unsee,
         parameters=(Parameter("ref", required=True, about="What answers call id"), _PERSON),
         writes=True,
         names_files=False,
     ),
     Operation(
-        run="messages.mark_unread",
+        run=services.messages.mark_unread,
         parameters=(Parameter("refs", list[str], required=True, about="Messages"), AGENT),
         writes=True,
         names_files=False,
     ),
     Operation(
-        run="room.promote",
+        run=services.room.promote,
         parameters=(
             Parameter("id", about="Of the note, such as e14", required=True, passed_as="ref"),
             Parameter("key", about="Of the decision", required=True),
@@ -116,7 +117,7 @@ OPERATIONS = (
         names_files=False,
     ),
     Operation(
-        run="room.take_back_promotion",
+        run=services.room.take_back_promotion,
         parameters=(
             Parameter("id", about="Of the decision", required=True, passed_as="ref"),
             Parameter("revision", int, about="That the promotion made", required=True),
@@ -127,7 +128,7 @@ OPERATIONS = (
         names_files=False,
     ),
     Operation(
-        run="decisions.take_back",
+        run=services.decisions.take_back,
         parameters=(
             Parameter("id", about="Its id or key", required=True, passed_as="key"),
             Parameter("revision", int, about="That the change to take back made", required=True),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.client import Satchel
 from satchel.find.kind import Kind
+from satchel.interfaces.operations import text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import (
     AUTHOR,
@@ -97,8 +98,8 @@ OPERATIONS = (
         cites=True,
         prepare=_prepare,
         items="results",
-        text="text.search:results_text",
-        whole="text.search:with_whole_texts",
-        shown="text.search:show_results",
+        text=text.search.results_text,
+        whole=text.search.with_whole_texts,
+        shown=text.search.show_results,
     ),
 )
