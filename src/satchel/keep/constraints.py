@@ -38,6 +38,7 @@ class Constraint:
         seq: the number of its last change.
         category: its subject, such as security.
         priority: low, medium, high or critical.
+        paths: globs of the files that it binds; empty for all.
         agent: its author, or None.
         active: whether it is in force.
         reason: why it ended.
@@ -55,6 +56,7 @@ class Constraint:
     text: str
     priority: str
     layer: str | None
+    paths: tuple[str, ...]
     tags: tuple[str, ...]
     agent: str | None
     active: bool
@@ -89,6 +91,7 @@ CONSTRAINT = ItemKind(
         fields.name_field("category", fields.CATEGORY, "categories", "category_id", required=True),
         Field("priority", fields.one_of(PRIORITIES), required=True),
         fields.name_field("layer", fields.LAYER, "layers", "layer_id"),
+        Field("paths", fields.PATHS, default="[]"),
         fields.name_field("agent", fields.AGENT, "agents", "created_by", merge=fields.FILL),
         Field("status", _STATUS, "active", default=1, merge=fields.SOFT, attribute="active"),
         Field("reason", fields.TEXT, merge=fields.SOFT),
@@ -101,7 +104,7 @@ CONSTRAINT = ItemKind(
     record=Constraint,
     statuses=STATUSES,
     text=("text",),
-    words=("category", "layer", "tags"),
+    words=("category", "layer", "paths", "tags"),
     document={"agent_id": "created_by"},
     shown=lambda transaction, numbers: dict(
         transaction.all(f"SELECT id, text FROM constraints WHERE id IN {set_of(numbers)}")
@@ -207,6 +210,7 @@ class Constraints(Service):
         category: str = DEFAULT_CATEGORY,
         priority: str = DEFAULT_PRIORITY,
         layer: str | None = None,
+        paths: Sequence[str] = (),
         tags: Sequence[str] = (),
         supersedes: str | int | None = None,
         agent: str | None = None,
@@ -218,6 +222,8 @@ class Constraints(Service):
             category: its subject, such as security; created on first use.
             priority: low, medium, high or critical.
             layer: one of the project's layers.
+            paths: at most 20 globs of the files that it binds, relative to the project, such as ``src/api/**``,
+                ``*.py`` or ``docs/``; without any it binds everywhere.
             tags: at most 50 names, case-insensitive; created on first use.
             supersedes: the short id of the rule it replaces, such as ``c7``.
             agent: the author; None takes the default, which may be nobody.
@@ -232,7 +238,9 @@ class Constraints(Service):
                 person may replace it.
         """
         work = self._workplace
-        new = kept.check(CONSTRAINT, work, text=text, category=category, priority=priority, layer=layer, tags=tags)
+        new = kept.check(
+            CONSTRAINT, work, text=text, category=category, priority=priority, layer=layer, paths=paths, tags=tags
+        )
         return kept.add(
             CONSTRAINT,
             work,
