@@ -51,17 +51,13 @@ _ALWAYS_TAKEN = {"db", "project", "as_json"}
 _YES, _DRY_RUN = _ASKING = ("yes", "dry_run")
 
 
-def command_named(name: str, modules: Sequence[str]) -> click.Command:
-    """Return a command, or the group of all commands with this first word.
-
-    Args:
-        modules: the modules of operations that declare it, that of the group first.
-    """
-    loaded = [importlib.import_module(f"satchel.interfaces.operations.{module}") for module in modules]
-    declared = {one.command: one for module in loaded for one in module.OPERATIONS if one.command[:1] == (name,)}
+def command_named(name: str, module: str) -> click.Command:
+    """Return a command, or the group of all commands with this first word, declared in a module of operations."""
+    declaring = importlib.import_module(f"satchel.interfaces.operations.{module}")
+    declared = {one.command: one for one in declaring.OPERATIONS if one.command[:1] == (name,)}
     if (name,) in declared:
         return _command(declared[name,])
-    return _Group(name, loaded[0].GROUP, {words[1]: operation for words, operation in declared.items()})
+    return _Group(name, declaring.GROUP, {words[1]: operation for words, operation in declared.items()})
 
 
 class _Group(SuggestingGroup):
