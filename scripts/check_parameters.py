@@ -29,7 +29,7 @@ PASSED_ON: dict[str, Any] = {
     "_set": NewDecision,
     "_search": Finding.search,
     "_read": MessageFilters,
-    "_sent": MessageFilters,
+    "_list_sent": MessageFilters,
 }
 """What functions that pass arguments on pass them to."""
 

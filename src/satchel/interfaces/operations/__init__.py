@@ -36,8 +36,8 @@ class Function:
     def __init__(self, module: str, name: str) -> None:
         self.__module__, self.__name__ = f"{__name__.rpartition('.')[0]}.text.{module}", name
 
-    def __call__(self, *given: object, **named: object) -> Any:
-        return self.load()(*given, **named)
+    def __call__(self, *arguments: object, **keywords: object) -> Any:
+        return self.load()(*arguments, **keywords)
 
     def load(self) -> Callable[..., Any]:
         """Import and return the function itself."""

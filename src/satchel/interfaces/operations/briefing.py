@@ -20,7 +20,7 @@ def answer_agent(
     budget: int | None = None,
     agent: str | None = None,
     format: str = "text",  # noqa: A002 -- the field's own name
-    **asked: Any,
+    **request: Any,
 ) -> str:
     """Brief an agent. As text the whole answer, including its notice, stays within the budget if possible."""
     from satchel.interfaces.mcp.answer import json_answer, notice_for, text_answer
@@ -32,7 +32,7 @@ def answer_agent(
     allowed = service.config.brief_budget if budget is None else budget
     waiting = notice_for(call, agent) if is_text else None
     with call.on_cancel(service.interrupter()):
-        briefing = service.brief(budget=allowed - room_for(waiting, allowed, count), agent=agent, **asked)
+        briefing = service.brief(budget=allowed - room_for(waiting, allowed, count), agent=agent, **request)
     notice = notice_for(call, agent, [item.file for item in briefing.items])
     if not is_text:
         return json_answer(fields_of(briefing), notice)

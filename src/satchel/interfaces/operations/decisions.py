@@ -76,31 +76,31 @@ def _set(
     from satchel.interfaces.operations.batches import items_of
     from satchel.keep.decisions import NewDecision
 
-    given = items_of("set_decision", _DECISION, decision, "decisions", decisions)
-    new = [NewDecision(**{name: _as_set(name, value, is_text) for name, value in one.items()}) for one in given]
+    items = items_of("set_decision", _DECISION, decision, "decisions", decisions)
+    new = [NewDecision(**{name: _as_set(name, value, is_text) for name, value in one.items()}) for one in items]
     return satchel.decisions.set_many(new, agent=agent)
 
 
-def _as_set(name: str, given: Any, is_text: bool) -> Any:
+def _as_set(name: str, value: Any, is_text: bool) -> Any:
     """Convert a field: an empty text clears it, and a numeric text becomes a number.
 
     People can type only text, and agents see no type unions.
     """
     from satchel.interfaces.text.decisions import typed_value
 
-    if name == "value" and isinstance(given, str) and not is_text:
-        return typed_value(given)
-    return None if given == "" and name in _CLEARABLE else given
+    if name == "value" and isinstance(value, str) and not is_text:
+        return typed_value(value)
+    return None if value == "" and name in _CLEARABLE else value
 
 
-def _prepare(given: dict[str, Any]) -> dict[str, Any]:
-    cleared = given.pop("cleared", ())
-    if given["is_text"] and "value" not in given:
+def _prepare(values: dict[str, Any]) -> dict[str, Any]:
+    cleared = values.pop("cleared", ())
+    if values["is_text"] and "value" not in values:
         raise InvalidInput("--text is about VALUE", "Give that too")
-    both = next((name for name in cleared if name in given), None)
+    both = next((name for name in cleared if name in values), None)
     if both is not None:
         raise InvalidInput(f"{both} cannot be given and cleared at once", "Leave one of them out")
-    return given | dict.fromkeys(cleared)
+    return values | dict.fromkeys(cleared)
 
 
 GET = Operation(

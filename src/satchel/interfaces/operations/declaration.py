@@ -37,8 +37,8 @@ class Declared:
     With dataclasses this module takes 16 of the 480 million instructions of `satchel read`; this way it takes 1.5.
     """
 
-    def __init__(self, *given: object, **named: object) -> None:
-        self.__dict__.update(zip(self.__annotations__, given, strict=False), **named)
+    def __init__(self, *values: object, **fields: object) -> None:
+        self.__dict__.update(zip(self.__annotations__, values, strict=False), **fields)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{name} of a declaration stays as it is")
@@ -294,11 +294,11 @@ def schema_of(parameters: Iterable[Parameter], *, takes_less: bool = False) -> d
     Args:
         takes_less: whether the required parameters depend on the others.
     """
-    taken = [parameter for parameter in parameters if not parameter.for_people]
-    schema: dict[str, Any] = {"type": "object", "properties": {one.name: one.schema() for one in taken}}
+    visible = [parameter for parameter in parameters if not parameter.for_people]
+    schema: dict[str, Any] = {"type": "object", "properties": {one.name: one.schema() for one in visible}}
     # a parameter that also comes in batches is not required
-    takes_less = takes_less or any(one.type == list[Object] for one in taken)
-    required = [] if takes_less else [one.name for one in taken if one.required]
+    takes_less = takes_less or any(one.type == list[Object] for one in visible)
+    required = [] if takes_less else [one.name for one in visible if one.required]
     return schema | ({"required": required} if required else {}) | {"additionalProperties": False}
 
 

@@ -37,8 +37,8 @@ def _taken(claimed: Claimed) -> list[str]:
 _paths_or_all = one_of("paths", "name at least one of PATHS, or give --all")
 
 
-def _released(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in _paths_or_all(given).items() if name != "all"}
+def _without_all(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in _paths_or_all(values).items() if name != "all"}
 
 
 OPERATIONS = (
@@ -128,7 +128,7 @@ OPERATIONS = (
         ),
         run=services.files.release,
         writes=True,
-        prepare=_released,
+        prepare=_without_all,
         text=text.files.released_text,
         timed=True,
     ),

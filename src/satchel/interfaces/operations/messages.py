@@ -24,21 +24,21 @@ GROUP = Group(
 )
 
 
-def correct_addressee(error: SatchelError, given: dict[str, Any]) -> dict[str, Any] | None:
+def correct_addressee(error: SatchelError, values: dict[str, Any]) -> dict[str, Any] | None:
     """Ask whether a message to an unknown name is meant for a similar one."""
     import click
 
-    meant = re.match(r"Did you mean '(.+)'\?", error.remedy or "")
-    if meant is None or not click.confirm(f"{error.problem}. Send it to {meant[1]}?", err=True):
+    suggestion = re.match(r"Did you mean '(.+)'\?", error.remedy or "")
+    if suggestion is None or not click.confirm(f"{error.problem}. Send it to {suggestion[1]}?", err=True):
         return None
-    return given | {"to": meant[1]}
+    return values | {"to": suggestion[1]}
 
 
-def _prepared(given: dict[str, Any]) -> dict[str, Any]:
-    if "payload" not in given:
-        return given
+def _prepare(values: dict[str, Any]) -> dict[str, Any]:
+    if "payload" not in values:
+        return values
     try:
-        return given | {"payload": json.loads(given["payload"])}
+        return values | {"payload": json.loads(values["payload"])}
     except ValueError as error:
         raise InvalidInput(f"--payload is no JSON ({error})", 'Give it as in {"file": "src/auth.py"}') from error
 
@@ -62,7 +62,7 @@ def _read(
     return satchel.messages.read(page)
 
 
-def _sent(satchel: Satchel, *, agent: str | None = None, **filters: Any) -> MessagePage:
+def _list_sent(satchel: Satchel, *, agent: str | None = None, **filters: Any) -> MessagePage:
     """List the agent's own messages."""
     return satchel.messages.inbox(sender="me", agent=agent, **filters)
 
@@ -131,7 +131,7 @@ OPERATIONS = (
         ),
         run=services.messages.send,
         writes=True,
-        prepare=_prepared,
+        prepare=_prepare,
         corrects=correct_addressee,
         text=text.messages.sent_text,
     ),
@@ -163,7 +163,7 @@ OPERATIONS = (
         help="List the messages that you sent, the newest first, with who has read them.",
         examples=("message sent", "message sent --agent planner --since 1d"),
         parameters=(QUERY, *CHANGES, AGENT),
-        run=_sent,
+        run=_list_sent,
         items="messages",
         shown=text.messages.show_sent,
         lists_messages=True,

@@ -35,12 +35,12 @@ GROUP = Group(
 )
 
 
-def _with_content(given: dict[str, Any]) -> dict[str, Any]:
-    if given.get("content") != "-":
-        return given
+def _with_content(values: dict[str, Any]) -> dict[str, Any]:
+    if values.get("content") != "-":
+        return values
     from satchel.interfaces.cli.common import given_or_read
 
-    return given | {"content": given_or_read("-", "content")}
+    return values | {"content": given_or_read("-", "content")}
 
 
 def _change(

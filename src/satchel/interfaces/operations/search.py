@@ -35,9 +35,9 @@ def _search(satchel: Satchel, *, query: str | None = None, limit: int = _FOR_AGE
     return satchel.finding.search(query, limit=limit, **filters)
 
 
-def _prepare(given: dict[str, Any]) -> dict[str, Any]:
-    syntax = "operators" if given.pop("operators") else "natural"
-    return given | {"syntax": syntax}
+def _prepare(values: dict[str, Any]) -> dict[str, Any]:
+    syntax = "operators" if values.pop("operators") else "natural"
+    return values | {"syntax": syntax}
 
 
 OPERATIONS = (
