@@ -79,10 +79,10 @@ def _failed(arguments: Sequence[str], error: BaseException) -> int:
         raise error
     failure = _as_satchel_error(error)
     if isinstance(failure, AnswerLost):
-        _say(f"done, and what was to be kept is kept; the answer was lost. {failure.remedy}")
+        _say(f"done, but the answer was lost. {failure.remedy}")
         return 0
     if outcome.has_kept:
-        _say(f"done, and what was to be kept is kept; the answer could not be shown ({failure.problem})")
+        _say(f"done, but the answer could not be shown ({failure.problem})")
         return 0
     _report(arguments, failure.code, failure.problem, failure.remedy)
     return failure.kind.exit_status

@@ -200,11 +200,11 @@ class Registry(Generic[ServiceT]):
         where = f"tool {tool.name}"
         if call.is_done and not tool.read_only:
             return Outcome(
-                f"done, and what was to be kept is kept; the answer could not be written: {reason_of(error, where)}. "
+                f"done, but the answer could not be written: {reason_of(error, where)}. "
                 "Read it back instead of repeating the call"
             )
         if isinstance(error, AnswerLost) and not tool.read_only:
-            return Outcome(f"done, and what was to be kept is kept; the answer was lost. {error.remedy}")
+            return Outcome(f"done, but the answer was lost. {error.remedy}")
         if isinstance(error, OSError):
             error = system_error(error) or error
         if isinstance(error, SatchelError):
