@@ -10,9 +10,12 @@ import re
 from bisect import bisect
 from collections.abc import Iterator, Sequence
 
-from satchel.base.records import NamedTuple
+from satchel.base.paging import Page, check_page
+from satchel.base.records import NamedTuple, dataclass
+from satchel.base.vocabulary import PRIORITIES
 from satchel.find.kind import Kind
-from satchel.keep import globs
+from satchel.keep import globs, projects
+from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction
 
 MOST_UNBOUND = 1_000
@@ -30,8 +33,8 @@ _HUMP = re.compile(r"[a-z\d][A-Z]")
 _GLOB = re.compile(r"[\w./*{},?\-]+")
 _PACKAGE_FILES = frozenset({"__init__", "index", "mod", "lib"})
 _SUFFIXES = frozenset(
-    "c cc cfg cpp cs css go h html ini java js json jsx kt lock md mjs php py pyi rb rs sh sql swift toml ts tsx txt xml"
-    " yaml yml".split()
+    "c cc cfg cpp cs css go h html ini java js json jsx kt lock md mjs php py pyi rb rs sh sql swift toml ts tsx txt"
+    " xml yaml yml".split()
 )
 """What makes a file's name of an identifier and a dot; other words are attributes."""
 
@@ -66,6 +69,51 @@ class Binding(NamedTuple):
     @property
     def is_critical(self) -> bool:
         return self.priority == CRITICAL
+
+
+@dataclass(frozen=True, slots=True)
+class BoundItem:
+    """A rule or decision that binds a file, for its reader.
+
+    Attributes:
+        kind: rule or decision.
+        key: of a decision, else None.
+        text: the rule, or the decision's value.
+        reason: why it was decided, or None.
+        priority: of a rule, else None.
+        by: the glob, or the name in its text, by which it binds.
+    """
+
+    ref: str
+    kind: str
+    key: str | None
+    text: str
+    reason: str | None
+    priority: str | None
+    by: str
+
+
+def page(workplace: Workplace, file: object, limit: int, offset: int) -> Page[BoundItem]:
+    """Return the rules and decisions that bind a file or folder, the most urgent first."""
+    from satchel.keep.paths import check_place  # imported here: hooks do without
+
+    check_page(limit, offset)
+    path = check_place(file, workplace.files_root)[0].removesuffix("**")
+    with projects.reading(workplace) as (transaction, project):
+        bound = find(transaction, project.id, [path])
+    items = tuple(
+        BoundItem(
+            one.ref,
+            "decision" if one.kind is Kind.DECISION else "rule",
+            one.key or None,
+            one.text,
+            one.reason,
+            PRIORITIES[one.priority - 1] if one.priority else None,
+            one.by,
+        )
+        for one in bound[offset : offset + limit]
+    )
+    return Page(items, len(bound), offset, limit)
 
 
 def find(transaction: Transaction, project_id: int, files: Sequence[str], text: str = "") -> list[Binding]:
@@ -151,7 +199,10 @@ class _Texts:
             for at in range(end):
                 # the name of one folder is a plain word without its slash
                 name = "/".join(folders[at:end]) + "/" * (at == end - 1)
-                yield name, {self._place(start) for start in self._occurrences(name) if self._is_folder(start, name, file)}
+                yield (
+                    name,
+                    {self._place(start) for start in self._occurrences(name) if self._is_folder(start, name, file)},
+                )
 
     def _naming_module(self, folders: Sequence[str], last: str) -> Iterator[tuple[str, set[int]]]:
         stem, dot, suffix = last.partition(".")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from satchel.base.paging import KeptPage
+from satchel.base.paging import DEFAULT_LIMIT, KeptPage, Page
 from satchel.base.records import dataclass
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents, near
@@ -20,6 +20,9 @@ from satchel.keep.kind import ItemKind, names_part
 from satchel.keep.listing import Filter, Order, View
 from satchel.keep.projects import Service
 from satchel.store.transaction import Transaction, set_of
+
+if TYPE_CHECKING:
+    from satchel.keep.binding import BoundItem
 
 STATUSES = ("active", "inactive")
 """The statuses of a constraint, stored by their position, from 1."""
@@ -250,6 +253,19 @@ class Constraints(Service):
             similar=partial(_notes_on_similar, text=new.values["text"]),
             end=_replace,
         )
+
+    def binding(self, file: str, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> Page[BoundItem]:
+        """List the rules and decisions that bind a file or folder, the most urgent first.
+
+        Args:
+            file: a path in the project; a folder has a slash at its end.
+
+        Raises:
+            InvalidInput: the path is invalid or outside of the project.
+        """
+        from satchel.keep import binding  # imported here: writers do not need it
+
+        return binding.page(self._workplace, file, limit, offset)
 
     def find(self, **filters: Unpack[ConstraintFilters]) -> ConstraintPage:
         """List constraints, most urgent first.

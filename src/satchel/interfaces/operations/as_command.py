@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from satchel.client import Satchel
 
 _METAVARS = {"author": "AGENT", "file": "PATH", "path": "PATH"}
+_FILE_NAME = re.compile(r"\S*\w\.[A-Za-z]\w*")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _ALWAYS_TAKEN = {"db", "project", "as_json"}
 _YES, _DRY_RUN = _ASKING = ("yes", "dry_run")
@@ -135,6 +137,7 @@ def _run(
 ) -> int | None:
     """Run an operation with the values of its command; return the exit status."""
     others = _selectable(operation)
+    _move_words(parameters, values)
     selector = next((name for name in others if values.get(name)), None)
     if selector is not None:
         operation = others[selector]
@@ -229,6 +232,14 @@ def _fill_left_out(parameters: Mapping[str, Parameter], values: dict[str, Any]) 
         value = values[name]
         if one.left_out and (value is None or (values[after] is None and value not in one.choices)):
             values[name], values[after] = one.left_out, value
+
+
+def _move_words(parameters: Mapping[str, Parameter], values: dict[str, Any]) -> None:
+    """Move the value of an argument for a file to the next argument if it names none."""
+    for (name, one), (after, _) in pairwise(parameters.items()):
+        value = values[name] if one.or_words else None
+        if value is not None and "/" not in value and not _FILE_NAME.fullmatch(value) and not os.path.isfile(value):  # noqa: PTH113 -- pathlib is not needed
+            values[name], values[after] = None, (value, *values[after])
 
 
 def _flag(name: str) -> str:

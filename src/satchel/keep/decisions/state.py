@@ -61,8 +61,8 @@ class Current:
 
 
 COLUMNS = """
-    c.id, c.uid, c.seq, c.key, c.revision, c.value_text, c.value_number, c.status, c.version, c.rationale, c.paths, c.layer_id,
-    l.name, c.agent_id, a.name, c.created_at, c.updated_at
+    c.id, c.uid, c.seq, c.key, c.revision, c.value_text, c.value_number, c.status, c.version, c.rationale, c.paths,
+    c.layer_id, l.name, c.agent_id, a.name, c.created_at, c.updated_at
 """
 """Columns for :func:`currents`."""
 
@@ -75,7 +75,12 @@ def currents(transaction: Transaction, rows: Sequence[Row]) -> dict[int, Current
     decisions = {}
     for number, uid, seq, key, revision, *state, layer, layer_name, agent, agent_name, created, updated in rows:
         text, amount, status, version, rationale, paths = state
-        names = (None if layer is None else (layer, layer_name), tags.get(number, ()), scopes.get(number, ()), globs_in(paths))
+        names = (
+            None if layer is None else (layer, layer_name),
+            tags.get(number, ()),
+            scopes.get(number, ()),
+            globs_in(paths),
+        )
         current = State(value_of(text, amount), status, version, *names, rationale)
         author = None if agent is None else (agent, agent_name)
         decisions[number] = Current(number, uid, seq, key, revision, current, author, created, updated)

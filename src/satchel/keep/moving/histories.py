@@ -62,7 +62,18 @@ _STATE = (
     Field("paths", fields.PATHS, default="[]"),
     Field("set_at", fields.TIME, required=True),
 )
-_COLUMNS = ("value_text", "value_number", "status", "version", "layer_id", "rationale", "tags", "scopes", "paths", "set_at")
+_COLUMNS = (
+    "value_text",
+    "value_number",
+    "status",
+    "version",
+    "layer_id",
+    "rationale",
+    "tags",
+    "scopes",
+    "paths",
+    "set_at",
+)
 """The columns that identify a state of a decision."""
 
 
