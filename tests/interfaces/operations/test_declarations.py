@@ -84,3 +84,13 @@ def test_choices_written_down_here_are_those_of_the_service(
 ) -> None:
     (operation,) = (one for one in OPERATIONS if " ".join(one.command) == command)
     assert [one.choices for one in operation.parameters if one.name == parameter] == [choices]
+
+
+def test_the_schema_of_a_limit_says_the_default_that_agents_get() -> None:
+    limits = {
+        operation.tool: parameter.schema()["default"]
+        for operation in OPERATIONS
+        for parameter in operation.parameters
+        if parameter.name == "limit" and operation.tool in {"search", "read_context"}
+    }
+    assert limits == {"search": 10, "read_context": 20}

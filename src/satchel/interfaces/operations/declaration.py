@@ -58,7 +58,8 @@ class Parameter(Declared):
         about: its description for agents, if the name is not enough.
         help: the help text of its option.
         choices: the allowed texts, or list items.
-        default: the service's default, if people should see it.
+        default: the service's default, if people should see it; agents see that of a number.
+        default_for_agents: their default of a number, if it is another.
         option: its form on the command line, if not derived from the name: ``--why``; an argument's ``KEY``, or
             ``WORDS...`` for several, which are joined unless the type is a list; None for no option.
         metavar: the placeholder for its value; derived if missing. An argument with one does not list its choices in
@@ -81,6 +82,7 @@ class Parameter(Declared):
     help: str | None = None
     choices: tuple[str, ...] = ()
     default: object = None
+    default_for_agents: int | None = None
     required: bool = False
     option: str | None = ""
     metavar: str | None = None
@@ -105,7 +107,9 @@ class Parameter(Declared):
         choices = {"enum": list(self.choices)} if self.choices else {}
         items = [item for kind in self._types() if get_origin(kind) is list for item in get_args(kind)]
         schema |= {"items": {"type": _TYPE_NAMES[get_origin(items[0]) or items[0]]} | choices} if items else choices
-        return schema | ({"description": self.about} if self.about else {})
+        schema |= {"description": self.about} if self.about else {}
+        default = self.default if self.default_for_agents is None else self.default_for_agents
+        return schema | ({"default": default} if type(default) is int else {})
 
     def _types(self) -> tuple[Any, ...]:
         return get_args(self.type) if isinstance(self.type, UnionType) else (self.type,)

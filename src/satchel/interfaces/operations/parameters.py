@@ -79,10 +79,9 @@ COMMON_FILTERS = tuple(
 """The filters of :data:`satchel.keep.common_filters.COMMON`."""
 
 UNLISTED_FILTERS = tuple(one.but(unlisted=True) for one in COMMON_FILTERS)
-_LIMITS = (
-    Parameter("limit", int, help="0 to 500; 0 gives the total.", default=DEFAULT_LIMIT),
-    Parameter("offset", int, help="How many to skip.", unlisted=True),
-)
+LIMIT = Parameter("limit", int, help="0 to 500; 0 gives the total.", default=DEFAULT_LIMIT)
+OFFSET = Parameter("offset", int, help="How many to skip.", unlisted=True)
+_LIMITS = (LIMIT, OFFSET)
 DETAIL = Parameter(
     "detail",
     help="How much of each item is shown. Default: as a table; of a search, snippets.",
