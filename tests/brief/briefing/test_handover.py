@@ -1,4 +1,4 @@
-"""What a session did is told to the next one of its worktree, even if its agent stored nothing."""
+"""Handovers from a session whose agent stored nothing to the next one of its worktree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ERROR = "Traceback (most recent call last):\nKeyError: 'limit'"
 
 
 class Session:
-    """A session of Claude Code in a project, in a process of its own."""
+    """A session of Claude Code in a project, with its process."""
 
     def __init__(self, satchel: Satchel, project: Path, process: Process, dead: set[Process]) -> None:
         self.satchel, self._project, self._process, self._dead = satchel, project, process, dead
@@ -75,7 +75,7 @@ def begin(open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.Mo
     return call
 
 
-def told(made: PutIn) -> list[str]:
+def handover_of(made: PutIn) -> list[str]:
     """Return the lines of the handover, without the other lines around a briefing's items."""
     lines = made.text.splitlines()
     first = next((number for number, line in enumerate(lines) if "without a scratchpad" in line), len(lines))
@@ -99,7 +99,7 @@ def test_the_next_session_is_told_what_was_changed_committed_and_mended_and_the_
     clock.advance(3 * HOUR)
     made = begin().start()
     name = first.satchel.sessions.team().sessions[0].agents[0]
-    assert [line.replace(name, "it") for line in told(made)] == [
+    assert [line.replace(name, "it") for line in handover_of(made)] == [
         "it left off (3 h ago) without a scratchpad: changed docs/pool.md, tests/test_pool.py, src/pool.py",
         'committed "Cap the pool"',
         'failed, then passed: "pytest -q tests/test_pool.py"',
@@ -115,22 +115,22 @@ def test_a_command_that_still_fails_is_the_last_step(begin: Begin, clock: Manual
     first.run("make", ERROR, fails=True)
     first.end()
     clock.advance(1_000)
-    assert told(begin().start())[-1] == "last: a command failed, x1 KeyError"
+    assert handover_of(begin().start())[-1] == "last: a command failed, x1 KeyError"
 
 
 def test_a_session_that_was_killed_is_handed_over_and_one_at_work_is_not(begin: Begin, clock: ManualClock) -> None:
     first = begin()
     first.edit("a.py")
     clock.advance(1_000)
-    assert told(begin().start()) == []
+    assert handover_of(begin().start()) == []
     first.be_killed()
     clock.advance(1_000)
-    assert told(begin().start()) == []  # the second may have seen how the first ended
+    assert handover_of(begin().start()) == []  # the second may have seen how the first ended
     third = begin()
     third.edit("b.py")
     third.be_killed()
     clock.advance(120_000)
-    assert "changed b.py" in told(begin().start())[0]
+    assert "changed b.py" in handover_of(begin().start())[0]
 
 
 def test_it_is_told_once_and_only_at_a_start(begin: Begin, clock: ManualClock) -> None:
@@ -140,11 +140,11 @@ def test_it_is_told_once_and_only_at_a_start(begin: Begin, clock: ManualClock) -
     clock.advance(1_000)
     second = begin()
     assert "left off" not in second.satchel.brief(dry_run=True).text
-    assert told(second.start()) != []
+    assert handover_of(second.start()) != []
     assert "left off" not in second.satchel.moments.make(COMPACTION, Deadline(60_000)).text
     second.end()
     clock.advance(1_000)
-    assert told(begin().start()) == []
+    assert handover_of(begin().start()) == []
 
 
 def test_a_scratchpad_goes_before_events_but_an_approved_plan_does_not(begin: Begin, clock: ManualClock) -> None:
@@ -154,15 +154,15 @@ def test_a_scratchpad_goes_before_events_but_an_approved_plan_does_not(begin: Be
     first.end()
     clock.advance(1_000)
     second = begin()
-    assert any("without a scratchpad: changed a.py" in line for line in told(second.start()))
+    assert any("without a scratchpad: changed a.py" in line for line in handover_of(second.start()))
     second.edit("b.py")
     second.satchel.entries.write("scratchpad", {"iteration": 1, "attempted": ["cap it"], "done": False})
     second.end()
     clock.advance(1_000)
-    assert not any("without a scratchpad" in line for line in told(begin().start()))
+    assert not any("without a scratchpad" in line for line in handover_of(begin().start()))
 
 
-def test_another_worktree_is_not_told(begin: Begin, clock: ManualClock, project: Path, tmp_path: Path) -> None:
+def test_another_worktree_is_not_handover_of(begin: Begin, clock: ManualClock, project: Path, tmp_path: Path) -> None:
     first = begin()
     first.edit("a.py")
     first.end()
@@ -173,8 +173,8 @@ def test_another_worktree_is_not_told(begin: Begin, clock: ManualClock, project:
     (project / ".git" / "worktrees" / "other" / "gitdir").write_text(f"{worktree}/.git\n")
     worktree.mkdir()
     (worktree / ".git").write_text(f"gitdir: {project}/.git/worktrees/other\n")
-    assert told(begin(worktree).start()) == []
-    assert told(begin().start()) != []
+    assert handover_of(begin(worktree).start()) == []
+    assert handover_of(begin().start()) != []
 
 
 def test_secrets_in_commands_and_subjects_are_redacted_and_settings_left_out(begin: Begin, clock: ManualClock) -> None:
@@ -186,7 +186,7 @@ def test_secrets_in_commands_and_subjects_are_redacted_and_settings_left_out(beg
     first.run("git commit -qam x", f"[main 1a2b3c4] use {token}")
     first.end()
     clock.advance(1_000)
-    text = "\n".join(told(begin().start()))
+    text = "\n".join(handover_of(begin().start()))
     assert '"deploy --token [redacted' in text
     assert token not in text
     assert "postgres" not in text
@@ -201,7 +201,7 @@ def test_however_much_was_done_it_is_four_short_lines(begin: Begin, clock: Manua
         first.run(f"git commit -m {number}", f"[main 1a2b3c{number:03}] {number} {'long ' * 80}")
     first.end()
     clock.advance(1_000)
-    lines = told(begin().start())
+    lines = handover_of(begin().start())
     assert 1 <= len(lines) <= 4
     assert sum(map(len, lines)) < 1_800
     assert "and 25 more" in lines[0]

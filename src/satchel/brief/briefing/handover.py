@@ -1,10 +1,10 @@
-"""What the last session of a worktree did, told from its events: for a session that left no scratchpad."""
+"""Handover from a session without a scratchpad: its changes, commits and commands, by its events."""
 
 from __future__ import annotations
 
 import json
 
-from satchel.base.clock import span_in_words
+from satchel.base.clock import DAY_MS, span_in_words
 from satchel.base.text import quoted_line, shortened
 from satchel.brief.briefing.packages import joined
 from satchel.brief.loop_history import RECENT_DAYS
@@ -28,8 +28,6 @@ _MOST_FILES, _MOST_NAMED = 5, 3
 
 _NAME_CHARS, _ERROR_CHARS = 120, 80
 
-_DAY_MS = 86_400_000
-
 
 def lines(transaction: Transaction, workplace: Workplace, project_id: int, actor: Actor, now: int) -> Asking[list[str]]:
     """Return up to four lines on what the last session of the same worktree changed, committed and mended.
@@ -41,7 +39,7 @@ def lines(transaction: Transaction, workplace: Workplace, project_id: int, actor
         "project": project_id,
         "session": actor.session,
         "worktree": workplace.worktree or "",
-        "since": now - RECENT_DAYS * _DAY_MS,
+        "since": now - RECENT_DAYS * DAY_MS,
     }
     begun = transaction.ask(
         f"""
@@ -60,7 +58,7 @@ def lines(transaction: Transaction, workplace: Workplace, project_id: int, actor
     )
     last = next((one for one in others if joining.is_gone(one, now)), None)
     rows = {row[0]: row for row in begun.all()}
-    if last is None or last.state.id not in rows:
+    if last is None:
         return []
     ended = last.state.ended_at or last.state.seen_at
     if any(created > ended for number, created, *_ in rows.values() if number != last.state.id):
@@ -82,7 +80,7 @@ def lines(transaction: Transaction, workplace: Workplace, project_id: int, actor
         """,
         of_session,
     )
-    seen = transaction.ask(
+    event_rows = transaction.ask(
         f"""
         SELECT kind, details, created_at FROM events WHERE session_id = :session
             AND kind IN ({events.PROGRESS}, {events.RECOVERY}) ORDER BY created_at DESC, seq DESC LIMIT {_MOST_EVENTS}
@@ -99,43 +97,45 @@ def lines(transaction: Transaction, workplace: Workplace, project_id: int, actor
     yield failed
     if pads.one() is not None:
         return []
-    told = [(kind, json.loads(details or "{}"), created) for kind, details, created in seen.all()]
-    return _told(rows[last.state.id], changes.all(), told, failed.one(), now - ended)
+    done = [(kind, json.loads(details or "{}"), created) for kind, details, created in event_rows.all()]
+    return _lines_of(rows[last.state.id], changes.all(), done, failed.one(), now - ended)
 
 
-def _told(
+def _lines_of(
     session: Row,
     changes: list[Row],
-    told: list[tuple[int, dict[str, str], int]],
+    done: list[tuple[int, dict[str, str], int]],
     failed: Row | None,
     ago: int,
 ) -> list[str]:
     _, _, branch, agent, own_branch = session
-    files = [_named(path) for path in dict.fromkeys(path for path, _ in changes)]
-    commits = [(details, at) for kind, details, at in told if details.get("what") == "commit"]
-    mended = [details["command"] for kind, details, _ in told if kind == events.RECOVERY and "command" in details]
-    last = _last(changes, told, failed)
+    files = [_name_of(path) for path in dict.fromkeys(path for path, _ in changes)]
+    commits = [(details, at) for kind, details, at in done if details.get("what") == "commit"]
+    mended = [details["command"] for kind, details, _ in done if kind == events.RECOVERY and "command" in details]
+    last = _last(changes, done, failed)
     if not (files or commits or mended):
         return []
-    said = []
+    result = []
     if files:
-        said.append(f"changed {_listed(files, _MOST_FILES)}")
+        result.append(f"changed {_listed(files, _MOST_FILES)}")
     if commits:
         subjects = [quoted_line(details["subject"]) for details, _ in commits if "subject" in details]
-        said.append(f"committed {_listed(subjects, _MOST_NAMED) if subjects else ''}".rstrip())
+        result.append(f"committed {_listed(subjects, _MOST_NAMED) if subjects else ''}".rstrip())
     if mended:
-        said.append(f"failed, then passed: {_listed([quoted_line(one) for one in dict.fromkeys(mended)], _MOST_NAMED)}")
+        result.append(
+            f"failed, then passed: {_listed([quoted_line(one) for one in dict.fromkeys(mended)], _MOST_NAMED)}"
+        )
     if last:
-        said.append(f"last: {last}")
+        result.append(f"last: {last}")
     on_branch = f"on branch {shortened(branch, _NAME_CHARS)}" if branch and branch != own_branch else None
     where = joined(f"{span_in_words(ago)} ago", on_branch)
-    return [f"{agent or 'an unnamed agent'} left off ({where}) without a scratchpad: {said[0]}", *said[1:]]
+    return [f"{agent or 'an unnamed agent'} left off ({where}) without a scratchpad: {result[0]}", *result[1:]]
 
 
-def _last(changes: list[Row], told: list[tuple[int, dict[str, str], int]], failed: Row | None) -> str:
+def _last(changes: list[Row], done: list[tuple[int, dict[str, str], int]], failed: Row | None) -> str:
     """Return the last step of a session that its events tell."""
-    steps = [(at, f"edited {_named(path)}") for path, at in changes[:1]]
-    for kind, details, at in told[:1]:
+    steps = [(at, f"edited {_name_of(path)}") for path, at in changes[:1]]
+    for kind, details, at in done[:1]:
         what = quoted_line(details.get("command", "")) if kind == events.RECOVERY else details.get("what", "")
         steps.append((at, {"commit": "a commit", "tests": "tests passed"}.get(what, f"{what} passed")))
     if failed is not None:
@@ -145,7 +145,7 @@ def _last(changes: list[Row], told: list[tuple[int, dict[str, str], int]], faile
     return max(steps)[1] if steps else ""
 
 
-def _named(path: str) -> str:
+def _name_of(path: str) -> str:
     line = " ".join(path.split())
     return line if len(line) <= _NAME_CHARS else f"…{line[1 - _NAME_CHARS :]}"
 
