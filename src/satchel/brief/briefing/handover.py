@@ -112,7 +112,6 @@ def _lines_of(
     files = [_name_of(path) for path in dict.fromkeys(path for path, _ in changes)]
     commits = [(details, at) for kind, details, at in done if details.get("what") == "commit"]
     mended = [details["command"] for kind, details, _ in done if kind == events.RECOVERY and "command" in details]
-    last = _last(changes, done, failed)
     if not (files or commits or mended):
         return []
     result = []
@@ -125,7 +124,8 @@ def _lines_of(
         result.append(
             f"failed, then passed: {_listed([quoted_line(one) for one in dict.fromkeys(mended)], _MOST_NAMED)}"
         )
-    if last:
+    last = _last(changes, done, failed)
+    if len(result) > 1 or last != f"edited {files[0]}":
         result.append(f"last: {last}")
     on_branch = f"on branch {shortened(branch, _NAME_CHARS)}" if branch and branch != own_branch else None
     where = joined(f"{span_in_words(ago)} ago", on_branch)
@@ -142,7 +142,7 @@ def _last(changes: list[Row], done: list[tuple[int, dict[str, str], int]], faile
         number, error_type, at = failed
         ref = Kind.ERROR_PATTERN.ref(number)
         steps.append((at, f"a command failed, {ref} {shortened(error_type, _ERROR_CHARS)}"))
-    return max(steps)[1] if steps else ""
+    return max(steps)[1]
 
 
 def _name_of(path: str) -> str:
