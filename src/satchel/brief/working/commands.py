@@ -12,13 +12,16 @@ from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.brief.working.hook_context import SOLUTION, HookContext, ItemVersion, fitting
 from satchel.find.kind import Kind
-from satchel.keep import deliveries
+from satchel.keep import deliveries, events
 from satchel.keep.loop_scope import LoopScope
 from satchel.keep.patterns import loops, meeting, preparing, updates
 from satchel.keep.patterns.records import KNOWN, TENTATIVE, ErrorPattern, Solution
 
 _MOST_CHARS = 8_000
 """How much of the end of an output is read."""
+
+_MOST_STORED_CHARS = 72
+"""How much is stored of a command that passes after it had failed."""
 
 _FIX_CHARS = 400
 _ERROR_CHARS = 160
@@ -81,6 +84,13 @@ def key_of(context: HookContext, cwd: str, command: str) -> str:
     folder, text = _resolve(cwd, command)
     key = f"{context.actor.number}\0{folder}\0{text}".encode("utf-8", "surrogatepass")
     return blake2b(key, digest_size=16).hexdigest()
+
+
+def first_words(text: str) -> str:
+    """Return what is stored of a command or a commit's subject: its first words on one line, with secrets redacted."""
+    from satchel.redaction import redact
+
+    return shortened(redact(text).text, _MOST_STORED_CHARS)
 
 
 def is_simple(command: str) -> bool:
@@ -240,6 +250,8 @@ def succeed(context: HookContext, cwd: str, command: str) -> None:
     transaction.run("DELETE FROM failed_commands WHERE session_id = :session AND command = :command", values)
     if context.now - failed_at > _KEPT_MS:
         return
+    details = {"command": first_words(_program_of(command))}
+    events.record(transaction, context.project_id, events.RECOVERY, context.now, by=context.actor, details=details)
     if solution is None:
         from satchel.brief import fixes
 

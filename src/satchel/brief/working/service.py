@@ -385,17 +385,22 @@ class Working:
     def _with_progress(
         self, context: HookContext, answer: HookAnswer, command: str, output: str, *, has_failed: bool | None
     ) -> HookAnswer:
-        from satchel.brief.working.progress import progress_of
+        from satchel.brief.working.progress import COMMIT, progress_of, subject_of
 
         what = progress_of(command, output, has_failed=has_failed)
         if what is not None:
+            details = {"what": what}
+            if what == COMMIT and (subject := subject_of(output)):
+                from satchel.brief.working.commands import first_words
+
+                details["subject"] = first_words(subject)
             events.record(
                 context.transaction,
                 context.project_id,
                 events.PROGRESS,
                 context.now,
                 by=context.actor,
-                details={"what": what},
+                details=details,
             )
             if _has_only_changed(context):
                 updates.change(context.transaction, context.actor.session or 0, {"nudged_at": context.now})
