@@ -191,6 +191,12 @@ class Config:
         maximum=10,
         project="yes",
     )
+    search_meaning: str = _key(
+        "wordllama",
+        "Whether a search ranks by meaning too, with the model of the extra `meaning` where that is installed.",
+        choices=("off", "wordllama"),
+        project="yes",
+    )
     brief_deadline_ms: int = _key(
         500,
         "Milliseconds of processor time after which a briefing makes do with what it has.",
