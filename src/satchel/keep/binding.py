@@ -7,7 +7,6 @@ read or written there. A plain word of a language counts only where it is marked
 from __future__ import annotations
 
 import re
-from bisect import bisect
 from collections.abc import Iterator, Sequence
 from functools import cache
 
@@ -130,13 +129,8 @@ class _Texts:
     """Texts searched together: most names occur in none of them."""
 
     def __init__(self, *parts: Sequence[str]) -> None:
-        texts = [text for part in parts for text in part]
-        self._text = "\n\n".join(texts) + "\n\n"
-        self._starts: list[int] = []
-        at = 0
-        for text in texts:
-            self._starts.append(at)
-            at += len(text) + 2
+        # no text holds the separator, and two signs follow the last one
+        self._text = "\0".join([*(text for part in parts for text in part), "\0"])
 
     def naming(self, file: str) -> Iterator[tuple[str, set[int]]]:
         """Yield the names of a file that occur, with the places of their texts."""
@@ -197,7 +191,7 @@ class _Texts:
             yield at
 
     def _place(self, start: int) -> int:
-        return bisect(self._starts, start) - 1
+        return self._text.count("\0", 0, start)
 
     def _is_file(self, start: int, name: str) -> bool:
         return self._begins(start) and not self._goes_on(start + len(name), "/-")
