@@ -27,13 +27,15 @@ KINDS = (
     "run_ended",
     "forgotten",
     "progress",
+    "recovery",
 )
 """The kinds of events, stored by their position, from 1."""
 
 DELIVERY, REFUSAL, RELEASE, EXPIRY, RETRACTION, ACCEPTANCE, CONFIDENCE, SESSION_STARTED = range(1, 9)
 SESSION_ENDED, HOOK_FAILED, CONFIRMATION, TAKEN_BACK, PINNED, UNPINNED, RUN_ENDED, FORGOTTEN = range(9, 17)
-PROGRESS = 17
-"""A commit or a test run that passed, as a hook saw it; ``details`` has ``what``: "commit" or "tests"."""
+PROGRESS, RECOVERY = 17, 18
+"""A commit or a test run that passed, as a hook saw it: ``details`` has ``what``, "commit" or "tests", and the
+``subject`` of a commit. And a command that passed after it had failed: ``details`` has its first words, ``command``."""
 
 KEPT_DAYS = 90
 

@@ -234,9 +234,10 @@ class Finding(Service):
                 page = ranking.hits
                 sinking([hit.document for hit in page])
             else:
-                ranking = search.rank(transaction, query, scope, sink=sinking, texts=texts_of)
+                reach = offset + limit + (itself is not None)
+                ranking = search.rank(transaction, query, scope, sink=sinking, texts=texts_of, reach=reach)
                 hits = _others(transaction, ranking.hits, itself)
-                page, total = hits[offset : offset + limit], len(hits)
+                page, total = hits[offset : offset + limit], ranking.total - len(ranking.hits) + len(hits)
             results = _results(transaction, ranking, page, sinking.citations, explain=explain)
             results_page = FoundPage(results, total, offset, limit, ranking.notes)
             filters = {
@@ -291,7 +292,7 @@ def _written_with(
 def _count(transaction: Transaction, query: Query | None, scope: Scope) -> int:
     if query is None:
         return search.count(transaction, scope)
-    return len(search.rank(transaction, query, scope, texts=texts_of).hits)
+    return search.rank(transaction, query, scope, texts=texts_of, reach=0).total
 
 
 def _ended_note(transaction: Transaction, query: Query | None, scope: Scope) -> list[str]:

@@ -301,7 +301,7 @@ class Working:
     def command_succeeded(
         self, cwd: str, command: str, output: str = "", *, agent_id: str | None = None, owes_fixes: bool = False
     ) -> HookAnswer:
-        """Learn from a command that failed before, record progress, and add unread messages.
+        """Learn from a command that failed before, record progress, and add known fixes and unread messages.
 
         Args:
             cwd: the folder that it was run in.
@@ -312,7 +312,8 @@ class Working:
 
         def act(context: HookContext) -> HookAnswer:
             commands.succeed(context, cwd, command)
-            answer = self._with_pending_fix(context, NOTHING) if owes_fixes else NOTHING
+            answer = self._with_known_error(context, command, output, has_succeeded=True)
+            answer = self._with_pending_fix(context, answer) if owes_fixes else answer
             return self._with_progress(context, answer, command, output, has_failed=False)
 
         return self._act(agent_id, "command", act)
@@ -331,7 +332,8 @@ class Working:
         """Record progress and add unread messages after a command with unknown status."""
 
         def act(context: HookContext) -> HookAnswer:
-            return self._with_progress(context, NOTHING, command, output, has_failed=None)
+            answer = self._with_known_error(context, command, output, has_succeeded=False)
+            return self._with_progress(context, answer, command, output, has_failed=None)
 
         return self._act(agent_id, "command", act)
 
@@ -390,6 +392,15 @@ class Working:
         more, more_items = on_files.tell(context, files, text, budget) if budget else ([], [])
         return HookAnswer("\n".join([*lines, *more]), items=(*items, *more_items), window=context.window)
 
+    def _with_known_error(
+        self, context: HookContext, command: str, output: str, *, has_succeeded: bool
+    ) -> HookAnswer:
+        from satchel.brief.working import commands
+
+        budget = self._config.hooks_error
+        lines, items = commands.find_error(context, command, output, budget, has_succeeded=has_succeeded)
+        return HookAnswer("\n".join(lines), items=tuple(items), window=context.window) if lines else NOTHING
+
     def _with_pending_fix(self, context: HookContext, answer: HookAnswer) -> HookAnswer:
         from satchel.brief.working import commands
 
@@ -400,17 +411,22 @@ class Working:
     def _with_progress(
         self, context: HookContext, answer: HookAnswer, command: str, output: str, *, has_failed: bool | None
     ) -> HookAnswer:
-        from satchel.brief.working.progress import progress_of
+        from satchel.brief.working.progress import COMMIT, progress_of, subject_of
 
         what = progress_of(command, output, has_failed=has_failed)
         if what is not None:
+            details = {"what": what}
+            if what == COMMIT and (subject := subject_of(output)):
+                from satchel.brief.working.commands import first_words
+
+                details["subject"] = first_words(subject)
             events.record(
                 context.transaction,
                 context.project_id,
                 events.PROGRESS,
                 context.now,
                 by=context.actor,
-                details={"what": what},
+                details=details,
             )
             if _has_only_changed(context):
                 updates.change(context.transaction, context.actor.session or 0, {"nudged_at": context.now})

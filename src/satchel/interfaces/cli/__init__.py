@@ -77,18 +77,18 @@ def _failed(arguments: Sequence[str], error: BaseException) -> int:
         return 0
     if os.environ.get("SATCHEL_DEBUG") and not isinstance(error, (SatchelError, click.Abort, KeyboardInterrupt)):
         raise error
-    known = _known(error)
-    if isinstance(known, AnswerLost):
-        _say(f"done, and what was to be kept is kept; the answer was lost. {known.remedy}")
+    failure = _as_satchel_error(error)
+    if isinstance(failure, AnswerLost):
+        _say(f"done, but the answer was lost. {failure.remedy}")
         return 0
     if outcome.has_kept:
-        _say(f"done, and what was to be kept is kept; the answer could not be shown ({known.problem})")
+        _say(f"done, but the answer could not be shown ({failure.problem})")
         return 0
-    _report(arguments, known.code, known.problem, known.remedy)
-    return known.kind.exit_status
+    _report(arguments, failure.code, failure.problem, failure.remedy)
+    return failure.kind.exit_status
 
 
-def _known(error: BaseException) -> SatchelError:
+def _as_satchel_error(error: BaseException) -> SatchelError:
     """Return the Satchel error to report for any exception."""
     import click
 

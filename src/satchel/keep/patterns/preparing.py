@@ -118,4 +118,6 @@ def _cut(text: str) -> str:
     raw = text.encode()
     if len(raw) <= EXAMPLE_BYTES:
         return text
-    return raw[: EXAMPLE_BYTES - len("…".encode())].decode(errors="ignore") + "…"
+    # a report names its error at the beginning, an output at the end
+    half = (EXAMPLE_BYTES - len("…".encode())) // 2
+    return f"{raw[:half].decode(errors='ignore')}…{raw[-half:].decode(errors='ignore')}"

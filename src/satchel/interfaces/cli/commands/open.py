@@ -92,15 +92,15 @@ def show(logins: Logins, link: str, secret: str) -> None:
 
 
 def _list(logins: Logins, *, as_json: bool) -> None:
-    found = logins.every()
+    entries = logins.every()
     if as_json:
-        show_json({"logins": fields_of(found)})
+        show_json({"logins": fields_of(entries)})
         return
-    if not found:
+    if not entries:
         click.echo("no browser is logged in: `satchel open` logs one in", err=True)
         return
     rows = [
         (one.id, one.author, one.token or "a link", local_time(one.created_at), local_time(one.used_at))
-        for one in found
+        for one in entries
     ]
     show_table(("id", "person", "by", "since", "used"), rows)

@@ -191,7 +191,7 @@ def _is_loopback(host: str) -> bool:
     import socket
 
     try:
-        found = socket.getaddrinfo(host or None, None, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host or None, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise InvalidInput(f"there is no address {host!r}", "Give one of this machine: --host 127.0.0.1") from None
-    return bool(host) and all(ipaddress.ip_address(str(one[4][0]).partition("%")[0]).is_loopback for one in found)
+    return bool(host) and all(ipaddress.ip_address(str(one[4][0]).partition("%")[0]).is_loopback for one in addresses)

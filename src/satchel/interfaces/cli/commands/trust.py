@@ -51,12 +51,12 @@ def command(path: Path | None, owner: str | None, tree: bool, only_list: bool, r
         else:
             click.echo(f"{file} {'is trusted no longer' if removed else 'was not on the list'}")
         return
-    named = None if path is None else _store_in(path)
-    if named is not None and not os.path.lexists(named):
+    store = None if path is None else _store_in(path)
+    if store is not None and not os.path.lexists(store):
         raise NotFound(
-            f"there is no store at {named}", "Name the folder that holds the .satchel, or run `satchel init`"
+            f"there is no store at {store}", "Name the folder that holds the .satchel, or run `satchel init`"
         )
-    with opened(None if named is None else str(named), None, read_only=True) as satchel:
+    with opened(None if store is None else str(store), None, read_only=True) as satchel:
         accepted = satchel.housekeeping.trust(owner, tree=tree)
     if as_json:
         show_json(
