@@ -21,7 +21,7 @@ MOST_UNBOUND = 1_000
 _MOST_IDENTIFIERS = 200
 _LEAST_IDENTIFIER = 5
 
-CRITICAL = 4
+CRITICAL, _MEDIUM = 4, 2
 
 _WORD = r"[^\W\d]\w*"
 _IDENTIFIER = rf"{_WORD}(?:\.{_WORD})*"
@@ -70,6 +70,11 @@ class Binding(NamedTuple):
         return self.kind.ref(self.item)
 
     @property
+    def weight(self) -> int:
+        """Its priority, and more if it is about this file alone."""
+        return (self.priority or _MEDIUM) + 2 * self.file.endswith(self.by)
+
+    @property
     def is_critical(self) -> bool:
         return self.priority == CRITICAL
 
@@ -98,7 +103,7 @@ def find(transaction: Transaction, project_id: int, files: Sequence[str], text: 
             bound.setdefault(place, (name, files[0], True))
     return sorted(
         (_binding(rows[place], *how, is_rule=place < len(rules)) for place, how in bound.items()),
-        key=lambda one: (not one.is_critical, one.is_wide, one.kind is Kind.DECISION, -one.priority, -one.seq),
+        key=lambda one: (not one.is_critical, one.is_wide, -one.weight, one.kind is Kind.DECISION, -one.seq),
     )
 
 

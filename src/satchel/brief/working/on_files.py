@@ -128,8 +128,9 @@ def _tokens(text: str) -> int:
 
 
 def _binding_lines(bound: Sequence[Binding], got: Mapping[int, Mapping[int, int]]) -> list[_Line]:
-    """Return lines on rules and decisions: whole, or by the title what the window has from elsewhere; each once."""
-    lines = []
+    """Return lines on rules and decisions, each once: whole, and last those by title that the window has already."""
+    lines: list[_Line] = []
+    reminders: list[_Line] = []
     for one in bound:
         kind = one.kind.number
         version, reminder = (kind, one.item, one.seq), (REMINDERS[kind], one.item, one.seq)
@@ -138,8 +139,8 @@ def _binding_lines(bound: Sequence[Binding], got: Mapping[int, Mapping[int, int]
         rule = "critical rule" if one.is_critical else "rule"
         head = f"{one.ref} decided, {one.key}" if one.kind is Kind.DECISION else f"{one.ref} {rule}"
         if got.get(kind, {}).get(one.item, -1) >= one.seq:
-            title = "" if one.kind is Kind.DECISION else f": {shortened(one.text, _TITLE_CHARS)}"
-            lines.append(_Line(f"{head}, as above{title}", (reminder,)))
+            title = "" if one.kind is Kind.DECISION else f": {shortened(one.text, _TITLE_CHARS // 2)}"
+            reminders.append(_Line(f"{head}, as above{title}", (reminder,)))
             continue
         reason = f"; reason: {one.reason}" if one.reason else ""
         whole = notes.line(head, f"{one.text}{reason}", _WHOLE_CHARS)
@@ -147,7 +148,7 @@ def _binding_lines(bound: Sequence[Binding], got: Mapping[int, Mapping[int, int]
         lines.append(
             _Line(whole, (version, reminder), notes.line(head, one.text, _TITLE_CHARS), (reminder,), is_needed)
         )
-    return lines
+    return [*lines, *reminders]
 
 
 def _note_lines(
@@ -159,7 +160,11 @@ def _note_lines(
     compared = notes.compare(context.transaction, context.work.files_root, fresh)
     shared_words = _shared_words(fresh, code)
     fresh.sort(
-        key=lambda note: (note.number in compared and compared[note.number].is_stale, -shared_words[note.number])
+        key=lambda note: (
+            note.number in compared and compared[note.number].is_stale,
+            note.content.startswith("commit "),  # git has them as well
+            -shared_words[note.number],
+        )
     )
     lines = []
     for note in fresh[:_MOST_SHOWN]:

@@ -392,9 +392,7 @@ class Working:
         more, more_items = on_files.tell(context, files, text, budget) if budget else ([], [])
         return HookAnswer("\n".join([*lines, *more]), items=(*items, *more_items), window=context.window)
 
-    def _with_known_error(
-        self, context: HookContext, command: str, output: str, *, has_succeeded: bool
-    ) -> HookAnswer:
+    def _with_known_error(self, context: HookContext, command: str, output: str, *, has_succeeded: bool) -> HookAnswer:
         from satchel.brief.working import commands
 
         budget = self._config.hooks_error
