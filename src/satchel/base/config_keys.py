@@ -216,7 +216,7 @@ class Config:
     hooks_compaction: int = _tokens(900, "after its window was compacted")
     hooks_subagent: int = _tokens(400, "when a subagent starts")
     hooks_prompt: int = _tokens(250, "at a prompt: items about it, only clear matches")
-    hooks_edit: int = _tokens(150, "before an edit: notes that cite its file, once a file")
+    hooks_edit: int = _tokens(250, "when a file is read or edited: what binds it, and notes on it, for each file")
     hooks_error: int = _tokens(150, "after a command failed: a known fix, or the most similar error")
     hooks_messages: int = _tokens(80, "after edits and commands: unread messages, at most once a minute")
     hooks_claims: str = _key(

@@ -38,7 +38,9 @@ _ASKING = re.compile(
 )
 """Commands whose failure is an answer: no results, or two files differ."""
 
-_READING = re.compile(r"(?:cat|head|tail|less|more|sed|awk|echo|printf|journalctl|git|docker logs|kubectl logs)(?![\w-])")
+_READING = re.compile(
+    r"(?:cat|head|tail|less|more|sed|awk|echo|printf|journalctl|git|docker logs|kubectl logs)(?![\w-])"
+)
 """Commands that show texts of others."""
 
 _FAILURE = re.compile(r"(?i:error|exception|panic|fatal|failed|cannot|not found|denied|undefined)")
@@ -158,7 +160,11 @@ def find_error(
 
     Nothing new is recorded: the output of a command that did not fail may mention any error.
     """
-    if (has_succeeded and is_simple(command)) or _READING.match(_program_of(command)) or not is_error(command, 1, output):
+    if (
+        (has_succeeded and is_simple(command))
+        or _READING.match(_program_of(command))
+        or not is_error(command, 1, output)
+    ):
         return [], []
     if not _FAILURE.search(output, max(0, len(output) - _MOST_CHARS)):
         return [], []

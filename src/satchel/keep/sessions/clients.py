@@ -64,8 +64,10 @@ def client_named(name: str | None) -> Client | None:
         return None
     folded = name.strip().lower()
     client = next((one for one in CLIENTS if folded.startswith(one.prefixes)), None)
+    if client is not None:
+        return client
     short = re.sub(r"[^a-z0-9]+", "-", re.sub(r"[- ]?(?:mcp[- ]?)?client\b.*", "", folded)).strip("-")
-    return client or (Client(short[:_MAX_NAME_CHARS].rstrip("-"), ()) if short else None)
+    return Client(short[:_MAX_NAME_CHARS].rstrip("-"), ()) if short else None
 
 
 def only_looks(kind: str | None) -> bool:
