@@ -25,6 +25,7 @@ RESERVED_VARIABLES = {
     "SATCHEL_RUN": "the default run",
     "SATCHEL_AGENT": "the default agent",
     "SATCHEL_SESSION": "the uid of the session; it precedes every other way to find the session",
+    "SATCHEL_PERSON": "your name, for scripts and CI that you run outside of any client: they act as you, unasked",
     "SATCHEL_TRUST": "1 trusts every store, whatever its origin and owner: for containers and CI",
     "SATCHEL_TOKEN": "the token for the server at SATCHEL_URL, or at server.url",
     "SATCHEL_CONSULT_KEY": "the key for the address in consult.base_url",

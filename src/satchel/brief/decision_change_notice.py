@@ -28,7 +28,7 @@ def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], 
             to_id=overtaken.agent_id,
             type="decision",
             priority="medium",
-            text=_told(overtaken),
+            text=_told(overtaken) if overtaken.kept is None else _proposed(overtaken),
             now=overtaken.decision.updated_at,
             retention=workplace.retention,
         )
@@ -36,12 +36,20 @@ def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], 
     return announce
 
 
-_BEGIN, _MIDDLE = "Decision ", ", which you had set, was changed ("
+_BEGIN, _MIDDLE = "Decision ", ", which you had set, "
 
 
 def is_notice(text: str) -> bool:
-    """Whether a message says that a decision was changed."""
+    """Whether a message says that a decision was changed, or that a change is proposed."""
     return text.startswith(_BEGIN) and _MIDDLE in text
+
+
+def _proposed(proposed: ChangedDecision) -> str:
+    draft = proposed.decision
+    return (
+        f"{_BEGIN}{proposed.kept}{_MIDDLE}stays as it is; an agent proposes a change: see the draft "
+        f"{draft.ref} {draft.key}. Set {proposed.kept} to accept it"
+    )
 
 
 def _told(overtaken: ChangedDecision) -> str:
@@ -51,6 +59,6 @@ def _told(overtaken: ChangedDecision) -> str:
     if "value" in changed and now.rationale is None and "rationale" in changed:
         changed.remove("rationale")  # it went with the value that it was given for
     return (
-        f"{_BEGIN}{now.key}{_MIDDLE}{', '.join(changed)}): revision {before.revision} is now "
+        f"{_BEGIN}{now.key}{_MIDDLE}was changed ({', '.join(changed)}): revision {before.revision} is now "
         f"{now.revision}, get_decision shows both"
     )

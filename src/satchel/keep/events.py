@@ -27,13 +27,16 @@ KINDS = (
     "run_ended",
     "forgotten",
     "progress",
+    "action",
 )
 """The kinds of events, stored by their position, from 1."""
 
 DELIVERY, REFUSAL, RELEASE, EXPIRY, RETRACTION, ACCEPTANCE, CONFIDENCE, SESSION_STARTED = range(1, 9)
 SESSION_ENDED, HOOK_FAILED, CONFIRMATION, TAKEN_BACK, PINNED, UNPINNED, RUN_ENDED, FORGOTTEN = range(9, 17)
-PROGRESS = 17
-"""A commit or a test run that passed, as a hook saw it; ``details`` has ``what``: "commit" or "tests"."""
+PROGRESS, ACTION = 17, 18
+"""A commit or a test run that passed, as a hook saw it, and what only a person may do, or what ends a protection;
+``details`` has ``what``: "commit", "tests", or the action in words.
+"""
 
 KEPT_DAYS = 90
 

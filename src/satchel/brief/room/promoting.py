@@ -15,7 +15,7 @@ from satchel.keep.decisions.records import KEEP, NewDecision
 from satchel.keep.entries import queries as entry_queries
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.actors import acting, is_by_person
+from satchel.keep.sessions.actors import acting, persons_gate
 
 
 def promote(
@@ -34,14 +34,14 @@ def promote(
         if note is None:
             raise NotFound(f"there is no note {Kind.ENTRY.ref(number)} in this project", "Searches show the ids")
         actor = acting(transaction, work, project.id, agent, now)
-        by = log.Corrector(actor.number, actor.session, is_by_person(work, agent), now)
+        by = log.Corrector(actor.number, actor.session, persons_gate(work, agent), now)
         item = (Kind.ENTRY, number)
         log.check_replaceable(transaction, project.id, item, by)
         said = note.content if value is None else value
         why = KEEP if rationale is None else rationale
         given = decisions.prepare(NewDecision(key, said, rationale=why, expected_revision=expected_revision), work)
         author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
-        done = decisions.upsert(transaction, work, project.id, author, given, now)
+        done = decisions.upsert(transaction, work, project.id, author, given, now, by.passes)
         if done.overtaken is not None:
             announcer(work)(transaction, done.overtaken)
         replacing.retract(transaction, project.id, Kind.ENTRY, number)

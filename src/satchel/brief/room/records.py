@@ -27,8 +27,8 @@ text that waits, a hook that fails, and a strategy that a run proposes which is 
 ACTIONS = ("answer", "read", "release", "end_run", "decide", "accept", "reject", "solve", "see")
 """What may be done about it."""
 
-CHANGES = ("decision", "rule", "fix", "files", "correction")
-"""What may have changed since a person looked."""
+CHANGES = ("action", "decision", "rule", "fix", "files", "correction")
+"""What may have changed since a person looked; an action is one that only a person may do or that ends a protection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +99,12 @@ class Changed:
 
     Attributes:
         kind: one of :data:`CHANGES`.
-        ref: what marks it as seen: a short id, ``files:AGENT`` or ``correction:NUMBER``.
+        ref: what marks it as seen: a short id, ``files:AGENT``, ``correction:NUMBER`` or ``action:NUMBER``.
         action: what happened, in a word or two.
         text: what it is, in one line.
         agent: by whom, or None.
         changed_at: when, in milliseconds UTC.
-        seq: the number of the change.
+        seq: the number of the change; of an action that of its event.
         before: of a decision the value as the person knew it; None where it is new to them.
         after: of a decision the value as it stands.
         fields: what of a decision differs from what they knew.
@@ -130,7 +130,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """What a person has not seen, the newest first, but for what they did themselves.
+    """What a person has not seen, the newest first, but for what they did themselves; of actions also that.
 
     Attributes:
         person: who.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from satchel.base.clock import DAY_MS
-from satchel.base.errors import InvalidInput, Refused
+from satchel.base.errors import InvalidInput
 from satchel.base.paging import check_whole
 from satchel.brief.room import collisions, looking, needs, promoting, seen, since, states, where
 from satchel.brief.room.reading import Reading
@@ -28,6 +28,7 @@ from satchel.keep.messages import updates
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
 from satchel.keep.names import check_person, ensure_agent, is_persons
+from satchel.keep.sessions.actors import require_person
 from satchel.keep.sessions.team import Team, find_team
 from satchel.keep.strategies import Strategy
 
@@ -78,7 +79,7 @@ class Room(Reading):
         """Mark changes as seen by a person: some, or all.
 
         Args:
-            refs: what answers call ``ref``, or a kind of change for all of that: decision, rule, fix, files,
+            refs: what answers call ``ref``, or a kind of change for all of that: action, decision, rule, fix, files,
                 correction. None is every change.
             up_to: the ``seq`` of the answer that they were seen in, so that what has changed since is shown again; None
                 is now.
@@ -93,8 +94,7 @@ class Room(Reading):
         wanted = () if refs is None else seen.check_refs(refs)
         if up_to is not None:
             check_whole("up_to", up_to, _MAX_SEQ)
-        if work.caller is not None and not work.caller.is_person:
-            raise work.caller.refuse_agent("only a person says what a person has seen", "Leave it to the person")
+        require_person(work, "mark changes as seen", "Leave it to the person")
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.find(transaction, work) or projects.ensure(transaction, work, now)
@@ -123,7 +123,7 @@ class Room(Reading):
             NotFound: the project has no such thing.
             Refused: it is not a person who calls.
         """
-        self._refuse_others("only a person says what a person has seen", "Leave it to the person")
+        require_person(self._workplace, "mark changes as seen", "Leave it to the person")
         name, work = self._person(person), self._workplace
         with projects.writing(work) as (transaction, project, now):
             return seen.unmark(seen.begin_person(looking.begin(transaction, project.id, name, now)), ref)
@@ -199,7 +199,7 @@ class Room(Reading):
     def _settle(self, ref: str, person: str | None, *, accepts: bool) -> Strategy | None:
         from satchel.brief.room import needs_proposals
 
-        self._refuse_others("only a person accepts or rejects a proposal", "Save a strategy of your own")
+        require_person(self._workplace, "accept or reject a proposal", "Save a strategy of your own")
         name, work = self._person(person), self._workplace
         with projects.writing(work) as (transaction, project, now):
             look = seen.begin_person(looking.begin(transaction, project.id, name, now))
@@ -264,7 +264,7 @@ class Room(Reading):
             NotFound: the project has no such message.
             Refused: it is not a person who calls.
         """
-        self._refuse_others("only a person answers for one", "Answer with send_message")
+        require_person(self._workplace, "answer for a person", "Answer with send_message")
         return Messages(self._workplace).send(
             message, reply_to=ref, answered_by=answered_by or "", agent=self._person(person)
         )
@@ -284,7 +284,7 @@ class Room(Reading):
         """
         work, by = self._workplace, self._person(person)
         check_whole("expires_at", expires_at, _MAX_SEQ)
-        self._refuse_others("only a person ends the claim of another", "Ask for the file with send_message")
+        require_person(work, "end the claim of another", "Ask for the file with send_message")
         with projects.writing(work) as (transaction, project, now):
             number, name = ensure_agent(transaction, project.id, by, now)
             ended = claiming.release_by_person(transaction, project.id, session, path, expires_at, now, name)
@@ -300,14 +300,6 @@ class Room(Reading):
                 retention=work.retention,
             )
         return Released(ended.path, ended.agent, Kind.MESSAGE.ref(told))
-
-    def _refuse_others(self, problem: str, remedy: str) -> None:
-        """Refuse what a person alone may do to who calls, where that is none."""
-        caller = self._workplace.caller
-        if caller is None:
-            raise Refused(problem, remedy)
-        if not caller.is_person:
-            raise caller.refuse_agent(problem, remedy)
 
     def _person(self, person: str | None) -> str:
         default = self._workplace.agent

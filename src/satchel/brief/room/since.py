@@ -1,7 +1,8 @@
-"""What has changed in a project since a person looked: decisions, rules, fixes, files, corrections."""
+"""What has changed in a project since a person looked: actions, decisions, rules, fixes, files, corrections."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -9,8 +10,9 @@ from satchel.base.grouping import grouped
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS, Look, decided
 from satchel.brief.room.records import Changed, Since
-from satchel.brief.room.seen import OF_CHANGES, Mark, correction_ref, files_ref, marks
+from satchel.brief.room.seen import OF_CHANGES, Mark, action_ref, correction_ref, files_ref, marks
 from satchel.find.kind import Kind
+from satchel.keep import events
 from satchel.keep.corrections.log import CONFIRMED, SUPERSEDED
 from satchel.keep.decisions.records import STATUSES
 from satchel.keep.files.records import CHANGES as OF_FILES
@@ -59,14 +61,17 @@ def find(look: Look, seq: int) -> Since:
     totals: list[tuple[str, int]] = []
     older: list[tuple[str, int]] = []
     for name, (statement, make) in _FINDERS.items():
-        rows = look.rows(statement, floor=seen[name].seq)
+        # events are numbered by themselves
+        rows = look.rows(statement, floor=seen[name].seen_at if name == "action" else seen[name].seq)
         made = make([row[1:] for row in rows], seen[name])
         items += made[:MOST]
         # of edits there is one for each agent
         totals += [(name, len(made) if name == "files" else rows[0][0])] if rows else []
+        if name == "action":
+            continue
         ((passed_over,),) = look.rows(_OLDER.format(table=_TABLES[name]), floor=seen[name].seq)
         older += [(name, passed_over)] if passed_over else []
-    items.sort(key=lambda one: -one.seq)
+    items.sort(key=lambda one: (one.kind != "action", -one.seq))
     last = seen[""].seen_at or None
     return Since(look.person, tuple(items), tuple(totals), seq, last, look.now, tuple(older))
 
@@ -93,6 +98,30 @@ def _unseen(
             WHERE x.seq > COALESCE(s.seq, 0){where} ORDER BY x.seq DESC LIMIT {most}
         ) s JOIN {table} x ON x.id = s.id {joins} ORDER BY x.seq DESC
     """
+
+
+_EVENTS_LOOKED_AT = 5_000
+
+# the person's own too: an agent may have done it in their name
+_ACTIONS = f"""
+    SELECT count(*) OVER (), x.seq, x.kind, x.item_kind, x.item_id, x.details, x.created_at, a.name FROM (
+        SELECT * FROM events WHERE project_id = :project ORDER BY seq DESC LIMIT {_EVENTS_LOOKED_AT}
+    ) x LEFT JOIN agents a ON a.id = x.agent_id
+    LEFT JOIN seen s ON s.person_id = :me AND s.kind = {OF_CHANGES["action"]} AND s.item_id = x.seq
+    WHERE x.kind IN ({events.ACTION}, {events.FORGOTTEN}) AND x.created_at > :floor AND s.item_id IS NULL
+    ORDER BY x.seq DESC LIMIT {MOST}
+"""
+
+
+def _actions(rows: Sequence[Row], _: Mark) -> list[Changed]:
+    found = []
+    for number, kind, item_kind, item, details, changed, agent in rows:
+        told = json.loads(details) if details else {}
+        ref = told.get("ref") or (None if item_kind is None else _KINDS[item_kind].ref(item))
+        what = "forgotten" if kind == events.FORGOTTEN else "done"
+        text = ref or shortened(str(told.get("what", "")), LINE_CHARS)
+        found.append(Changed("action", action_ref(number), what, text, told.get("by") or agent, changed, number))
+    return found
 
 
 _NOT_OWN = " AND x.agent_id IS DISTINCT FROM :me AND x.agent_id IS DISTINCT FROM :former"
@@ -254,6 +283,7 @@ def _corrections(rows: Sequence[Row], _: Mark) -> list[Changed]:
 
 
 _FINDERS: Mapping[str, tuple[str, Callable[[Sequence[Row], Mark], list[Changed]]]] = {
+    "action": (_ACTIONS, _actions),
     "decision": (_DECISIONS, _decisions),
     "rule": (_RULES, _rules),
     "fix": (_FIXES, _fixes),

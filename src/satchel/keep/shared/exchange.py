@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from satchel.base import git_trees
-from satchel.base.errors import Conflict, NotFound, Refused
+from satchel.base.errors import Conflict, NotFound
 from satchel.base.records import replace
 from satchel.keep import events, projects
 from satchel.keep.kinds import read_ref
 from satchel.keep.moving.lines import lines_of
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.actors import acting, is_by_person, reader_name
+from satchel.keep.sessions.actors import acting, is_by_person, reader_name, require_person
 from satchel.keep.shared import views
 from satchel.keep.shared.folder import BELOW, Folder, Listing, Place, Reading, last_reading, place_of, record_reading
 from satchel.keep.shared.items import mask_of, secrets_in, text_of, why_not
@@ -156,7 +156,7 @@ class Exchange:
         return SharedList(visible, shared, survey.place.default, problems)
 
     def accept(self, refs: Sequence[str], digests: Sequence[str], *, is_all: bool) -> Accepted:
-        self._refuse_agents("accepts")
+        self._require_person("accept")
         items: list[SharedItem] = []
         failed: list[tuple[str, str]] = []
         notes: list[str] = []
@@ -178,7 +178,7 @@ class Exchange:
         return Accepted(True, tuple(items), tuple(failed), tuple(dict.fromkeys(notes)))
 
     def reject(self, refs: Sequence[str], digests: Sequence[str], *, is_all: bool) -> Accepted:
-        self._refuse_agents("rejects")
+        self._require_person("reject")
         items: list[SharedItem] = []
         with self._survey(write=True) as survey:
             survey.update_states()
@@ -191,17 +191,14 @@ class Exchange:
         return Accepted(False, tuple(items), (), ())
 
     def diff(self, refs: Sequence[str], *, is_all: bool) -> Differences:
-        self._refuse_agents("reads")
+        self._require_person("read")
         with self._survey(write=False) as survey:
             uids = views.select_waiting(survey, refs, is_all=is_all)
             return Differences(tuple(views.difference(survey, uid) for uid in uids))
 
-    def _refuse_agents(self, verb: str) -> None:
-        if not self._is_person:
-            caller = self._workplace.caller
-            problem = f"only a person {verb} shared texts by others"
-            remedy = "Ask your user to run `satchel proposals` in a terminal"
-            raise Refused(problem, remedy) if caller is None else caller.refuse_agent(problem, remedy)
+    def _require_person(self, verb: str) -> None:
+        work, remedy = self._workplace, "Ask your user to run `satchel proposals` in a terminal"
+        require_person(work, f"{verb} shared texts by others", remedy, agent=work.agent)
 
     def _read(self) -> tuple[Place, Repository]:
         place = place_of(self._root, self._branch)

@@ -58,6 +58,8 @@ def command(path: Path | None, owner: str | None, tree: bool, only_list: bool, r
         )
     with opened(None if named is None else str(named), None, read_only=True) as satchel:
         accepted = satchel.housekeeping.trust(owner, tree=tree)
+    with opened(str(accepted.store.file), None) as satchel:
+        satchel.housekeeping.record_action("trusted this store")
     if as_json:
         show_json(
             _fields(accepted.store)
