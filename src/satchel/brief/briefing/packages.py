@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 
 from satchel.base.clock import DAY_MS
@@ -13,6 +15,7 @@ from satchel.brief.briefing.sources import ANY_PRIORITY, Asked, New, Source, can
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, ARMS, IS_MINE, UNREAD
+from satchel.keep.names import is_persons
 from satchel.keep.packages.records import TYPES
 from satchel.keep.patterns.records import KNOWN, TENTATIVE, ask_solutions, by_pattern
 from satchel.store.asking import Asking
@@ -22,6 +25,12 @@ STALE_DAYS = 30
 """A package that was not touched for so long ranks as low, unless it is critical."""
 
 _MAX_ERROR_CHARS = 120
+_MAX_FIELD_CHARS = 80
+_PLAIN = re.compile(r"[^\s\"'<>:;,()\[\]{}|`…]+")
+_OWN_WORDS = frozenset(
+    {"by", "of", "run", "task", "draft", "helped", "to", "all", "with", "payload", "pinned", "review", "human"}
+    | {*PRIORITIES, *TYPES, *MESSAGE_TYPES}
+)
 
 _CONSUMERS = "SELECT 1 FROM package_consumers k WHERE k.package_id = c.id"
 _IS_FOR_ROLE = f"EXISTS ({_CONSUMERS} AND k.role = :role)"
@@ -85,7 +94,12 @@ def _package(asked: Asked, new: New, row: Row) -> Candidate:
         label="package",
         group="packages (get_packages shows what they hold)",
         head=joined(
-            priority_said(priority), TYPES[kind - 1], by(agent), other_run(asked, run_id), other_task(asked, task), path
+            priority_said(priority),
+            TYPES[kind - 1],
+            by(agent),
+            other_run(asked, run_id),
+            other_task(asked, task),
+            named(path),
         ),
         text=summary if problem is None else f"{summary} (its file {problem})",
         priority=priority,
@@ -196,7 +210,9 @@ def _strategy(_asked: Asked, new: New, row: Row) -> Candidate:
     return new(
         label="strategy",
         group="strategies",
-        head=joined(topic, lang, framework, by(agent), f"helped {helped} of {tried}" if tried else None),
+        head=joined(
+            named(topic), named(lang), named(framework), by(agent), f"helped {helped} of {tried}" if tried else None
+        ),
         text=insight,
         priority=MEDIUM,
         changed_at=seen,
@@ -255,9 +271,19 @@ def joined(*parts: str | None) -> str:
     return " ".join(filter(None, parts))
 
 
+def named(field: str | None) -> str | None:
+    """Return how a stored name, key or path is shown: quoted, unless it is one word that can be taken for nothing else.
+
+    So no such field can look like an author, a mark or the end of what stands before the text.
+    """
+    if not field or (_PLAIN.fullmatch(field) and field.lower() not in _OWN_WORDS):
+        return field
+    return json.dumps(shortened(field, _MAX_FIELD_CHARS), ensure_ascii=False)
+
+
 def by(agent: str | None) -> str | None:
     """Return how an author is shown."""
-    return None if agent is None else f"by {agent}"
+    return None if agent is None else f"by {named(agent) if not is_persons(agent) else agent}"
 
 
 def priority_said(priority: int) -> str | None:
@@ -272,9 +298,9 @@ def is_task(asked: Asked, task: str | None, run_id: str) -> bool:
 
 def other_run(asked: Asked, run_id: str) -> str | None:
     """Return how another run than the agent's own is shown."""
-    return None if run_id == asked.run.run_id else f"of run {run_id}"
+    return None if run_id == asked.run.run_id else f"of run {named(run_id)}"
 
 
 def other_task(asked: Asked, task: str | None) -> str | None:
     """Return how another task than the agent's own is shown."""
-    return None if task is None or task == asked.task_id else f"task {task}"
+    return None if task is None or task == asked.task_id else f"task {named(task)}"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from satchel.base.grouping import grouped
 from satchel.base.records import dataclass, field
+from satchel.base.text import neutral
 from satchel.base.vocabulary import SECTIONS
 from satchel.brief.briefing.ranking import is_answer, is_wanted, score
 from satchel.brief.briefing.records import Candidate
@@ -274,7 +275,7 @@ class Page:
         """
         shown = [self.shown[candidate.key] for candidate in ordered if candidate.key in self.shown]
         groups = grouped((one.group, one) for one in sorted(shown, key=_place_of))
-        lines = [line for group, some in groups.items() for line in (group, *(one.line for one in some))]
+        lines = [line for group, some in groups.items() for line in (neutral(group), *(one.line for one in some))]
         refs = [one.candidate.ref for some in groups.values() for one in some if one.is_shortened]
         return "\n".join([*lines, *([opening_line(refs)] if refs else [])])
 
@@ -318,7 +319,7 @@ def line_of(candidate: Candidate, chars: int | None, words: Sequence[str] = ()) 
     said = shortened(text, chars, words if candidate.relevance else (), keeps_end=candidate.is_critical)
     is_cut = chars is not None and len(text) > chars and said != on_one_line(text)
     # what was delivered whole before needs no word on how to open it
-    return f"{start} {said}" if said else start.removesuffix(":"), is_cut and not candidate.is_repeated
+    return neutral(f"{start} {said}" if said else start.removesuffix(":")), is_cut and not candidate.is_repeated
 
 
 def ranked(candidates: Iterable[Candidate], now: int) -> list[Candidate]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from satchel.brief.briefing.packages import by, joined, priority_said
+from satchel.brief.briefing.packages import by, joined, named, priority_said
 from satchel.brief.briefing.ranking import MEDIUM
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import ANY_PRIORITY, Asked, New, Source, loading
@@ -41,7 +41,7 @@ def _constraint(_asked: Asked, new: New, row: Row) -> Candidate:
     return new(
         label="constraint",
         group="constraints",
-        head=joined(priority_said(priority), category, by(agent)),
+        head=joined(priority_said(priority), named(category), by(agent)),
         text=text,
         priority=priority,
         changed_at=created,
@@ -79,7 +79,7 @@ def _decision(_asked: Asked, new: New, row: Row) -> Candidate:
     return new(
         label="decision",
         group="decisions",
-        head=joined(key, "draft, proposed" if status == _DRAFT else None, by(agent)),
+        head=joined(named(key), "draft, proposed" if status == _DRAFT else None, by(agent)),
         text=f"{_told(value_of(text, value))}{f'; reason: {rationale}' if rationale else ''}",
         priority=MEDIUM,
         changed_at=changed,

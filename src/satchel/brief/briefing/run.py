@@ -7,7 +7,7 @@ from typing import Any
 
 from satchel.base.clock import span_in_words
 from satchel.base.errors import InvalidInput
-from satchel.brief.briefing.packages import by, is_task, joined, other_run, other_task
+from satchel.brief.briefing.packages import by, is_task, joined, named, other_run, other_task
 from satchel.brief.briefing.ranking import HIGH, MEDIUM
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import Asked, New, Source, loading
@@ -207,7 +207,7 @@ def _attempt(asked: Asked, new: New, row: Row) -> Candidate:
         label="scratchpad",
         group=group,
         leads=leads,
-        head=joined(labels.state_of("scratchpad", fields), None if is_own else by(agent or UNNAMED)),
+        head=joined(labels.state_of("scratchpad", fields), None if is_own else by(agent) or f"by {UNNAMED}"),
         text=labels.text_of(fields),
         priority=HIGH,
         changed_at=created,
@@ -230,6 +230,7 @@ def _as_pad(content: str, run: int, agent: str | None, task: str | None, loop: s
 
 def place(file: str | None, line: int | None, last: int | None) -> str | None:
     """Return how the place of a note is shown."""
+    file = named(file)
     if file is None or line is None:
         return file
     return f"{file}:{line}" if last is None else f"{file}:{line}-{last}"
