@@ -17,7 +17,7 @@ from benchmarks.harness import Bench, Figure, NotMeasuredError, Section, shown
 from satchel.base.tokens import token_counter
 from satchel.brief.briefing import Briefing
 from satchel.client import Satchel, open_satchel
-from satchel.interfaces.found_text import found_text
+from satchel.interfaces.text.search import results_text
 from satchel.keep.finding import FoundPage
 
 TASKS = Path(__file__).parent / "data" / "repositories" / "tasks.json"
@@ -94,7 +94,7 @@ def run(bench: Bench) -> Section:
                     assert briefing.tokens <= budget
                     sums = held[budget].setdefault(repository.name, Compared())
                     sums.briefings.add(fed(briefing), filled.hashes, task)
-                    for results, text_of in ((sums.searches, found_text), (sums.snippets, snippets_text)):
+                    for results, text_of in ((sums.searches, results_text), (sums.snippets, snippets_text)):
                         results.add(fitting(page, budget, counter.count, text_of), filled.hashes, task)
     return Section("Briefings of real history", tuple(_figures(held)), (_NOTE,))
 

@@ -140,7 +140,7 @@ def run(bench: Bench) -> Section:
             "what changed since they looked": lambda _: room.since(_PERSON),
             "who is where, with a timeline": lambda _: room.where(),
             "collisions": lambda _: room.collisions(),
-            "what memory is worth, of 90 days": lambda _: room.memory(90),
+            "tokens added to context, of 90 days": lambda _: room.spending(90),
         }
         bench.progress.say("looking")
         taken = interleave(looks, bench.choose(100, 10), warm_up=3)

@@ -25,7 +25,7 @@ from benchmarks.serving import PROJECT, ServedStore
 from benchmarks.start_up import clean_environment
 from satchel.base.clock import system_clock
 from satchel.brief.room.touched import TOUCHED_BY
-from satchel.interfaces.http.room.logins import Logins
+from satchel.interfaces.web.logins import Logins
 
 _MOST_MS, _MOST_KB, _SOON_MS, _PAINT_MS = 50, 150, 500, 500
 _OPEN_PAGES, _IDLE_SHARE = 20, 10

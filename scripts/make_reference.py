@@ -21,7 +21,8 @@ from satchel.interfaces.http.public import operations
 from satchel.interfaces.mcp.guidance import PROMPTS, instructions
 from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
-from satchel.keep.kind import Field, Part
+from satchel.keep.fields import Field
+from satchel.keep.kind import Part
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.lines import SCHEMA
 

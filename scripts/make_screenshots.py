@@ -30,12 +30,12 @@ from satchel.base.folders import state_folder
 from satchel.base.records import NamedTuple
 from satchel.brief.briefing.collecting import Deadline
 from satchel.brief.moments import COMPACTION, START, Moment
-from satchel.interfaces.http.room.logins import Logins
-from satchel.interfaces.http.room.views import PAGES
 from satchel.interfaces.http.server import Server, address_of, bind
 from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.http.tokens import Tokens
+from satchel.interfaces.web.logins import Logins
+from satchel.interfaces.web.pages import PAGES
 from satchel.keep.sessions.caller import SERVER, Caller
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -68,7 +68,6 @@ _ALL = (
     Picture("control-room-dark", "/", dark=True),
     Picture("control-room-phone", "/", PHONE),
     Picture("control-room-decision", "/decisions/{ref}"),
-    Picture("control-room-memory", "/memory"),
 )
 PICTURES = tuple(one for one in _ALL if one.page in PAGES)
 """The pictures that are made."""

@@ -13,11 +13,11 @@ from typing import Any
 from satchel.base.records import dataclass
 from satchel.interfaces.http.access import AGENT, PERSON, Access, Store
 from satchel.interfaces.http.databases import Databases
-from satchel.interfaces.http.room.logins import Logins
 from satchel.interfaces.http.server import Server, bind
 from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
+from satchel.interfaces.web.logins import Logins
 from satchel.store.postgres.address import Address
 
 

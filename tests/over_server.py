@@ -27,7 +27,7 @@ from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
 from satchel.remote.calls import Calls, Standing
 from satchel.remote.connection import Connection
-from satchel.remote.questions import Surroundings
+from satchel.remote.facts import Surroundings
 from satchel.remote.service import RemoteSatchel, engine_of
 
 is_asked_for = False
@@ -122,7 +122,7 @@ def open_over_server(*given: Any, **named: Any) -> Satchel:
 def remote_of(satchel: Satchel, role: str = PERSON) -> RemoteSatchel:
     """Return what calls an opened Satchel over a server."""
     work = satchel.workplace
-    here = Surroundings(work.root, work.files_root, work.worktree, os.uname().nodename)
+    here = Surroundings(work.root, work.files_root, work.worktree, os.uname().nodename, work.max_content_bytes)
     standing = Standing(here, None, work.run_id, work.agent, work.engine.read_only)
     calls = Calls(Connection(hub().url, hub().token_for(satchel, role)), standing, work.caller)
     workplace = replace(work, engine=engine_of(calls))

@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 from urllib.parse import urlencode
 
 from http_serving import Answer, Served
-from satchel.interfaces.http.room.door import cookie_name
-from satchel.interfaces.http.room.logins import Logins, form_key
+from satchel.interfaces.web.guard import cookie_name
+from satchel.interfaces.web.logins import Logins, form_key
 
 HTML = {"Accept": "text/html,*/*;q=0.8"}
 

@@ -25,7 +25,7 @@ from starlette.routing import compile_path
 
 from http_serving import databases_of
 from repositories import commit_all, git, make_repository
-from satchel.interfaces.http.room.views import PAGES
+from satchel.interfaces.web.pages import PAGES
 from satchel.store.postgres.address import Address
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from satchel.base.errors import Busy, StoreFull
-from satchel.base.machine import NeedsCaller
+from satchel.interfaces.http.elsewhere import KeptBefore
 from satchel.interfaces.http.serving import Serving
 
 SECRET = "what nobody may read in a log"
@@ -34,8 +34,8 @@ def probes(serving: Serving) -> list[BaseRoute]:
                 raise Busy("others write", "Wait")
             case "teapot":
                 raise HTTPException(418)
-            case "asks":
-                raise NeedsCaller(SECRET)
+            case "kept":
+                raise KeptBefore(SECRET)
         raise ValueError(SECRET)
 
     async def stream(request: Request) -> Response:

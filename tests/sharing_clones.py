@@ -217,8 +217,6 @@ class Team:
         work = satchel.workplace
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
-            if project is None:
-                return {}
             known = load_states(transaction, project.id)
             mask = mask_of(work.root)
             return {

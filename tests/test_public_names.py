@@ -78,7 +78,7 @@ RARE = {
     *("satchel.store.backups", "satchel.store.unfinished", "satchel.store.upkeep"),
     *("satchel.redaction.assignments", "satchel.redaction.formats", "satchel.redaction.places"),
     *("satchel.base.git_asking", "satchel.base.project_paths", "satchel.base.shaping"),
-    *("satchel.keep.entries.structured", "satchel.keep.deliveries", "satchel.interfaces.to_json"),
+    *("satchel.keep.entries.structured", "satchel.keep.deliveries", "satchel.interfaces.text.json"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Satchel, opened: finds the store, settles who acts where, and holds the services."""
+"""An open Satchel: its store, its project, the acting agent, and its services."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ from satchel.store.sqlite import SqliteEngine
 from satchel.store.trust import Trust
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from satchel.brief.briefing import Briefing, Briefings
+    from satchel.brief.briefing.records import BriefingRequest
     from satchel.brief.learning import Learning
     from satchel.brief.moments import Moments
     from satchel.brief.notices import Notices
@@ -60,31 +63,44 @@ if TYPE_CHECKING:
 
 
 class Remote(Protocol):
-    """Calls a server."""
+    """A connection to a server."""
 
     @property
     def where(self) -> str:
-        """The server, in words."""
+        """The server, for people."""
 
-    def call(self, name: str, *arguments: Any, asks_notice: Mapping[str, Any] | None = None, **named: Any) -> Any:
-        """Call a method of a service, or an operation, and return its answer."""
+    def call(self, name: str, *arguments: Any, asks_notice: Mapping[str, Any] | None = None, **keywords: Any) -> Any:
+        """Call a service method or an operation."""
 
     def take_side(self, name: str) -> Any:
-        """Return what came beside the last answer of this thread under a name, once; None where nothing did."""
+        """Return and remove an extra under a name from this thread's last answer, or None."""
+
+
+def _service(place: str, *, takes_config: bool = False) -> Any:
+    """Return a property that imports and creates a service, named as ``module:class``, on first use."""
+
+    def create(satchel: Satchel) -> Any:
+        module, _, name = place.partition(":")
+        service = getattr(__import__(module, fromlist=[name]), name)
+        return service(satchel.workplace, satchel.config) if takes_config else service(satchel.workplace)
+
+    return cached_property(create)
 
 
 class Satchel:
-    """One opened store, working for one project, with defaults for the run and the agent.
+    """An open store for one project, with a default run and agent.
 
-    Its services: ``entries``, ``decisions``, ``constraints``, ``messages``, ``files``, ``packages``, ``strategies``,
-    ``patterns``, ``corrections``, ``pins``, ``runs``, ``sessions``, ``agents``, ``finding``, ``briefings``,
-    ``moments``, ``working``, ``room``, ``learning``, ``consulting``, ``notices``, ``housekeeping``, ``moving``,
-    ``shared``, ``importing``.
-    Nothing is opened or made before it is used. Safe to share between threads. Use it as a context manager, or call
+    Its services: ``entries`` (notes), ``decisions``, ``constraints`` (rules), ``messages``, ``files`` (claims and
+    changes), ``packages``, ``strategies``, ``patterns`` (errors and their fixes), ``corrections``, ``pins``, ``runs``,
+    ``sessions``, ``agents``, ``finding`` (search), ``items``, ``briefings``, ``moments`` and ``working`` (hooks),
+    ``notices``, ``learning``, ``consulting``, ``room`` (what persons see), ``housekeeping``, ``moving`` (export,
+    import), ``shared``, ``importing`` (from other tools).
+
+    Services are created on first use. Safe to share between threads. Use it as a context manager, or call
     :meth:`close`.
 
     Attributes:
-        remote: calls the server that has the store, where that is on another machine.
+        remote: the connection to the server, if the store is on another machine.
     """
 
     remote: Remote | None = None
@@ -97,9 +113,37 @@ class Satchel:
         self.config = config
         self.environ = environ
 
+    constraints: Constraints = _service("satchel.keep.constraints:Constraints")
+    files: Files = _service("satchel.keep.files.service:Files")
+    messages: Messages = _service("satchel.keep.messages.service:Messages")
+    packages: Packages = _service("satchel.keep.packages:Packages")
+    strategies: Strategies = _service("satchel.keep.strategies:Strategies")
+    patterns: Patterns = _service("satchel.keep.patterns.service:Patterns")
+    corrections: Corrections = _service("satchel.keep.corrections.service:Corrections")
+    pins: Pins = _service("satchel.keep.pins:Pins")
+    runs: Runs = _service("satchel.keep.runs:Runs")
+    agents: Agents = _service("satchel.keep.names:Agents")
+    finding: Finding = _service("satchel.keep.finding:Finding")
+    items: Items = _service("satchel.keep.items:Items")
+    moving: Moving = _service("satchel.keep.moving.service:Moving")
+    importing: Importing = _service("satchel.keep.importing.service:Importing")
+    shared: SharedTexts = _service("satchel.keep.shared.service:SharedTexts", takes_config=True)
+    learning: Learning = _service("satchel.brief.learning:Learning")
+    notices: Notices = _service("satchel.brief.notices:Notices")
+    room: Room = _service("satchel.brief.room.service:Room")
+    briefings: Briefings = _service("satchel.brief.briefing:Briefings", takes_config=True)
+    moments: Moments = _service("satchel.brief.moments:Moments", takes_config=True)
+    working: Working = _service("satchel.brief.working.service:Working", takes_config=True)
+
+    @cached_property
+    def dry_working(self) -> Working:
+        """Hooks at work that record nothing."""
+        from satchel.brief.working.service import Working
+
+        return Working(self.workplace, self.config, dry_run=True)
+
     @cached_property
     def entries(self) -> Entries:
-        """The notes of a run's context."""
         from satchel.brief.learning import duplicate_finder, follower
         from satchel.keep.entries import Entries
 
@@ -107,92 +151,26 @@ class Satchel:
 
     @cached_property
     def decisions(self) -> Decisions:
-        """What the project has decided."""
         from satchel.brief.decision_change_notice import announcer
         from satchel.keep.decisions import Decisions
 
         return Decisions(self.workplace, announcer(self.workplace))
 
     @cached_property
-    def constraints(self) -> Constraints:
-        """The rules that the project must respect."""
-        from satchel.keep.constraints import Constraints
-
-        return Constraints(self.workplace)
-
-    @cached_property
-    def files(self) -> Files:
-        """Recorded edits, and claims that announce them."""
-        from satchel.keep.files.service import Files
-
-        return Files(self.workplace)
-
-    @cached_property
-    def messages(self) -> Messages:
-        """What agents tell each other."""
-        from satchel.keep.messages.service import Messages
-
-        return Messages(self.workplace)
-
-    @cached_property
-    def packages(self) -> Packages:
-        """Files and texts that agents hand to each other."""
-        from satchel.keep.packages import Packages
-
-        return Packages(self.workplace)
-
-    @cached_property
-    def strategies(self) -> Strategies:
-        """Approaches that worked."""
-        from satchel.keep.strategies import Strategies
-
-        return Strategies(self.workplace)
-
-    @cached_property
-    def patterns(self) -> Patterns:
-        """The errors that were met, and what fixed them."""
-        from satchel.keep.patterns.service import Patterns
-
-        return Patterns(self.workplace)
-
-    @cached_property
-    def learning(self) -> Learning:
-        """What a run that is over has taught."""
-        from satchel.brief.learning import Learning
-
-        return Learning(self.workplace)
-
-    @cached_property
-    def runs(self) -> Runs:
-        """The project's runs."""
-        from satchel.keep.runs import Runs
-
-        return Runs(self.workplace)
-
-    @cached_property
     def sessions(self) -> Sessions:
-        """The sessions of clients that work in the project."""
         from satchel.keep.sessions.service import Sessions
 
         return Sessions(self.workplace, _find_states)
 
     @cached_property
-    def agents(self) -> Agents:
-        """The project's agents."""
-        from satchel.keep.names import Agents
+    def housekeeping(self) -> Housekeeping:
+        from satchel.consult.upkeep import EXAMINATIONS
+        from satchel.keep.housekeeping import Housekeeping
 
-        return Agents(self.workplace)
-
-    @cached_property
-    def notices(self) -> Notices:
-        """What an agent should know whatever it asked."""
-        from satchel.brief.notices import Notices
-
-        return Notices(self.workplace)
+        return Housekeeping(self.workplace, EXAMINATIONS)
 
     @cached_property
     def consulting(self) -> Consulting:
-        """Conversations with other models."""
         from satchel.consult.keeping import AnswerKeeper
         from satchel.consult.service import Consulting
 
@@ -204,134 +182,15 @@ class Satchel:
             self.environ,
         )
 
-    @cached_property
-    def briefings(self) -> Briefings:
-        """Briefings, within a token budget."""
-        from satchel.brief.briefing import Briefings
-
-        return Briefings(self.workplace, self.config)
-
-    def brief(
-        self,
-        role: str | None = None,
-        *,
-        task_id: str | None = None,
-        loop_id: str | None = None,
-        iteration: int = 0,
-        query: str | None = None,
-        budget: int | None = None,
-        window_used: float | None = None,
-        again: bool = False,
-        dry_run: bool = False,
-        run_id: str | None = None,
-        agent: str | None = None,
-    ) -> Briefing:
-        """Pack what one agent needs most: :meth:`satchel.brief.briefing.Briefings.brief`."""
-        return self.briefings.brief(
-            role,
-            task_id=task_id,
-            loop_id=loop_id,
-            iteration=iteration,
-            query=query,
-            budget=budget,
-            window_used=window_used,
-            again=again,
-            dry_run=dry_run,
-            run_id=run_id,
-            agent=agent,
-        )
-
-    @cached_property
-    def working(self) -> Working:
-        """What hooks do while an agent works."""
-        from satchel.brief.working.service import Working
-
-        return Working(self.workplace, self.config)
-
-    @cached_property
-    def dry_working(self) -> Working:
-        """What hooks would do while an agent works; nothing is recorded."""
-        from satchel.brief.working.service import Working
-
-        return Working(self.workplace, self.config, dry_run=True)
-
-    @cached_property
-    def moments(self) -> Moments:
-        """What hooks put into a client's session unasked."""
-        from satchel.brief.moments import Moments
-
-        return Moments(self.workplace, self.config)
-
-    @cached_property
-    def room(self) -> Room:
-        """What a person looks at every few minutes."""
-        from satchel.brief.room.service import Room
-
-        return Room(self.workplace, self.config)
-
-    @cached_property
-    def finding(self) -> Finding:
-        """One search over everything kept."""
-        from satchel.keep.finding import Finding
-
-        return Finding(self.workplace)
-
-    @cached_property
-    def corrections(self) -> Corrections:
-        """What is said of what is kept: that it is wrong, or right."""
-        from satchel.keep.corrections.service import Corrections
-
-        return Corrections(self.workplace)
-
-    @cached_property
-    def pins(self) -> Pins:
-        """What persons want in every briefing."""
-        from satchel.keep.pins import Pins
-
-        return Pins(self.workplace)
-
-    @cached_property
-    def items(self) -> Items:
-        """Items of any kind, whole, by their short ids."""
-        from satchel.keep.items import Items
-
-        return Items(self.workplace)
-
-    @cached_property
-    def housekeeping(self) -> Housekeeping:
-        """Statistics, backups, checks, and forgetting."""
-        from satchel.consult.upkeep import EXAMINATIONS
-        from satchel.keep.housekeeping import Housekeeping
-
-        return Housekeeping(self.workplace, EXAMINATIONS)
-
-    @cached_property
-    def moving(self) -> Moving:
-        """Export and import."""
-        from satchel.keep.moving.service import Moving
-
-        return Moving(self.workplace)
-
-    @cached_property
-    def shared(self) -> SharedTexts:
-        """The shared text in the project's repository."""
-        from satchel.keep.shared.service import SharedTexts
-
-        return SharedTexts(self.workplace, self.config)
-
-    @cached_property
-    def importing(self) -> Importing:
-        """Taking over the stores of other tools."""
-        from satchel.keep.importing.service import Importing
-
-        return Importing(self.workplace)
+    def brief(self, role: str | None = None, **request: Unpack[BriefingRequest]) -> Briefing:
+        """Make a briefing: :meth:`satchel.brief.briefing.Briefings.brief`."""
+        return self.briefings.brief(role, **request)
 
     def interrupter(self) -> Callable[[], None]:
-        """Return a function that interrupts what the calling thread is doing in the store when it is called."""
+        """Return a function that interrupts the calling thread's work in the store."""
         return self.workplace.engine.interrupter()
 
     def close(self) -> None:
-        """Close every connection to the store."""
         self.workplace.engine.close()
 
     def __enter__(self) -> Satchel:
@@ -347,16 +206,16 @@ class Satchel:
 
 
 def _find_states(*arguments: Any) -> Mapping[int, AgentState]:
-    from satchel.brief.room import states  # a hook that opens its session lists none
+    from satchel.brief.room import states  # hooks do not need it
 
     return states.find(*arguments)
 
 
 _MIGRATES = {COMMAND: True, HOOK: False}
-"""Who brings a store of an older version up to date, also to read it, and who never does, for want of time."""
+"""Callers that always upgrade an older store, and those that never do, for lack of time."""
 
 _OF_AGENTS = frozenset({SERVER, HOOK})
-"""Who works for an agent, and reaches a database through a server alone."""
+"""Callers that work for an agent, which reach a database only through a server."""
 
 
 def open_satchel(
@@ -374,7 +233,7 @@ def open_satchel(
     caller: str | Caller | None = None,
     migrates: bool | None = None,
 ) -> Satchel:
-    """Open the store that belongs to a folder, as git finds its own.
+    """Open the store of a folder, as git finds its repository.
 
     Args:
         db: the store's file, or for administration its PostgreSQL database, as in
@@ -382,32 +241,31 @@ def open_satchel(
             ``.satchel/satchel.db`` upwards, else a new one at the root of the git repository (for a linked worktree,
             of its main worktree).
         project: the project's name; None takes ``SATCHEL_PROJECT``, else ``project.name``, else that of the folder.
-        agent: who acts where a call names nobody; None takes ``SATCHEL_AGENT``.
-        run: the run where a call names none; None takes ``SATCHEL_RUN``, and without it writes go to the run ``main``
-            and reads span the project.
+        agent: the default agent; None takes ``SATCHEL_AGENT``.
+        run: the default run; None takes ``SATCHEL_RUN``; without it writes go to the run ``main`` and reads span the
+            project.
         read_only: refuse every write.
-        here: where there is no store and no repository, take this very folder as the project.
+        here: without a store or repository, take this folder as the project.
         cwd: the folder to start from; None is the current one.
         environ: the environment; None is the process's own.
-        settings: configuration values by key, before every other source.
+        settings: configuration values by key, which override every other source.
         clock: the time in milliseconds UTC.
-        caller: what opens it: ``server`` for the server of one client, ``command`` for a command line, which brings a
-            store of an older version up to date also to read it; a :class:`Caller` for a hook; None is a program, which
-            has a session only where ``SATCHEL_SESSION`` names one.
-        migrates: whether a store of an older version is brought up to date; None is as the caller has it.
+        caller: ``server`` for the server of one client; ``command`` for a command line, which upgrades an older store
+            also to read it; a :class:`Caller` for a hook; None for a program, which has a session only if
+            ``SATCHEL_SESSION`` names one.
+        migrates: whether an older store is upgraded; None depends on the caller.
 
     Returns:
-        The opened Satchel; ``config.warnings`` says what was wrong in the configuration.
+        The open Satchel; ``config.warnings`` lists problems in the configuration.
 
     Raises:
-        Refused: there is no project here, or something that lies here is not to be trusted, or an agent's program was
-            given a database.
-        InvalidInput: a name, path or URL is not acceptable.
+        Refused: there is no project here, a file here is not trusted, or an agent's program names a database.
+        InvalidInput: a name, path or URL is invalid.
         MissingExtra: the extra ``postgres`` is not installed.
         Unavailable: the URL is that of another database.
     """
     environ = os.environ if environ is None else environ
-    known = KnownStores(state_folder())
+    known_stores = KnownStores(state_folder())
     address: Address | None = None
     if db is not None and not isinstance(db, str | os.PathLike):
         address, db = db, db.label
@@ -416,8 +274,8 @@ def open_satchel(
         environ,
         Path(cwd) if cwd is not None else Path.cwd(),
         here=here,
-        is_tree=lambda file: (store := known.at(file)) is not None and store.tree,
-        is_listed=lambda file: known.at(file) is not None,
+        is_tree=lambda file: (store := known_stores.at(file)) is not None and store.tree,
+        is_listed=lambda file: known_stores.at(file) is not None,
     )
     check_encodable(place.store_file or "", "the store's path")
     check_encodable(place.files_root or "", "the project's folder")
@@ -440,26 +298,26 @@ def open_satchel(
             backups_keep=config.store_backups_keep,
             trust=Trust(
                 place.file,
-                known,
+                known_stores,
                 clock,
                 folders=[Path(folder) for folder in config.trust_folders],
                 everywhere=environ.get("SATCHEL_TRUST", "").lower() in {"1", "true"},
             ),
         )
 
-    def named(value: str | None, variable: str, field: str) -> str | None:
+    def name_from(value: str | None, variable: str, field: str) -> str | None:
         value = value if value is not None else environ.get(variable) or None
         return None if value is None else check_name(value, field)
 
     workplace = Workplace(
         engine=engine,
         clock=clock,
-        project_name=named(project, "SATCHEL_PROJECT", "project") or config.project_name,
+        project_name=name_from(project, "SATCHEL_PROJECT", "project") or config.project_name,
         suggested_name=nameable(place.suggested_name),
         root=str(place.root) if place.root else None,
         files_root=str(place.files_root) if place.files_root else None,
-        run_id=check_default_run(named(run, "SATCHEL_RUN", "run_id")),
-        agent=named(agent, "SATCHEL_AGENT", "agent"),
+        run_id=check_default_run(name_from(run, "SATCHEL_RUN", "run_id")),
+        agent=name_from(agent, "SATCHEL_AGENT", "agent"),
         max_content_bytes=config.context_max_content_kib * 1024,
         max_per_loop=config.context_max_per_loop,
         worktree=str(place.worktree) if place.worktree else None,
@@ -486,10 +344,10 @@ def _person_here(config: Config, environ: Mapping[str, str]) -> str:
 
 
 def through_a_server() -> Refused:
-    """Return the error for an agent's program that was given a database."""
+    """Return the error for an agent's program that names a database."""
     return Refused(
-        "agents reach a store in a database through a server alone, which keeps its password from them",
-        "Run `satchel serve` beside the database, and set SATCHEL_URL and SATCHEL_TOKEN here instead",
+        "agents reach a store in a database only through a server, which keeps its password from them",
+        "Run `satchel serve` next to the database, and set SATCHEL_URL and SATCHEL_TOKEN here instead",
     )
 
 
@@ -517,14 +375,14 @@ def _database_engine(
 
 
 def as_caller(caller: str | Caller | None, environ: Mapping[str, str]) -> Caller | None:
-    """Return who calls, as :func:`open_satchel` is told."""
+    """Return the caller that the argument of :func:`open_satchel` means."""
     if caller is None:
         return Caller.from_environment(environ)
     return Caller(caller, environ) if isinstance(caller, str) else caller
 
 
 def check_default_run(name: str | None) -> str | None:
-    """Return the run where a call names none.
+    """Return the default run.
 
     Raises:
         InvalidInput: it means all runs.
@@ -532,6 +390,6 @@ def check_default_run(name: str | None) -> str | None:
     if name == ALL_RUNS:
         raise InvalidInput(
             f"the default run {name!r} means all runs",
-            "Leave SATCHEL_RUN and --run out: what reads spans all runs then",
+            "Omit SATCHEL_RUN and --run: reads then span all runs",
         )
     return name

@@ -25,7 +25,6 @@ def counted(satchel: Satchel, agent: str | None = None) -> AtWork:
     work = satchel.workplace
     with work.engine.read() as transaction:
         project = projects.find(transaction, work)
-        assert project is not None
         return count(transaction, project.id, agent, None, work.clock(), lambda: "human")
 
 

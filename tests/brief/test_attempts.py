@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.brief.attempts import Standing, fails, new_attempts, standing, succeeded
+from satchel.brief.attempts import LoopStatus, fails, judge, new_attempts, succeeded
 from satchel.keep.entries.structured import Scratchpad
 from satchel.keep.loop_scope import ATTEMPTS
 
@@ -136,7 +136,7 @@ STUCK, REPEATING, NEITHER = (True, False), (False, True), (False, False)
 )
 def test_how_a_loop_stands(pads: Sequence[Scratchpad], how: tuple[bool, bool], iterations: int) -> None:
     is_stuck, is_repeating = how
-    assert standing(pads) == Standing(is_stuck=is_stuck, is_repeating=is_repeating, iterations=iterations)
+    assert judge(pads) == LoopStatus(is_stuck=is_stuck, is_repeating=is_repeating, iterations=iterations)
 
 
 some_pads = st.builds(
@@ -150,11 +150,11 @@ some_pads = st.builds(
 
 @given(st.lists(some_pads, max_size=8))
 def test_no_loop_is_stuck_and_repeating_or_so_without_enough_attempts(pads: list[Scratchpad]) -> None:
-    found = standing(pads)
+    found = judge(pads)
     assert not (found.is_stuck and found.is_repeating)
     assert found.iterations >= ATTEMPTS * found.is_stuck + 2 * found.is_repeating * (not found.is_stuck)
 
 
 @given(st.lists(some_pads, max_size=5), st.lists(some_pads, max_size=3))
 def test_a_success_ends_what_was_before(before: list[Scratchpad], after: list[Scratchpad]) -> None:
-    assert standing([*before, pad(done=True), *after]).iterations <= len(after)
+    assert judge([*before, pad(done=True), *after]).iterations <= len(after)

@@ -71,7 +71,7 @@ def test_a_session_begins_with_what_the_project_keeps(session: Session) -> None:
 
 def test_a_project_without_anything_kept_begins_in_silence(open_in: Callable[..., Satchel], project: Path) -> None:
     made = Session(open_in, project).make(START)
-    assert (made.text, made.why) == ("", "no rules, no decisions, no notes are kept here yet")
+    assert (made.text, made.why) == ("", "no rules, decisions or notes are stored here yet")
     assert made.entered is not None
 
 

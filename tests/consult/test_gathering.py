@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from consult.asking_git import AS_SOMEBODY, git
 from satchel import InvalidInput, NotFound
 from satchel.base.errors import Refused, TooLarge
 from satchel.consult.gathering import Limits, gather
@@ -102,6 +103,7 @@ class TestIgnored:
         write(project, "a.py", "a.log", "keep.log", "build/out.o", "src/x.tmp", "src/y.py", "src/deep/x.tmp", "z.bak")
         write(project, ".gitignore", text="*.log\n!keep.log\n/build/\n")
         write(project, "src/.gitignore", text="/*.tmp\n")
+        git(project, "init", "--quiet")
         write(project, ".git/info/exclude", text="*.bak\n")
         found = gathered(project)
         assert [file.path for file in found.files] == [
@@ -145,11 +147,60 @@ class TestIgnored:
         (project / "empty" / "inner").mkdir(parents=True)
         assert reasons(gathered(project, "build", "empty")) == {"build": "ignored", "empty": "empty"}
 
-    def test_a_repository_inside_has_rules_of_its_own(self, project: Path) -> None:
-        write(project, "inner/a.log", "inner/b.tmp", "inner/.git/config", "inner/.git/info/exclude")
-        write(project, ".gitignore", text="*.log\n")
+    @pytest.mark.parametrize("is_repository", [True, False], ids=["in a repository", "in a folder"])
+    def test_a_repository_inside_has_rules_of_its_own(self, project: Path, is_repository: bool) -> None:
+        if is_repository:
+            git(project, "init", "--quiet")
+        write(project, "inner/a.log", "inner/b.tmp", "b.log", "out/c/a.py")
+        write(project, ".gitignore", text="*.log\nout\n")
         write(project, "inner/.gitignore", text="*.tmp\n")
+        for inner in ("inner", "out/c"):
+            git(project / inner, "init", "--quiet")
         assert names(project, "inner") == ["inner/.gitignore", "inner/a.log"]
+        assert names(project) == [".gitignore", "inner/.gitignore", "inner/a.log"]
+
+    def test_a_submodule_has_rules_of_its_own(self, project: Path) -> None:
+        library = project.parent / "library"
+        write(library, "kept.log", "x.tmp")
+        write(library, ".gitignore", text="*.tmp\n")
+        for folder in (library, project):
+            git(folder, "init", "--quiet")
+        git(library, "add", ".")
+        git(library, *AS_SOMEBODY, "commit", "--quiet", "-m", "x")
+        git(project, *AS_SOMEBODY, "submodule", "--quiet", "add", str(library), "lib")
+        write(project, "lib/y.tmp", "lib/z.log")
+        write(project, ".gitignore", text="*.log\n")
+        assert names(project) == [
+            *(".gitignore", ".gitmodules", "lib/.gitignore", "lib/kept.log", "lib/z.log"),
+        ]
+
+    def test_a_tracked_file_is_taken_though_a_rule_ignores_it(self, project: Path) -> None:
+        git(project, "init", "--quiet")
+        write(project, "build/kept.c", "build/a.o", "a.log")
+        write(project, ".gitignore", text="build\n*.log\n")
+        git(project, "add", "--force", "build/kept.c", "a.log")
+        assert names(project) == [".gitignore", "a.log", "build/kept.c"]
+        assert names(project, "build") == ["build/a.o", "build/kept.c"]
+
+    def test_a_tracked_file_that_was_deleted_is_not_there(self, project: Path) -> None:
+        git(project, "init", "--quiet")
+        write(project, "a.py", "b.py")
+        git(project, "add", ".")
+        (project / "a.py").unlink()
+        assert names(project) == ["b.py"]
+
+    def test_tracked_files_behind_a_link_that_replaced_their_folder_stay_out(
+        self, project: Path, outside: Path
+    ) -> None:
+        git(project, "init", "--quiet")
+        write(project, "src/a.txt", "b.py")
+        git(project, "add", ".")
+        (project / "src" / "a.txt").unlink()
+        (project / "src").rmdir()
+        (project / "src").symlink_to(outside)
+        found = gathered(project)
+        assert [file.path for file in found.files] == ["b.py"]
+        assert reasons(found) == {"src": "outside"}
 
     @pytest.mark.parametrize("path", [".git", ".git/config", "src/../.git/config", "link", "alias"])
     def test_what_git_keeps_for_itself_is_never_sent(self, project: Path, path: str) -> None:
@@ -273,14 +324,14 @@ class TestHeldBack:
 
     def test_a_folder_that_cannot_be_listed(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         write(project, "src/a.py", "closed/b.py")
-        opened = os.open
+        scandir = os.scandir
 
-        def closed(path: str, *given: Any, **named: Any) -> int:
+        def closed(path: str) -> Any:
             if path.endswith("closed"):
                 raise PermissionError(13, "Permission denied", path)
-            return opened(path, *given, **named)
+            return scandir(path)
 
-        monkeypatch.setattr(os, "open", closed)
+        monkeypatch.setattr(os, "scandir", closed)
         found = gathered(project)
         assert [file.path for file in found.files] == ["src/a.py"]
         (held,) = found.held_back
@@ -305,32 +356,6 @@ class TestHeldBack:
         write(project, "a\nb/plain.txt", "plain.txt")
         for _ in range(2):
             assert reasons(gathered(project)) == {"a\\nb/plain.txt": "name"}
-
-    def test_a_file_that_goes_while_it_is_looked_at(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        write(project, "a.py", "b.py")
-        scandir = os.scandir
-
-        class Gone:
-            """A listing from before the files went."""
-
-            def __init__(self, folder: int) -> None:
-                with scandir(folder) as listing:
-                    self.entries = list(listing)
-                (project / "a.py").unlink()
-
-            def __enter__(self) -> Iterator[os.DirEntry[str]]:
-                return iter(self.entries)
-
-            def __exit__(self, *_: object) -> None:
-                return None
-
-        monkeypatch.setattr(os, "scandir", Gone)
-        found = gathered(project)
-        assert [file.path for file in found.files] == ["b.py"]
-        assert reasons(found) == {"a.py": "vanished"}
-        write(project, "a.py")
-        twice = gathered(project, f"{project.parent}/./{project.name}/a.py", str(project))
-        assert ([file.path for file in twice.files], reasons(twice)) == (["a.py", "b.py"], {})
 
 
 class TestRefused:

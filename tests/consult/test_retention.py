@@ -36,7 +36,6 @@ def conversations(satchel: Satchel) -> Conversations:
 def sweep(satchel: Satchel, now: int) -> int:
     with satchel.workplace.engine.write() as transaction:
         project = projects.find(transaction, satchel.workplace)
-        assert project is not None
         return expiry.sweep(transaction, project.id, now)
 
 

@@ -26,7 +26,6 @@ def rows(satchel: Satchel, table: str) -> int:
 
 def number(transaction: Transaction, satchel: Satchel) -> int:
     project = projects.find(transaction, satchel.workplace)
-    assert project is not None
     return project.id
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from satchel.find.kind import Kind
-from satchel.interfaces.found_text import USUAL_STATES
+from satchel.interfaces.text.search import USUAL_STATES
 from satchel.keep.kinds import IN_EXPORT_ORDER, KINDS
 
 

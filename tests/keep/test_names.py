@@ -173,7 +173,7 @@ def test_looking_for_a_name_registers_nothing(made: Satchel, table: str) -> None
         assert names.find_name(transaction, table, 1, " MY-own ") == number
         assert names.find_name(transaction, table, 1, "nobody's") is None
         assert names.find_name(transaction, table, 2, "my-own") is None
-        assert names.find_name(transaction, table, None, "my-own") is None
+        assert names.find_name(transaction, table, 0, "my-own") is None
     assert kept(made, table) == before
 
 
@@ -182,7 +182,7 @@ def ensure_layer(satchel: Satchel, name: str) -> tuple[int, str]:
         return names.ensure_layer(transaction, satchel.workplace, 1, name, 0)
 
 
-def find_layer(satchel: Satchel, name: str | None, project: int | None = 1) -> int | None:
+def find_layer(satchel: Satchel, name: str | None, project: int = 1) -> int | None:
     with satchel.workplace.engine.read() as transaction:
         return names.find_layer(transaction, project, name)
 
@@ -223,9 +223,9 @@ def test_without_a_layer_there_is_none_to_find(made: Satchel) -> None:
 
 
 def test_before_the_first_write_the_layers_of_every_project_are_known(satchel: Satchel) -> None:
-    assert find_layer(satchel, "Data", None) == -1
+    assert find_layer(satchel, "Data", 0) == -1
     with pytest.raises(InvalidInput, match=r"^unknown layer 'dada'\. Did you mean 'data'\? Valid: presentation, "):
-        find_layer(satchel, "dada", None)
+        find_layer(satchel, "dada", 0)
 
 
 def agents(satchel: Satchel) -> list[tuple[str, bool]]:

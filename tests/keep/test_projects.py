@@ -9,6 +9,7 @@ import pytest
 
 from satchel import Conflict, InvalidInput, NotFound, Satchel
 from satchel.base.vocabulary import CATEGORIES, LAYERS, TAGS
+from satchel.keep import projects
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -50,6 +51,22 @@ def test_runs_agents_and_counts_stay_in_the_project(pair: tuple[Satchel, Satchel
         assert len(satchel.agents.list()) == 1
         counted = satchel.housekeeping.statistics()
         assert (counted.total_entries, counted.runs, counted.agents, counted.other_projects) == (3, 1, 1, 1)
+
+
+def test_a_project_that_nothing_was_written_for_is_read_as_empty(
+    open_in: Callable[..., Satchel], project: Path, pair: tuple[Satchel, Satchel]
+) -> None:
+    third = open_in(project, project="third")
+    with projects.reading(third.workplace) as (_, none_yet):
+        assert (none_yet.id, none_yet.name, none_yet.seq) == (0, "third", 0)
+    assert third.runs.list().total == third.pins.list().total == third.room.needs().total == 0
+    assert third.agents.list() == ()
+    assert third.entries.load_state().discoveries == ()
+    with pytest.raises(NotFound):
+        third.patterns.outcome("x1", True)
+    assert third.messages.mark_read(["m1"], agent="ann").unknown == ("m1",)
+    with projects.reading(third.workplace) as (_, none_yet):
+        assert none_yet.id == 0
 
 
 def test_a_run_of_another_project_does_not_exist(pair: tuple[Satchel, Satchel]) -> None:

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
-from satchel.base.machine import asked_of_caller
+from satchel.base.machine import seen_by_caller
 from satchel.base.text import MAX_NAME_CHARS, nameable
 
 _MAX_BYTES = 4_096
@@ -16,7 +16,7 @@ _HASH_CHARS = frozenset(b"0123456789abcdef")
 _FORBIDDEN = frozenset(b" ~^:?*[\\\x7f").union(range(32))
 
 
-@asked_of_caller(unknown=(None, None))
+@seen_by_caller(0, unknown=(None, None))
 def read_head(top: str | None) -> tuple[str | None, str | None]:
     """Return the branch and the commit that a worktree has checked out; None for what is unknown."""
     folder = git_folder(top)

@@ -1,4 +1,4 @@
-"""Packages that load their exports on first use."""
+"""Exports of packages and regular expressions, made on first use."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 
 TYPE_CHECKING = False  # keeps typing out of the start
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable
 
 
@@ -26,3 +27,11 @@ def exported(package: str, *modules: str) -> Callable[[str], object]:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return load
+
+
+def lazy_regex(pattern: str, flags: int = 0) -> Callable[[], re.Pattern[str]]:
+    """Return a function that compiles a regular expression at its first call."""
+    import re
+    from functools import cache
+
+    return cache(lambda: re.compile(pattern, flags))

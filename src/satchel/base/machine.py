@@ -1,10 +1,8 @@
-"""The machine of a caller: this one, or another, whose program answers questions about it.
+"""The machine of a caller: this one, or another, whose program says with each call what it sees there.
 
 A server cannot see the files, repositories and processes of callers elsewhere, and must not read its own disk for them.
-A function that reads them is declared as a question with :func:`asked_of_caller`: for a caller elsewhere it does not
-run, but returns the answer that the caller's program sent along. Without such an answer, the question is noted and
-answered with its default, and before anything is stored the call raises :class:`NeedsCaller`: the program answers the
-noted questions and calls again. docs/decisions/0043.
+A function that reads them is declared with :func:`seen_by_caller`: for a caller elsewhere it does not run, but returns
+the fact that the caller's program sent with the call. docs/decisions/0053.
 """
 
 from __future__ import annotations
@@ -23,8 +21,8 @@ if TYPE_CHECKING:
     class Elsewhere(Protocol):
         """A caller on another machine."""
 
-        def ask(self, question: str, arguments: tuple[Any, ...], unknown: Any) -> Any:
-            """Return the caller's answer to a question, or the default while it is unknown."""
+        def fact(self, name: str, arguments: tuple[Any, ...], unknown: Any = None) -> Any:
+            """Return what the caller's program sees; ``unknown`` if it did not say, which for :data:`NEEDED` raises."""
 
         def before_commit(self, transaction: Any) -> None:
             """Prepare for the commit of a transaction, or raise to prevent it."""
@@ -36,10 +34,8 @@ if TYPE_CHECKING:
 ROOT = "\0caller"
 """The root folder of a caller elsewhere: not a valid path, so that it cannot match anything on this disk."""
 
-
-class NeedsCaller(BaseException):
-    """Raised when a question must be answered by the caller's machine."""
-
+NEEDED: Any = object()
+"""The default of a fact without which a call is refused."""
 
 _elsewhere: ContextVar[Elsewhere | None] = ContextVar("elsewhere", default=None)
 
@@ -51,25 +47,36 @@ reset_elsewhere = _elsewhere.reset
 caller_elsewhere = _elsewhere.get
 """Returns the caller elsewhere of this context, or None."""
 
+_places: dict[str, tuple[int, ...]] = {}
 
-def asked_of_caller(unknown: Any = None) -> Callable[[Callable[Parameters, Answer]], Callable[Parameters, Answer]]:
-    """Return a decorator that makes a function a question under its name.
 
-    ``unknown`` is the default while there is no answer, or a function that returns it for the arguments.
+def seen_by_caller(
+    *places: int, unknown: Any = NEEDED
+) -> Callable[[Callable[Parameters, Answer]], Callable[Parameters, Answer]]:
+    """Return a decorator for a function that reads the caller's machine, called by position.
+
+    ``places`` are the arguments that say where the caller stands, which do not distinguish its facts; ``unknown`` is
+    returned for a caller elsewhere whose program did not send the fact.
     """
 
     def declare(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
         name = function.__name__
+        _places[name] = places
 
         @wraps(function)
-        def ask(*arguments: Parameters.args, **keywords: Parameters.kwargs) -> Answer:
+        def see(*arguments: Parameters.args, **keywords: Parameters.kwargs) -> Answer:
             caller = _elsewhere.get()
             if caller is None:
                 return function(*arguments, **keywords)
-            assert not keywords, f"{name} is asked by position"
-            answer: Answer = caller.ask(name, arguments, unknown(*arguments) if callable(unknown) else unknown)
+            assert not keywords, f"{name} is called by position"
+            answer: Answer = caller.fact(name, telling(name, arguments), unknown)
             return answer
 
-        return ask
+        return see
 
     return declare
+
+
+def telling(name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arguments of a function that distinguish its facts."""
+    return tuple(one for place, one in enumerate(arguments) if place not in _places[name])

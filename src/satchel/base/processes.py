@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from satchel.base.machine import asked_of_caller
+from satchel.base.machine import seen_by_caller
 from satchel.base.records import dataclass
 
 _NAMESPACE = "/proc/self/ns/pid"
@@ -46,18 +46,19 @@ def find(pid: int) -> Process | None:
     return None if result is None else result[0]
 
 
-@asked_of_caller()
+@seen_by_caller(unknown=None)
 def own() -> Process | None:
     """Return this process, or None if it is not visible."""
     return find(os.getpid())
 
 
-@asked_of_caller(unknown=True)
-def is_alive(process: Process) -> bool:
+@seen_by_caller(unknown=None)
+def is_alive(process: Process) -> bool | None:
+    """Return whether a process runs; None if its machine did not say."""
     return find(process.pid) == process
 
 
-@asked_of_caller(unknown=())
+@seen_by_caller(unknown=())
 def ancestors() -> tuple[tuple[Process, str], ...]:
     """Return the ancestors of this process, the nearest first, each with the name of its program."""
     above: list[tuple[Process, str]] = []
@@ -77,7 +78,7 @@ def has_terminal() -> bool:
     return True
 
 
-@asked_of_caller()
+@seen_by_caller(unknown=None)
 def find_client(programs: tuple[str, ...] = ()) -> Process | None:
     """Return the program that started this one, skipping wrappers such as ``uvx`` and ``sh -c``.
 
@@ -100,7 +101,7 @@ def find_client(programs: tuple[str, ...] = ()) -> Process | None:
     return None
 
 
-@asked_of_caller()
+@seen_by_caller(unknown=None)
 def machine() -> str | None:
     """Return a name for the visible set of processes: the boot of the machine and the container; None if unknown."""
     return _machine()

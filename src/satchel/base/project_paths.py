@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from satchel.base.errors import InvalidInput, Refused
-from satchel.base.machine import asked_of_caller
+from satchel.base.machine import seen_by_caller
 from satchel.base.text import check_name
 
 _MAX_LINKS = 40
@@ -23,7 +23,7 @@ _MISSING = "\0"
 """A value that no link can have."""
 
 
-@asked_of_caller(unknown=lambda value, _root, _field="file": value)
+@seen_by_caller(1)
 def canonical_path(value: object, root: str | None, field: str = "file") -> str:
     """Return a path relative to the project's root, with forward slashes and without ``.`` or ``..``.
 
@@ -133,7 +133,7 @@ def _below(target: str, root: str) -> str | None:
     return None
 
 
-@asked_of_caller(unknown=False)
+@seen_by_caller(0, unknown=False)
 @lru_cache(maxsize=64)
 def ignores_letter_case(root: str) -> bool:
     """Return whether the disk ignores letter case, tested with a name in the root."""

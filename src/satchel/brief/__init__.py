@@ -1,1 +1,1 @@
-"""Pack: what one agent needs, put together from several kinds of kept things."""
+"""Briefings and notices: items of several kinds combined for one reader."""

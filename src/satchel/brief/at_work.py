@@ -1,4 +1,4 @@
-"""How many are at work, how many of them are stuck, and how many messages wait: what a prompt shows."""
+"""Counts of sessions at work, stuck agents and unread messages, as a prompt shows them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AtWork:
-    """What goes on in a project.
+    """Activity in a project.
 
     Attributes:
-        sessions: how many are at work.
-        stuck: in how many of them the loop of the last scratchpad is stuck, as their briefing says it.
-        unread: how many messages the reader has not read.
+        sessions: the number of sessions at work.
+        stuck: how many of them are stuck, by the rule that briefings use.
+        unread: messages that the reader has not read.
     """
 
     sessions: int
@@ -32,56 +32,48 @@ class AtWork:
 def count(
     rows: Rows, project_id: int, agent: str | None, session: str | None, now: int, person: Callable[[], str]
 ) -> AtWork:
-    """Count what goes on in a project; nothing is loaded for what is not there.
+    """Count the activity in a project.
 
-    Args:
-        agent: whose messages are counted; None is the agent of the session, and without one a person.
-        session: the uid of the reader's session, in hexadecimal; None without one.
-        now: milliseconds UTC.
-        person: returns what the person who works here is stored as; called only where a message may be theirs.
+    ``agent`` None is the session's agent, without a session a person. ``session`` is its uid in hexadecimal. ``person``
+    is called only where a message may be theirs.
     """
     live = live_sessions(rows, project_id, now)
     unread = 0
     if messages.is_any_alive(rows, project_id, now):
-        _, own, to_all = messages.counts(rows, project_id, _reader(rows, project_id, agent, session, person), now)
+        _, own, to_all = messages.counts(rows, project_id, _reader_id(rows, project_id, agent, session, person), now)
         unread = own + to_all
     return AtWork(len(live), len(stuck(rows, project_id, live, now)) if live else 0, unread)
 
 
-def _reader(rows: Rows, project_id: int, agent: str | None, session: str | None, person: Callable[[], str]) -> int:
-    """Return the number of who reads; -1 for a name that no agent has."""
+def _reader_id(rows: Rows, project_id: int, agent: str | None, session: str | None, person: Callable[[], str]) -> int:
+    """Return the id of the reader, -1 for an unknown agent."""
     if agent is None and session is not None:
         try:
             values = {"uid": bytes.fromhex(session), "project": project_id}
         except ValueError:
             values = {"uid": None, "project": project_id}
-        found = rows.one(
+        row = rows.one(
             "SELECT COALESCE(agent_id, unnamed_id, -1) FROM sessions WHERE uid = :uid AND project_id = :project", values
         )
-        if found is not None:
-            return int(found[0])
+        if row is not None:
+            return int(row[0])
     from satchel.base.text import fold
     from satchel.base.vocabulary import HUMAN
 
-    # a person that nothing is recorded of reads what is to all persons
+    # a person without a record reads the messages to all persons
     for name in (person(), HUMAN) if agent is None else (agent,):
         values = {"project": project_id, "folded": fold(name)}
-        found = rows.one("SELECT id FROM agents WHERE project_id = :project AND folded = :folded", values)
-        if found is not None:
-            return int(found[0])
+        row = rows.one("SELECT id FROM agents WHERE project_id = :project AND folded = :folded", values)
+        if row is not None:
+            return int(row[0])
     return -1
 
 
 def stuck(rows: Rows, project_id: int, sessions: Sequence[int], now: int) -> dict[int, int]:
-    """Return the sessions in which the loop of the last scratchpad is stuck, and since when, in milliseconds UTC.
-
-    Args:
-        sessions: the numbers of those that are looked at.
-        now: milliseconds UTC.
-    """
+    """Return since when (milliseconds UTC) sessions are stuck in the loop of their last scratchpad."""
     from satchel.keep.loop_scope import OF_ATTEMPTS
 
-    found = rows.all(
+    places = rows.all(
         f"""
         SELECT c.run_id, c.task_id, c.loop_id, c.agent_id, s.id, s.predecessor_id
         FROM sessions s JOIN context c ON c.id = (
@@ -91,16 +83,11 @@ def stuck(rows: Rows, project_id: int, sessions: Sequence[int], now: int) -> dic
         WHERE s.id IN ({", ".join(map(str, sessions))})
         """
     )
-    since = {row[4]: _stuck_since(rows, project_id, row, now) for row in found}
+    since = {row[4]: _stuck_since(rows, project_id, row, now) for row in places}
     return {session: at for session, at in since.items() if at is not None}
 
 
 def _stuck_since(rows: Rows, project_id: int, place: Row, now: int) -> int | None:
-    """Return when the loop of a session made the attempt from which on it is stuck; None where it is not.
-
-    Args:
-        place: run, task, loop and agent of its last scratchpad, the session, and the one that it goes on from.
-    """
     from satchel.keep.loop_scope import ATTEMPTS, OF_ATTEMPTS, LoopScope
 
     run, task, loop_id, agent, session, predecessor = place
@@ -110,7 +97,7 @@ def _stuck_since(rows: Rows, project_id: int, place: Row, now: int) -> int | Non
 
         before = sessions_before(_transaction(rows), session)
     loop = LoopScope(project_id, run, task, loop_id, agent, session, before)
-    # from the newest on, where those of its last task are: of an agent with 500 entries that takes 17 us, else 87
+    # newest first: the attempts of its last task are found without reading the others
     some = f"""
         SELECT 1 FROM context c WHERE {loop.holds("context", "c")} AND {OF_ATTEMPTS.format("c.")}
         ORDER BY c.created_at DESC LIMIT {ATTEMPTS}
@@ -121,8 +108,8 @@ def _stuck_since(rows: Rows, project_id: int, place: Row, now: int) -> int | Non
     from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
 
     history = loop_history.load(_transaction(rows), loop, now, (SCRATCHPAD, REVIEW_VERDICT))
-    standing = loop_history.standing(history)
-    return history.attempts[max(0, standing.iterations - ATTEMPTS)].created_at if standing.is_stuck else None
+    status = loop_history.judge(history)
+    return history.attempts[max(0, status.iterations - ATTEMPTS)].created_at if status.is_stuck else None
 
 
 def _transaction(rows: Rows) -> Transaction:

@@ -1,4 +1,4 @@
-"""The agent who set a decision learns that another has changed it: a message, in the transaction of the change."""
+"""A message to the author of a decision that another agent has changed, in the transaction of the change."""
 
 from __future__ import annotations
 
@@ -12,11 +12,7 @@ _FIELDS = ("value", "status", "version", "layer", "tags", "scopes", "rationale")
 
 
 def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], None]:
-    """Return what tells an agent that its decision was changed.
-
-    Args:
-        workplace: for how long messages are kept.
-    """
+    """Return a function that sends the message about a change."""
 
     def announce(transaction: Transaction, overtaken: ChangedDecision) -> None:
         from satchel.keep.messages.updates import post
@@ -28,7 +24,7 @@ def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], 
             to_id=overtaken.agent_id,
             type="decision",
             priority="medium",
-            text=_told(overtaken) if overtaken.kept is None else _proposed(overtaken),
+            text=_text(overtaken) if overtaken.kept is None else _proposal_text(overtaken),
             now=overtaken.decision.updated_at,
             retention=workplace.retention,
         )
@@ -40,11 +36,11 @@ _BEGIN, _MIDDLE = "Decision ", ", which you had set, "
 
 
 def is_notice(text: str) -> bool:
-    """Whether a message says that a decision was changed, or that a change is proposed."""
+    """Return whether a message is such a notice."""
     return text.startswith(_BEGIN) and _MIDDLE in text
 
 
-def _proposed(proposed: ChangedDecision) -> str:
+def _proposal_text(proposed: ChangedDecision) -> str:
     draft = proposed.decision
     return (
         f"{_BEGIN}{proposed.kept}{_MIDDLE}stays as it is; an agent proposes a change: see the draft "
@@ -52,12 +48,12 @@ def _proposed(proposed: ChangedDecision) -> str:
     )
 
 
-def _told(overtaken: ChangedDecision) -> str:
-    """Say what was changed, without a word of what was decided: forgetting a decision must leave nothing of it here."""
+def _text(overtaken: ChangedDecision) -> str:
+    # the fields only: after a decision is forgotten, no word of it may remain in messages
     before, now = overtaken.before, overtaken.decision
     changed = [name for name in _FIELDS if getattr(before, name) != getattr(now, name)]
     if "value" in changed and now.rationale is None and "rationale" in changed:
-        changed.remove("rationale")  # it went with the value that it was given for
+        changed.remove("rationale")  # a rationale belongs to its value
     return (
         f"{_BEGIN}{now.key}{_MIDDLE}was changed ({', '.join(changed)}): revision {before.revision} is now "
         f"{now.revision}, get_decision shows both"

@@ -1,8 +1,8 @@
-"""Echoes: what an agent was told by a briefing is not kept once more because the agent repeats it.
+"""Notes that only repeat an item from the writer's own briefing, which are not stored again.
 
-A text is the same as another but for case and space; or if it ends in an ellipsis and is the beginning of the other, as
-a briefing shortens it. What is only nearly the same is written with a pointer to what it resembles: one word may be
-what is new in it, and a *not* counts for nothing in a likeness.
+Texts are the same if they differ in case and space only, or if one ends in an ellipsis and begins the other, as
+briefings shorten texts. A text that is nearly the same is stored with a pointer to the other: one new word, or a *not*,
+may matter.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from satchel.keep.entries.records import ERROR, LEAST_CHARS, MAX_CHARS, Duplicat
 from satchel.store.transaction import Transaction, set_of
 
 NEARLY = 90
-"""From this likeness on, in percent of their words (Dice), a text is pointed to what it resembles."""
+"""The likeness, in percent of their words (Dice), from which a text gets a pointer to the other."""
 
 MAX_DELIVERED = 200
-"""So many deliveries to an agent are compared, the newest."""
+"""How many deliveries to an agent are compared, newest first."""
 
 _CONTENTS: dict[Kind, str] = {
     Kind.ENTRY: "SELECT id, substr(content, 1, {most}) FROM context WHERE {these}",
@@ -36,19 +36,17 @@ _CONTENTS: dict[Kind, str] = {
     """,
     Kind.STRATEGY: "SELECT id, substr(insight, 1, {most}) FROM strategies WHERE {these}",
 }
-"""Of each kind that a briefing delivers, the numbers and texts of items."""
+"""SQL for the ids and texts of items, for each kind that briefings deliver."""
 
 _KINDS = {kind.number: kind for kind in _CONTENTS}
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """A text that was delivered."""
-
+class _Delivered:
     kind: Kind
     item: int
     text: str
-    said: str
+    normalized: str
 
     @property
     def ref(self) -> str:
@@ -56,21 +54,20 @@ class _Told:
 
 
 def find(transaction: Transaction, writer: Writer, entries: Mapping[int, Prepared]) -> Mapping[int, DuplicateDelivery]:
-    """Return which of several new entries repeat what a briefing delivered to their writer, by their places.
+    """Return the new entries, by place, that repeat an item delivered to their writer.
 
-    Compared are notes (discovery, error, decision) of 40 to 4,000 characters with the newest 200 items that were
-    delivered to the agent in this run: entries, decisions, constraints, messages, strategies, and what fixed errors. A
-    note that says the same as a live entry of the run and of its type is not to be written; but an error that was met
-    in another loop, and a note on another file or line, are news.
+    Notes (discovery, error, decision) of 40 to 4,000 characters are compared with the 200 items delivered last to the
+    agent in this run. One that equals a live entry of its run and type is not stored; an error met in another loop and
+    a note on another file or line are.
     """
-    told = _delivered(transaction, writer)
-    if not told:
+    delivered = _delivered(transaction, writer)
+    if not delivered:
         return {}
-    found = ((place, _duplicate_of(transaction, writer, entry, told)) for place, entry in entries.items())
-    return {place: one for place, one in found if one is not None}
+    duplicates = ((place, _duplicate_of(transaction, writer, entry, delivered)) for place, entry in entries.items())
+    return {place: one for place, one in duplicates if one is not None}
 
 
-def _delivered(transaction: Transaction, writer: Writer) -> list[_Told]:
+def _delivered(transaction: Transaction, writer: Writer) -> list[_Delivered]:
     where, values = windows_of(writer.project_id, writer.session, writer.run, writer.agent)
     rows = transaction.all(
         f"""
@@ -80,38 +77,37 @@ def _delivered(transaction: Transaction, writer: Writer) -> list[_Told]:
         values,
     )
     items = grouped((_KINDS[number], item) for number, item in dict.fromkeys(rows) if number in _KINDS)
-    told: list[_Told] = []
+    texts: list[_Delivered] = []
     for kind, numbers in items.items():
         these = set_of(numbers)
         sql = _CONTENTS[kind].format(
             these=f"project_id = :project AND id IN {these}", numbers=these, most=MAX_CHARS + 1
         )
         for item, text in transaction.all(sql, {"project": writer.project_id}):
-            told.append(_Told(kind, item, text, _said(text)))
-    return sorted(told, key=lambda one: (one.kind.number, one.item))
+            texts.append(_Delivered(kind, item, text, _normalized(text)))
+    return sorted(texts, key=lambda one: (one.kind.number, one.item))
 
 
 def _duplicate_of(
-    transaction: Transaction, writer: Writer, entry: Prepared, told: Sequence[_Told]
+    transaction: Transaction, writer: Writer, entry: Prepared, delivered: Sequence[_Delivered]
 ) -> DuplicateDelivery | None:
-    said = _said(entry.content)
-    beginning = said.removesuffix("…").removesuffix("...").rstrip()
-    is_cut = len(beginning) < len(said) and len(beginning) >= LEAST_CHARS
-    same = [one for one in told if one.said == said or (is_cut and one.said.startswith(beginning))]
+    text = _normalized(entry.content)
+    beginning = text.removesuffix("…").removesuffix("...").rstrip()
+    is_cut = len(beginning) < len(text) and len(beginning) >= LEAST_CHARS
+    same = [one for one in delivered if one.normalized == text or (is_cut and one.normalized.startswith(beginning))]
     for one in same:
-        if one.kind is Kind.ENTRY and _is_nothing_new(transaction, writer, entry, one.item):
+        if one.kind is Kind.ENTRY and _adds_nothing(transaction, writer, entry, one.item):
             return DuplicateDelivery(
                 f"{one.ref} already says this and was delivered to you: nothing was written", one.item
             )
-    told = [one for one in told if not (one.kind is Kind.ENTRY and one.item == entry.supersedes)]
-    same = [one for one in same if one in told]
+    delivered = [one for one in delivered if not (one.kind is Kind.ENTRY and one.item == entry.supersedes)]
+    same = [one for one in same if one in delivered]
     if same:
         return DuplicateDelivery(f"{same[0].ref} says the same and was delivered to you")
-    return _resembling(entry.content, told)
+    return _resembling(entry.content, delivered)
 
 
-def _is_nothing_new(transaction: Transaction, writer: Writer, entry: Prepared, number: int) -> bool:
-    """Whether an entry that says the same is live and of this run, so that a new one would add nothing to it."""
+def _adds_nothing(transaction: Transaction, writer: Writer, entry: Prepared, number: int) -> bool:
     row = transaction.one(
         """
         SELECT type, loop_id, file, line FROM context
@@ -126,12 +122,11 @@ def _is_nothing_new(transaction: Transaction, writer: Writer, entry: Prepared, n
     return entry.file is None or (entry.file, entry.line) == (row[2], row[3])
 
 
-def _resembling(text: str, told: Sequence[_Told]) -> DuplicateDelivery | None:
-    """Return what a text nearly repeats, the most alike."""
+def _resembling(text: str, delivered: Sequence[_Delivered]) -> DuplicateDelivery | None:
     from satchel.find.likeness import text_likeness, words_of
 
     words = words_of(text)
-    alike = [(text_likeness(words, words_of(one.text)), one) for one in told]
+    alike = [(text_likeness(words, words_of(one.text)), one) for one in delivered]
     most, one = max(alike, key=lambda pair: pair[0])
     return (
         DuplicateDelivery(f"{one.ref}, which was delivered to you, says nearly the same ({most} % alike)")
@@ -140,5 +135,5 @@ def _resembling(text: str, told: Sequence[_Told]) -> DuplicateDelivery | None:
     )
 
 
-def _said(text: str) -> str:
+def _normalized(text: str) -> str:
     return " ".join(text.casefold().split())

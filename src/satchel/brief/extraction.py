@@ -1,8 +1,8 @@
-"""Strategies that a run suggests: what passed review after it had failed, with the entries that show it.
+"""Strategies that a run suggests: work that passed review after it had failed, with its entries as evidence.
 
-A run is taken apart by what its verdicts name: a task, else a loop, else the run as a whole. To a task belong its
-entries, and those without a task in the loops that its verdicts name. Such a part suggests a strategy where its newest
-verdict passed, and before it another did not or a scratchpad's tests failed (:func:`satchel.brief.attempts.fails`).
+A run is split by what its verdicts name: a task, else a loop, else the whole run. A task includes entries without a
+task in the loops that its verdicts name. A part suggests a strategy if its newest verdict passed, and earlier a verdict
+or the tests of a scratchpad failed (:func:`satchel.brief.attempts.fails`).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from satchel.keep.strategies import MAX_INSIGHT_CHARS, check_topic
 from satchel.store.transaction import Transaction
 
 MAX_EVIDENCE = 12
-"""So many entries are named as evidence, the newest."""
+"""How many entries are named as evidence, newest first."""
 
 _MOST_READ = 1_000
-"""So many entries of one part are read, the newest."""
+"""How many entries of one part are read, newest first."""
 
-_MAX_NAMED = 3
+_MAX_TEXTS = 3
 _WORKED_CHARS = 280
 _TOPIC_WORDS = 5
 
@@ -49,10 +49,10 @@ angular astro django express express.js=express fastapi fastify flask flutter la
 nextjs=next.js next.js nuxt nuxt.js=nuxt phoenix quarkus rails react react.js=react react-native remix spring starlette
 svelte symfony vue vue.js=vue
 """
-"""What can be named in a stack, with what it is called here where that is another name."""
+"""Names in a stack, each with the canonical name if that differs."""
 
 _CONTAINED = {"typescript": "javascript", "next.js": "react", "remix": "react", "react-native": "react", "nuxt": "vue"}
-"""What brings the other with it: a note that names both means the first."""
+"""Technologies that imply another: a note that names both means the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,12 @@ class StrategyProposal:
     """A strategy that a run suggests; it is not saved.
 
     Attributes:
-        topic: from the task's name, else the kind of the issues, else the words of what worked; hyphenated.
-        insight: what worked, after what had failed; at most 500 characters.
-        evidence: the short ids of the entries that show it, in order, at most 12.
-        lang: the language, where the run's codebase_analysis names one alone; so for ``framework``.
+        topic: from the task's name, else the issue type, else words of the solution; hyphenated.
+        insight: the solution and the failures before it; at most 500 characters.
+        evidence: the short ids of at most 12 entries, in order.
+        lang: the language, if the run's codebase_analysis names exactly one; ``framework`` likewise.
         run_id: the run that suggests it.
-        task_id, loop_id: what passed review; both None is the run as a whole.
+        task_id, loop_id: the part that passed review; both None is the whole run.
     """
 
     topic: str
@@ -80,64 +80,49 @@ class StrategyProposal:
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """A readable entry of a run: a review's, or a scratchpad."""
-
     number: int
-    said: ReviewIssue | ReviewVerdict | Scratchpad
-    told: str | None
+    content: ReviewIssue | ReviewVerdict | Scratchpad
+    summary: str | None
     task_id: str | None
     loop_id: str | None
     is_live: bool
 
     @property
     def has_failed(self) -> bool:
-        if isinstance(self.said, Scratchpad):
-            return fails(self.said.test_status)
-        return isinstance(self.said, ReviewVerdict) and not self.said.passed
+        if isinstance(self.content, Scratchpad):
+            return fails(self.content.test_status)
+        return isinstance(self.content, ReviewVerdict) and not self.content.passed
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What a verdict names."""
-
     task_id: str | None
     loop_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Lesson:
-    """What a part of a run teaches.
-
-    Attributes:
-        evidence: numbers of entries.
-    """
-
     worked: str
     insight: str
     evidence: list[int]
 
 
 def propose(workplace: Workplace, run_id: str | None) -> tuple[StrategyProposal, ...]:
-    """Return what a run suggests, in the order in which it passed review.
+    """Return the strategies that a run suggests, in the order in which they passed review.
 
-    Args:
-        run_id: None takes the workplace's default, else the run that ended last.
+    ``run_id`` None takes the default run, else the run that ended last.
 
     Raises:
-        NotFound: there is no such run, or none was named and none has ended.
+        NotFound: no such run, or none was named and none has ended.
     """
     with projects.reading(workplace) as (transaction, project):
-        number, name = _choose(transaction, workplace, None if project is None else project.id, run_id)
+        number, name = _choose(transaction, workplace, project.id, run_id)
         events, stack = _load(transaction, number)
     return _proposals(events, stack, name)
 
 
 def of_verdict(transaction: Transaction, project_id: int, verdict: int) -> StrategyProposal | None:
-    """Return what the part of a run suggests whose newest verdict this is; of a long part the last entries are read.
-
-    Args:
-        verdict: the number of its entry.
-    """
+    """Return the strategy suggested by the part of a run that a verdict, its newest, belongs to."""
     row = transaction.one(
         """
         SELECT r.id, r.run_id, c.task_id, c.loop_id FROM context c JOIN runs r ON r.id = c.run_id
@@ -150,14 +135,14 @@ def of_verdict(transaction: Transaction, project_id: int, verdict: int) -> Strat
     run, name, task, loop = row
     part = _Part(task, None if task is not None else loop)
     events, stack = _load(transaction, run, part)
-    verdicts = [one for one in events if isinstance(one.said, ReviewVerdict) and _part_of(one) == part]
+    verdicts = [one for one in events if isinstance(one.content, ReviewVerdict) and _part_of(one) == part]
     if not verdicts or verdicts[-1].number != verdict:
         return None
     return next((one for one in _proposals(events, stack, name) if _Part(one.task_id, one.loop_id) == part), None)
 
 
 def _proposals(events: Sequence[_Event], stack: Sequence[str], run_id: str) -> tuple[StrategyProposal, ...]:
-    lang, framework = _one_of(stack, _LANGS), _one_of(stack, _FRAMEWORKS)
+    lang, framework = _only_match(stack, _LANGS), _only_match(stack, _FRAMEWORKS)
     proposals: list[StrategyProposal] = []
     for part, members in _parts(events):
         lesson = _lesson(members)
@@ -170,24 +155,17 @@ def _proposals(events: Sequence[_Event], stack: Sequence[str], run_id: str) -> t
     return tuple(proposals)
 
 
-def _choose(
-    transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None
-) -> tuple[int, str]:
+def _choose(transaction: Transaction, workplace: Workplace, project_id: int, run_id: str | None) -> tuple[int, str]:
     if run_id is not None or workplace.run_id is not None:
         choice = runs.choose_one(transaction, workplace, project_id, run_id)
         return choice.id, choice.run_id
-    ended = None if project_id is None else runs.latest_ended(transaction, project_id)
+    ended = runs.latest_ended(transaction, project_id)
     if ended is None:
         raise NotFound("no run has ended yet", "Name the run with run_id")
     return ended.id, ended.run_id
 
 
 def _load(transaction: Transaction, run: int, part: _Part | None = None) -> tuple[list[_Event], tuple[str, ...]]:
-    """Return what was reviewed and tried in a run, in order, and the technologies that its analysis names.
-
-    Args:
-        part: what alone is needed, and of that the last entries; None is all.
-    """
     columns, of_project = "id, type, content, task_id, loop_id, superseded_by, created_at", "(SELECT project_id FROM r)"
     if part is None:
         source = f"SELECT {columns} FROM context WHERE +project_id = {of_project} AND run_id = :run"
@@ -209,9 +187,9 @@ def _load(transaction: Transaction, run: int, part: _Part | None = None) -> tupl
     )
     events: list[_Event] = []
     for number, kind, content, task, loop, is_live in rows:
-        with suppress(InvalidInput):  # a row that was written by other means says nothing here
-            said = _READERS[kind](content)
-            events.append(_Event(number, said, structured.telling_text(content), task, loop, bool(is_live)))
+        with suppress(InvalidInput):  # rows written by other programs may be malformed
+            parsed = _READERS[kind](content)
+            events.append(_Event(number, parsed, structured.telling_text(content), task, loop, bool(is_live)))
     analyses = transaction.all(
         f"SELECT content FROM context WHERE run_id = :run AND type = {CODEBASE_ANALYSIS} AND superseded_by IS NULL",
         {"run": run},
@@ -224,7 +202,6 @@ def _load(transaction: Transaction, run: int, part: _Part | None = None) -> tupl
 
 
 def _scopes(part: _Part) -> tuple[str, ...]:
-    """Return the conditions that find the entries of a part, each by an index."""
     if part.task_id is not None:
         loops = (
             f"SELECT loop_id FROM context WHERE project_id = (SELECT project_id FROM r) AND task_id = :task "
@@ -242,17 +219,17 @@ _READERS: dict[int, Callable[[str], ReviewIssue | ReviewVerdict | Scratchpad]] =
 
 
 def _parts(events: Sequence[_Event]) -> list[tuple[_Part, list[_Event]]]:
-    """Return the parts of a run whose newest verdict passed, each with its entries up to that, in order of it."""
-    verdicts = [(place, event) for place, event in enumerate(events) if isinstance(event.said, ReviewVerdict)]
-    found: dict[_Part, list[_Event]] = {}
+    """Return the parts whose newest verdict passed, each with its entries up to that verdict."""
+    verdicts = [(place, event) for place, event in enumerate(events) if isinstance(event.content, ReviewVerdict)]
+    parts: dict[_Part, list[_Event]] = {}
     for place, verdict in reversed(verdicts):
         part = _part_of(verdict)
-        if part not in found:
+        if part not in parts:
             loops = {one.loop_id for _, one in verdicts if one.task_id == part.task_id} - {None}
             is_passed = verdict.is_live and not verdict.has_failed
             members = [event for event in events[: place + 1] if _belongs(event, part, loops)]
-            found[part] = members if is_passed else []
-    return [(part, members) for part, members in reversed(found.items()) if members]
+            parts[part] = members if is_passed else []
+    return [(part, members) for part, members in reversed(parts.items()) if members]
 
 
 def _part_of(verdict: _Event) -> _Part:
@@ -268,58 +245,61 @@ def _belongs(event: _Event, part: _Part, loops: set[str | None]) -> bool:
 
 
 def _lesson(members: Sequence[_Event]) -> _Lesson | None:
-    """Return what a part that passed teaches; None where it had not failed or nothing says what was done."""
     failures = [place for place, event in enumerate(members) if event.has_failed]
     if not failures:
         return None
     before, after = members[: failures[-1] + 1], members[failures[-1] + 1 : -1]
-    old = [event.said for event in before if isinstance(event.said, Scratchpad)]
-    new = [event for event in after if isinstance(event.said, Scratchpad)]
-    issues = [event for event in members if isinstance(event.said, ReviewIssue)]
-    worked = _worked(old, new, issues, members[-1])
+    old = [event.content for event in before if isinstance(event.content, Scratchpad)]
+    new = [event for event in after if isinstance(event.content, Scratchpad)]
+    issues = [event for event in members if isinstance(event.content, ReviewIssue)]
+    worked = _solution(old, new, issues, members[-1])
     if worked is None:
         return None
     failed = [members[place] for place in failures]
-    said = "; ".join(_named(_failed(old, failed, issues)))
+    failures_text = "; ".join(_last_texts(_failures(old, failed, issues)))
     times = "once" if len(failures) == 1 else f"{len(failures)} times"
     short = shortened(worked, _WORKED_CHARS)
-    insight = f"{short} (passed review after failing {times}{': ' if said else ''}"
-    insight += f"{shortened(said, MAX_INSIGHT_CHARS - len(insight) - 1)})" if said else ")"
+    insight = f"{short} (passed review after failing {times}{': ' if failures_text else ''}"
+    insight += f"{shortened(failures_text, MAX_INSIGHT_CHARS - len(insight) - 1)})" if failures_text else ")"
     evidence = sorted(event.number for event in (*failed, *new, *issues, members[-1]))
     return _Lesson(worked, insight, evidence[-MAX_EVIDENCE:])
 
 
-def _worked(old: Sequence[Scratchpad], new: Sequence[_Event], issues: Sequence[_Event], verdict: _Event) -> str | None:
-    """Return what was done after the last failure: attempts new then, else what is said of it, else was suggested."""
-    pads = [event.said for event in new if isinstance(event.said, Scratchpad)]
+def _solution(
+    old: Sequence[Scratchpad], new: Sequence[_Event], issues: Sequence[_Event], verdict: _Event
+) -> str | None:
+    """Return what was done after the last failure: new attempts, else a summary, else a suggestion."""
+    pads = [event.content for event in new if isinstance(event.content, Scratchpad)]
     attempts = list(dict.fromkeys(attempt for pad in pads for attempt in new_attempts(pad, old)))
-    told = [event.told for event in new if event.told is not None]
-    suggested = [event.said.suggestion for event in issues if isinstance(event.said, ReviewIssue)]
-    sources: tuple[Iterable[str | None], ...] = (attempts, told[-1:], suggested, (verdict.told,))
-    texts = ("; ".join(_named(source)) for source in sources)
+    summaries = [event.summary for event in new if event.summary is not None]
+    suggested = [event.content.suggestion for event in issues if isinstance(event.content, ReviewIssue)]
+    sources: tuple[Iterable[str | None], ...] = (attempts, summaries[-1:], suggested, (verdict.summary,))
+    texts = ("; ".join(_last_texts(source)) for source in sources)
     return next((text for text in texts if text), None)
 
 
-def _failed(old: Sequence[Scratchpad], failed: Sequence[_Event], issues: Sequence[_Event]) -> list[str | None]:
-    """Return what had been tried, else what the reviews that did not pass say, else what they found."""
+def _failures(old: Sequence[Scratchpad], failed: Sequence[_Event], issues: Sequence[_Event]) -> list[str | None]:
+    """Return what was tried before, else what failed reviews say, else the issues."""
     attempts: list[str | None] = list(dict.fromkeys(attempt for pad in old for attempt in pad.attempted))
-    told: list[str | None] = [event.told for event in failed]
-    found: list[str | None] = [event.said.description for event in issues if isinstance(event.said, ReviewIssue)]
-    return next((texts for texts in (attempts, told, found) if any(texts)), [])
+    summaries: list[str | None] = [event.summary for event in failed]
+    issue_texts: list[str | None] = [
+        event.content.description for event in issues if isinstance(event.content, ReviewIssue)
+    ]
+    return next((texts for texts in (attempts, summaries, issue_texts) if any(texts)), [])
 
 
-def _named(texts: Iterable[str | None]) -> list[str]:
-    """Return the last few of several texts."""
-    return [" ".join(text.split()) for text in texts if text and text.strip()][-_MAX_NAMED:]
+def _last_texts(texts: Iterable[str | None]) -> list[str]:
+    return [" ".join(text.split()) for text in texts if text and text.strip()][-_MAX_TEXTS:]
 
 
 def _topic(task_id: str | None, members: Sequence[_Event], worked: str) -> str:
-    """Name what a strategy is about: by the task where its name says something, else by the issues, else by words."""
-    words = [word for word in _TOKEN.findall(_TICKET.sub(" ", task_id or "")) if _tells(word)]
+    words = [word for word in _TOKEN.findall(_TICKET.sub(" ", task_id or "")) if _is_specific(word)]
     if words:
         return check_topic(" ".join(words))
     types = Counter(
-        event.said.issue_type for event in members if isinstance(event.said, ReviewIssue) and event.said.issue_type
+        event.content.issue_type
+        for event in members
+        if isinstance(event.content, ReviewIssue) and event.content.issue_type
     )
     for name, _ in types.most_common(1):
         try:
@@ -328,18 +308,17 @@ def _topic(task_id: str | None, members: Sequence[_Event], worked: str) -> str:
             break  # an issue type may be any text
     from satchel.find.likeness import words_of
 
-    telling = [word for word in words_of(worked) if _tells(word)][:_TOPIC_WORDS]
+    telling = [word for word in words_of(worked) if _is_specific(word)][:_TOPIC_WORDS]
     return check_topic(" ".join(telling or ["general"]))
 
 
-def _tells(word: str) -> bool:
+def _is_specific(word: str) -> bool:
     return fold(word) not in _GENERIC and sum(letter.isalpha() for letter in word) >= 3
 
 
-def _one_of(stack: Sequence[str], known: str) -> str | None:
-    """Return what a stack names of what is known, where that is one thing alone."""
-    names = {name: called or name for name, _, called in (word.partition("=") for word in known.split())}
+def _only_match(stack: Sequence[str], names_text: str) -> str | None:
+    names = {name: called or name for name, _, called in (word.partition("=") for word in names_text.split())}
     words = _STACK_WORD.findall(" ".join(stack).casefold().replace("react native", "react-native"))
-    named = {names[word] for word in words if word in names}
-    named -= {_CONTAINED[name] for name in named if name in _CONTAINED}
-    return named.pop() if len(named) == 1 else None
+    matches = {names[word] for word in words if word in names}
+    matches -= {_CONTAINED[name] for name in matches if name in _CONTAINED}
+    return matches.pop() if len(matches) == 1 else None

@@ -1,21 +1,20 @@
-"""What fixed the errors of a loop: recorded when the loop fails and then succeeds.
+"""Fixes of the errors of a loop, recorded when the loop fails and then succeeds.
 
-A loop succeeds with a scratchpad whose ``test_status`` says so (pass, passed, passing, green, ok, success; see
-:data:`satchel.brief.attempts.PASSING`), or that is ``done`` and whose ``test_status`` names no failure; and with a
-review_verdict that passed. What belongs to it says :class:`satchel.keep.loop_scope.LoopScope`: a fix is learned where
-the failing and the succeeding attempt have one author, or share a loop and a task that both name.
+A loop succeeds with a scratchpad whose ``test_status`` is in :data:`satchel.brief.attempts.PASSING`, or that is
+``done`` and whose ``test_status`` names no failure; and with a review_verdict that passed. A fix is learned if the
+failing and the succeeding attempt have one author, or share a loop and a task that both name
+(:class:`satchel.keep.loop_scope.LoopScope`).
 
-The errors of the loop are those that were reported in it, and its entries of type error whose first line reads
-``SomethingError: message`` or ``TS2307: message``, since the loop succeeded last and in the last
-:data:`satchel.brief.loop_history.RECENT_DAYS` days. What fixed them is what the scratchpad lists as ``attempted`` and
-no scratchpad of the loop before it does; else what it says in a field of its own (fix, solution, resolution, summary).
-For a verdict it is the newest scratchpad's, for the errors met before that was written. Where nothing says it, nothing
-is guessed.
+The errors of the loop are those reported in it, and its entries of type error whose first line reads ``SomethingError:
+message`` or ``TS2307: message``, since its last success and within :data:`satchel.brief.loop_history.RECENT_DAYS` days.
+Their fix is what the scratchpad lists as ``attempted`` and no earlier one does; else its field fix, solution,
+resolution or summary. For a verdict it is the newest scratchpad's, for errors met before it. If no text names the fix,
+none is guessed.
 
-A success is evidence for every error of the loop that both name; where only a task is named, after an attempt in vain,
-since a task has several steps. Any success is for an error that its scratchpad names, by id or type. Of a command that
-hooks saw fail, that the same command succeeds is evidence for what the last scratchpad in between says. Else the agent
-is asked: in a trial a scratchpad about something else became the fix of a reported error.
+A success counts for every error if both name the loop; if only a task is named, only after a failed attempt, since a
+task has several steps. Any success counts for an error that its scratchpad names by id or type. If a command fails and
+the same command then succeeds, the last scratchpad in between counts. Otherwise the agent is asked: in a trial, a
+scratchpad about something else became the fix of a reported error.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ from satchel.keep.texts import Storable, storable
 from satchel.store.transaction import Transaction
 
 _MAX_STEPS = 3
-"""So many of the last new attempts are taken for the fix: it may need several steps."""
+"""How many of the last new attempts form the fix, which may need several steps."""
 
-_MAX_TOLD = 5
-"""So many errors are named one by one."""
+_MAX_LISTED = 5
+"""How many errors are listed one by one."""
 
 _TYPED = re.compile(
     r"(?i:(?:uncaught|unhandled|fatal|error):? +|error\[)*"
@@ -56,14 +55,10 @@ _ANY_ERROR = frozenset({"error", "exception", "panic"})
 
 
 def learn(transaction: Transaction, writer: Writer, number: int, entry: Prepared, max_bytes: int) -> tuple[str, ...]:
-    """Record what fixed the errors of a loop, where a new entry says that the loop succeeded.
-
-    Args:
-        number: that of the entry.
-        max_bytes: the largest text that is kept.
+    """Record fixes of a loop's errors if a new entry reports that the loop succeeded.
 
     Returns:
-        Notes for the writer: every error with its solution and how to take it back, or that no text says what fixed it.
+        Notes for the writer: every error with its solution and how to undo it, or a request to name the fix.
     """
     if not _is_success(entry):
         return ()
@@ -71,7 +66,7 @@ def learn(transaction: Transaction, writer: Writer, number: int, entry: Prepared
     if entry.type == REVIEW_VERDICT:
         judged = loop_history.load(transaction, loop, writer.now, (SCRATCHPAD, REVIEW_VERDICT), number)
         attempt = judged.attempts[0] if judged.recent else None
-        # it is the attempt that succeeded, and its author's errors that it fixed
+        # the attempt succeeded, so the errors of its author are fixed
         loop = loop if attempt is None else attempt.place
     else:
         attempt = Attempt(
@@ -83,36 +78,31 @@ def learn(transaction: Transaction, writer: Writer, number: int, entry: Prepared
     fix = None if attempt is None else _fix(attempt, [one for one in past.attempts if one.number < attempt.number])
     is_of_place = loop.loop_id is not None or (loop.task_id is not None and past.recent > 0)
     notes: list[str] = []
-    unsaid: list[str] = []
-    for error in _met(transaction, loop, past, writer.now, max_bytes):
-        # what an attempt before a verdict did cannot have fixed what was met after it
+    unexplained: list[str] = []
+    for error in _errors(transaction, loop, past, writer.now, max_bytes):
+        # an attempt cannot have fixed an error that was met after it
         is_before = attempt is not None and error.met_at <= attempt.created_at
         if fix is not None and attempt is not None and is_before and (is_of_place or _names(attempt, error)):
             notes.append(_solve(transaction, loop, error, fix, attempt.place.author, writer.now))
         else:
-            unsaid.append(Kind.ERROR_PATTERN.ref(error.pattern))
-    if len(notes) > _MAX_TOLD:
-        more = len(notes) - _MAX_TOLD
-        notes[_MAX_TOLD:] = [f"so for {more} more {'error' if more == 1 else 'errors'} of this loop"]
-    if unsaid:
-        more_unsaid = f" and {len(unsaid) - _MAX_TOLD} more" if len(unsaid) > _MAX_TOLD else ""
-        listed = ", ".join(unsaid[:_MAX_TOLD])
+            unexplained.append(Kind.ERROR_PATTERN.ref(error.pattern))
+    if len(notes) > _MAX_LISTED:
+        more = len(notes) - _MAX_LISTED
+        notes[_MAX_LISTED:] = [f"the same for {more} more {'error' if more == 1 else 'errors'} of this loop"]
+    if unexplained:
+        more_refs = f" and {len(unexplained) - _MAX_LISTED} more" if len(unexplained) > _MAX_LISTED else ""
+        listed = ", ".join(unexplained[:_MAX_LISTED])
         notes.append(
-            f"nothing says what fixed {listed}{more_unsaid}: where it is fixed, say how with report_outcome, by its "
-            "id and solution"
+            f"no scratchpad names the fix of {listed}{more_refs}: once it is fixed, report it with report_outcome "
+            "(id and solution)"
         )
     return tuple(notes)
 
 
 def learn_from_command(transaction: Transaction, loop: LoopScope, pattern: int, failed_at: int, now: int) -> None:
-    """Record what fixed an error, where a command that met it succeeds: what the agent says it has attempted since.
+    """Record the fix of an error if the command that met it succeeds.
 
-    Where no scratchpad says it, nothing is guessed: the error goes on waiting for one that does.
-
-    Args:
-        loop: the session's.
-        pattern: the number of the error.
-        failed_at: when it was met last, in milliseconds UTC.
+    The fix is what the agent says it has attempted since ``failed_at``; without that, the error stays unsolved.
     """
     attempts = loop_history.load(transaction, loop, now, (SCRATCHPAD,)).attempts
     if not attempts or attempts[0].created_at < failed_at:
@@ -120,12 +110,11 @@ def learn_from_command(transaction: Transaction, loop: LoopScope, pattern: int, 
     earlier = [one for one in attempts if one.created_at < failed_at]
     fix = _fix(attempts[0], earlier)
     if fix is not None:
-        met = Waiting(pattern, "", failed_at)
-        _solve(transaction, loop, met, fix, loop.author, now)
+        error = Waiting(pattern, "", failed_at)
+        _solve(transaction, loop, error, fix, loop.author, now)
 
 
 def _is_success(entry: Prepared) -> bool:
-    """Whether an entry says that its loop succeeded; one that cannot be read says nothing."""
     try:
         return loop_history.says_success(entry.type, entry.content)
     except InvalidInput:
@@ -133,7 +122,6 @@ def _is_success(entry: Prepared) -> bool:
 
 
 def _has_failed(transaction: Transaction, loop: LoopScope, now: int) -> bool:
-    """Whether a loop has met any error lately: most have not, and then its past need not be read."""
     row = transaction.one(
         f"""
         SELECT 1 FROM error_reports r
@@ -150,65 +138,56 @@ def _has_failed(transaction: Transaction, loop: LoopScope, now: int) -> bool:
 
 def _fix(attempt: Attempt, earlier: Sequence[Attempt]) -> Storable | None:
     steps = new_attempts(attempt.pad, [other.pad for other in earlier])[-_MAX_STEPS:]
-    text = "; ".join(steps) or attempt.told
+    text = "; ".join(steps) or attempt.summary
     return None if text is None else storable(text)
 
 
 def _names(attempt: Attempt, error: Waiting) -> bool:
-    """Whether what an attempt says names an error, by its id or by a type that is no word for all errors."""
     names = [Kind.ERROR_PATTERN.ref(error.pattern)]
     names += [] if error.error_type.casefold() in _ANY_ERROR else [error.error_type]
-    said = "\n".join((*attempt.pad.attempted, attempt.told or ""))
-    return re.search(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", said) is not None
+    text = "\n".join((*attempt.pad.attempted, attempt.summary or ""))
+    return re.search(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", text) is not None
 
 
-def _met(transaction: Transaction, loop: LoopScope, past: History, now: int, max_bytes: int) -> list[Waiting]:
-    """Return the errors that the loop has met and not solved yet, since it succeeded last and lately.
-
-    One that only an entry tells of is counted and kept as an error pattern here.
-    """
-    known = loops.met_since(transaction, loop, past.since) if past.errors else set()
+def _errors(transaction: Transaction, loop: LoopScope, past: History, now: int, max_bytes: int) -> list[Waiting]:
+    """Return the recent unsolved errors of the loop; store those that only entries mention."""
+    hashes = loops.met_since(transaction, loop, past.since) if past.errors else set()
     for noted in reversed(past.errors):
         new = error_of(noted.content, max_bytes)
-        if new is not None and new.hash not in known:
-            known.add(new.hash)
-            met = meeting.record(transaction, loop.project_id, new, now)
-            if met.is_new:
-                patterns.index(transaction, loop.project_id, met.number, is_new=True)
-            loops.note(transaction, noted.place, met.number, noted.met_at)
+        if new is not None and new.hash not in hashes:
+            hashes.add(new.hash)
+            recorded = meeting.record(transaction, loop.project_id, new, now)
+            if recorded.is_new:
+                patterns.index(transaction, recorded.number, is_new=True)
+            loops.note(transaction, noted.place, recorded.number, noted.met_at)
     return loops.waiting(transaction, loop, past.since, now)
 
 
 def error_of(content: str, max_bytes: int) -> preparing.Prepared | None:
-    """Return the error that a note tells of, where its first line reads ``SomethingError: message``; else None.
-
-    Args:
-        max_bytes: the largest text that is kept.
-    """
+    """Return the error in a note if its first line reads ``SomethingError: message``, else None."""
     first, _, rest = content.strip().partition("\n")
-    found = _TYPED.match(first[:_MAX_FIRST_LINE])
-    if found is None:
+    match = _TYPED.match(first[:_MAX_FIRST_LINE])
+    if match is None:
         return None
-    message = first[found.start("message") :]
+    message = first[match.start("message") :]
     try:
-        return preparing.prepare(found["type"], message, rest.strip() or None, None, None, None, None, max_bytes)
+        return preparing.prepare(match["type"], message, rest.strip() or None, None, None, None, None, max_bytes)
     except (InvalidInput, TooLarge):
-        return None  # its type is no name, or it was written under a larger limit
+        return None  # an invalid type, or a text stored under a larger limit
 
 
 def _solve(
     transaction: Transaction, loop: LoopScope, error: Waiting, fix: Storable, agent: int | None, now: int
 ) -> str:
-    """Record what fixed one error, and say so."""
     solution, is_new, notes = patterns.solve(
         transaction, loop.project_id, error.pattern, fix, agent, now, session=loop.session
     )
     if is_new:
-        patterns.index(transaction, loop.project_id, error.pattern, is_new=False)
+        patterns.index(transaction, error.pattern, is_new=False)
     loops.settle(transaction, loop, error.pattern, solution)
     name = f"{Kind.ERROR_PATTERN.ref(error.pattern)} {error.error_type}"
     if not is_new:
         return f"{name}: {'; '.join(notes)}"
     ref = f"{SOLUTION_LETTER}{solution}"
-    said = shortened(fix.text, 80)
-    return f"{name}: {ref} is kept as what fixed it ({said}); if not, report_outcome id={ref} helped=false"
+    summary = shortened(fix.text, 80)
+    return f"{name}: {ref} is stored as its fix ({summary}); if not, report_outcome id={ref} helped=false"

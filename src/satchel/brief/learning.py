@@ -1,4 +1,4 @@
-"""Learning: what follows when the work of a loop or a task succeeds, and what a run that is over has taught."""
+"""Consequences of a success in a loop or task, and lessons of finished runs."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _PLAIN = frozenset(ENTRY_TYPES.index(name) + 1 for name in ("discovery", "error"
 
 
 class Learning(Service):
-    """What can be learned from a run as a whole."""
+    """Lessons of a run as a whole."""
 
     def strategies(self, run_id: str | None = None) -> tuple[StrategyProposal, ...]:
-        """Propose strategies: what passed review in a run after it had failed. Nothing is saved.
+        """Propose strategies: work that passed review after it had failed. Nothing is saved.
 
-        One proposal for every task, or loop without a task, whose newest verdict passed after a verdict that did not,
-        or after a scratchpad whose tests failed, and of which a scratchpad, a suggestion or the verdict says what was
-        done. The same run always gives the same proposals. :meth:`satchel.keep.strategies.Strategies.save` keeps one.
+        There is one proposal for every task, or loop without a task, whose newest verdict passed after a failed verdict
+        or failed tests, if a scratchpad, a suggestion or the verdict says what was done. The same run always gives the
+        same proposals. :meth:`satchel.keep.strategies.Strategies.save` saves one.
 
         Args:
             run_id: the run; None takes the default, else the newest run that has ended.
 
         Raises:
-            NotFound: there is no such run, or none was named and none has ended.
+            NotFound: no such run, or none was named and none has ended.
         """
         from satchel.brief import extraction
 
@@ -48,13 +48,10 @@ class Learning(Service):
 
 
 def follower(workplace: Workplace) -> AfterWrite:
-    """Return what follows from an entry in the transaction that writes it; most types cost nothing.
+    """Return a function that runs after an entry, in its transaction.
 
-    A scratchpad or verdict that says that a loop succeeded records what fixed its errors (:mod:`satchel.brief.fixes`).
-    A verdict that passed lets the packages on failures and investigations of its task fall to low.
-
-    Args:
-        workplace: for the largest text that is kept.
+    A scratchpad or verdict that reports success records fixes (:mod:`satchel.brief.fixes`). A verdict that passed
+    lowers the packages on failures and investigations of its task.
     """
 
     def follow(transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> tuple[str, ...]:
@@ -63,32 +60,31 @@ def follower(workplace: Workplace) -> AfterWrite:
         from satchel.brief import fixes
 
         notes = fixes.learn(transaction, writer, number, entry, workplace.max_content_bytes)
-        return (*notes, *_settle_packages(transaction, writer, entry)) if entry.type == REVIEW_VERDICT else notes
+        return (*notes, *_lower_packages(transaction, writer, entry)) if entry.type == REVIEW_VERDICT else notes
 
     return follow
 
 
-_SETTLED = ("failures", "investigation")
-"""The types of packages that nobody needs any more once their task has passed review."""
+_RESOLVED = ("failures", "investigation")
+"""The types of packages that lose importance once their task has passed review."""
 
 
-def _settle_packages(transaction: Transaction, writer: Writer, entry: Prepared) -> tuple[str, ...]:
+def _lower_packages(transaction: Transaction, writer: Writer, entry: Prepared) -> tuple[str, ...]:
     from satchel.find.kind import Kind
     from satchel.keep.entries.structured import review_verdict
     from satchel.keep.packages.kind import react_for_task
 
     if entry.task_id is None or not review_verdict(entry.content).passed:
         return ()
-    fallen = react_for_task(transaction, writer.project_id, writer.run, entry.task_id, _SETTLED, "resolved", writer.now)
+    fallen = react_for_task(
+        transaction, writer.project_id, writer.run, entry.task_id, _RESOLVED, "resolved", writer.now
+    )
     refs = ", ".join(map(Kind.PACKAGE.ref, fallen))
     return (f"task {entry.task_id} is resolved: {refs} fell to low",) if fallen else ()
 
 
 def duplicate_finder() -> FindDuplicates:
-    """Return what finds entries that repeat what a briefing delivered to their writer.
-
-    It costs one look-up where nothing was delivered.
-    """
+    """Return a function that finds entries which repeat an item delivered to their writer."""
 
     def find(transaction: Transaction, writer: Writer, entries: Sequence[Prepared]) -> Mapping[int, DuplicateDelivery]:
         places = [place for place, entry in enumerate(entries) if _is_compared(entry)]
@@ -107,5 +103,4 @@ def duplicate_finder() -> FindDuplicates:
 
 
 def _is_compared(entry: Prepared) -> bool:
-    """Whether an entry is a note of such a length that it is compared with what was delivered."""
     return entry.type in _PLAIN and LEAST_CHARS <= len(entry.content) <= MAX_CHARS

@@ -1,4 +1,4 @@
-"""What a loop has done lately: its scratchpads, its successes and the errors that were noted in it."""
+"""Recent scratchpads, successes and noted errors of a loop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
 from satchel.base.records import dataclass, field
 from satchel.brief import attempts
-from satchel.brief.attempts import Standing, succeeded
+from satchel.brief.attempts import LoopStatus, succeeded
 from satchel.keep import events
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import ERROR, REVIEW_VERDICT, SCRATCHPAD
@@ -18,14 +18,14 @@ from satchel.store.asking import Asking, answering
 from satchel.store.transaction import Transaction, set_of
 
 RECENT_DAYS = 14
-"""What is older counts no more."""
+"""How many days of a loop count."""
 
 _MOST = 200
-"""So many entries of a loop are looked at, the newest."""
+"""How many entries of a loop are read, newest first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class NotedError:
     """An entry of type error.
 
     Attributes:
@@ -40,37 +40,37 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What one iteration did, and who says so.
+    """One iteration as its author describes it.
 
     Attributes:
-        number: that of its entry.
+        number: the id of its entry.
         place: where it was made, and by whom.
-        told: what it says in a field of its own, or None.
+        summary: the text of its fix, solution, resolution or summary field, or None.
         created_at: milliseconds UTC.
     """
 
     number: int
     place: LoopScope
     pad: Scratchpad
-    told: str | None
+    summary: str | None
     created_at: int
 
 
 @dataclass(slots=True)
 class History:
-    """What a loop did in the last :data:`RECENT_DAYS` days, the newest first.
+    """Activity of a loop in the last :data:`RECENT_DAYS` days, newest first.
 
     Attributes:
-        attempts: its scratchpads; so many as ``recent`` says were written since it succeeded last.
-        errors: what was noted since then.
-        since: when that was, or where those days begin, in milliseconds UTC.
-        success: the number of the entry that says that it succeeded last; 0 for none.
+        attempts: its scratchpads; the first ``recent`` were written since its last success.
+        errors: errors noted since then.
+        since: the time of that success, or the start of those days, in milliseconds UTC.
+        success: the id of the entry that reports that success, or 0.
         progress_at: when its sessions last committed or passed their tests, in milliseconds UTC; 0 for never.
     """
 
     since: int
     attempts: list[Attempt] = field(default_factory=list)
-    errors: list[Noted] = field(default_factory=list)
+    errors: list[NotedError] = field(default_factory=list)
     recent: int = 0
     success: int = 0
     progress_at: int = 0
@@ -79,12 +79,9 @@ class History:
 def loading(
     transaction: Transaction, loop: LoopScope, now: int, types: Collection[int], before: int | None = None
 ) -> Asking[History]:
-    """Load what a loop has done; what is malformed, as a row written by other means may be, is passed over.
+    """Load the history of a loop, skipping malformed entries.
 
-    Args:
-        now: milliseconds UTC.
-        types: of which entries; without verdicts only scratchpads tell of a success.
-        before: only entries written before that number.
+    Without verdicts in ``types`` only scratchpads report a success. Only entries older than the id ``before`` count.
     """
     history = History(now - RECENT_DAYS * DAY_MS)
     earlier = "" if before is None else " AND c.id < :before"
@@ -101,10 +98,9 @@ def loading(
     for number, kind, content, task_id, loop_id, agent, session, created in rows.all():
         place = LoopScope(loop.project_id, loop.run, task_id, loop_id, agent, session)
         if kind == ERROR:
-            history.errors += [] if history.success else [Noted(place, content, created)]
+            history.errors += [] if history.success else [NotedError(place, content, created)]
             continue
         try:
-            # read once: of ten loops with 84 attempts each that halves the time
             pad = structured.scratchpad(content) if kind == SCRATCHPAD else None
             is_success = says_success(kind, content) if pad is None else succeeded(pad)
         except InvalidInput:
@@ -133,18 +129,15 @@ def loading(
 load = answering(loading)
 
 
-def standing(history: History) -> Standing:
-    """Judge a loop by what it has done since it last made progress."""
+def judge(history: History) -> LoopStatus:
+    """Judge a loop by its activity since its last progress."""
     recent = [one for one in history.attempts[: history.recent] if one.created_at > history.progress_at]
     earlier = history.attempts[len(recent) :]
-    return attempts.standing([one.pad for one in reversed(recent)], [one.pad for one in reversed(earlier)])
+    return attempts.judge([one.pad for one in reversed(recent)], [one.pad for one in reversed(earlier)])
 
 
 def says_success(kind: int, content: str) -> bool:
-    """Whether an entry says that its loop succeeded.
-
-    Args:
-        kind: the number of its type.
+    """Return whether an entry reports that its loop succeeded.
 
     Raises:
         InvalidInput: it is malformed.

@@ -1,4 +1,4 @@
-"""Moments of a client's session: what its hooks put in unasked, so that it begins, and goes on, briefed."""
+"""Briefings that hooks inject at moments of a client's session."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from satchel.keep.sessions.records import CurrentSession
 from satchel.keep.sessions.service import Sessions
 
 _MAX_CHARS_PER_TOKEN = 5
-"""With it 1,600 tokens, the most that may be configured, have at most 8,000 characters: of what is longer than 10,000
-Claude Code shows 2 KB, and the rest only in a file."""
+"""Keeps the largest budget, 1,600 tokens, within 8,000 characters: Claude Code shows only 2 KB of texts over 10,000."""
 
 _LEAST_FOR_CLOSING = 300
 _MORE = 'More, and only what is new: get_briefing(query="your task"{agent}); search. Keep what you learn: write_context'
@@ -39,10 +38,10 @@ _NAMES = {
     Kind.STRATEGY: "strategy",
 }
 _VISIBLE = frozenset({"start", "clear", "resume"})
-"""Moments at which a person is told what the agent was given."""
+"""Moments at which the person sees a line about the briefing."""
 
 _EMPTY = "Satchel: nothing saved yet. satchel status"
-"""In a project without a rule, decision or note; that hooks work is what a person wants to know then."""
+"""Shown in a project without a rule, decision or note, as proof that hooks work."""
 
 
 class Moment(NamedTuple):
@@ -50,10 +49,10 @@ class Moment(NamedTuple):
 
     Attributes:
         name: one of :data:`satchel.keep.deliveries.MOMENTS`.
-        opens_window: whether the client's context window is a new one.
-        opening: how what is put in begins.
-        naming: how it goes on where the agent has a name, ``{agent}``.
-        closing: its last line, with ``{agent}`` where a call names the agent: who gives no name gets all of it again.
+        opens_window: whether the client's context window is new.
+        opening: the first line.
+        naming: added to it if the agent has a name, ``{agent}``.
+        closing: the last line, with ``{agent}`` where a call names the agent: without a name everything is repeated.
     """
 
     name: str
@@ -64,7 +63,7 @@ class Moment(NamedTuple):
 
     @property
     def setting(self) -> str:
-        """The key of the configuration that has the budget in tokens: ``hooks.NAME``, and clearing is a start."""
+        """The configuration key of the budget in tokens: ``hooks.NAME``; clearing counts as a start."""
         return f"hooks.{'start' if self.name == 'clear' else self.name}"
 
 
@@ -75,7 +74,7 @@ START = Moment("start", True, f"{_WHAT}.", _YOU, _MORE)
 CLEAR = START._replace(name="clear")
 RESUME = Moment("resume", False, "Satchel: what changed in this project since you were here.")
 RESUME_AFRESH = Moment("resume", True, f"{_WHAT}.", _YOU, _MORE)
-"""Resuming where the client gives what it was given at the start to its model no more."""
+"""Resuming in a client that no longer shows its model the briefing of the start."""
 
 REST = Moment("start", False, "Satchel: the rest of the briefing, for which the start had no time.")
 COMPACTION = Moment("compaction", True, f"{_WHAT}, after compaction.", _YOU, _MORE)
@@ -85,19 +84,19 @@ MOMENTS = (START, CLEAR, RESUME, RESUME_AFRESH, REST, COMPACTION, SUBAGENT)
 
 @dataclass(frozen=True, slots=True)
 class PutIn:
-    """What a hook puts in at one moment.
+    """The text that a hook injects at one moment.
 
     Attributes:
-        text: for the agent; empty where there is nothing to say.
-        tokens: how many that are, estimated.
-        budget: how many were allowed.
-        entered: the session that it belongs to; None where none could be recorded.
-        agent: who gets it, or None.
-        why: why there is nothing, for people; empty where there is something.
-        prepared: the briefing in it, to be recorded once the text has reached the client.
-        is_complete: whether everything was looked at in time.
+        text: for the agent; empty if there is nothing to inject.
+        tokens: its estimated length.
+        budget: how many tokens were allowed.
+        entered: the session that it belongs to; None if none could be recorded.
+        agent: the receiver, or None.
+        why: why there is nothing, for people; else empty.
+        prepared: the briefing in it, recorded once the text has reached the client.
+        is_complete: whether everything was read in time.
         briefing: the briefing in it.
-        line: what the person at the client is told of it; empty where that is nothing.
+        line: the line for the person at the client, or empty.
     """
 
     text: str = ""
@@ -113,20 +112,16 @@ class PutIn:
 
 
 class _Briefings(Briefings):
-    """Briefings whose texts are short in characters too."""
-
     def count(self, text: str) -> int:
-        """Count tokens, one at least for five characters."""
         return max(super().count(text), math.ceil(len(text) / _MAX_CHARS_PER_TOKEN))
 
 
 class Moments:
-    """What hooks put into the sessions of clients."""
+    """Briefings that hooks inject into the sessions of clients."""
 
     def __init__(self, workplace: Workplace, config: Config) -> None:
         self._workplace = workplace
         self._config = config
-        # loading a vocabulary takes 50 ms, a third of what a hook has
         self._briefings = _Briefings(
             workplace, config, estimating("a hook has no time to load a vocabulary"), PROSE_MARGIN
         )
@@ -140,13 +135,13 @@ class Moments:
         agent_type: str | None = None,
         dry_run: bool = False,
     ) -> PutIn:
-        """Enter the session of a hook and make what is put into it; :meth:`record` says that it got there.
+        """Enter the session of a hook and make the text to inject; :meth:`record` confirms its delivery.
 
         Args:
-            deadline: when to make do with what is there.
-            agent_id, agent_type: what the client calls the subagent that it is for, and its kind; None is the agent of
-                the session itself.
-            dry_run: record nothing, and show what an agent would get that has got nothing yet.
+            deadline: when to stop collecting.
+            agent_id, agent_type: the client's name for the receiving subagent, and its kind; None is the session's own
+                agent.
+            dry_run: record nothing, and show the text for an agent without earlier deliveries.
 
         Raises:
             StoreDamaged: the store cannot be read.
@@ -166,17 +161,6 @@ class Moments:
         notice = None if caller is None else caller.pop_warning()
         return put_in if notice is None else replace(put_in, text="\n".join(filter(None, [notice, put_in.text])))
 
-    def preview(self, moment: Moment, deadline: Deadline, agent: str | None, since: int | None = None) -> PutIn:
-        """Make what would be put into the caller's session; nothing is recorded.
-
-        Args:
-            deadline: when to make do with what is there.
-            agent: who would get it.
-            since: of a session that is resumed when it was seen last, in milliseconds UTC.
-        """
-        put_in = PutIn(budget=getattr(self._config, moment.setting.replace(".", "_")), agent=agent)
-        return self._made(moment, put_in, deadline, None, since=since, again=moment.opens_window, explains=True)
-
     def _made(
         self,
         moment: Moment,
@@ -186,7 +170,6 @@ class Moments:
         *,
         since: int | None,
         again: bool,
-        explains: bool = False,
     ) -> PutIn:
         budget, agent = put_in.budget, put_in.agent
         if not budget:
@@ -208,14 +191,13 @@ class Moments:
                 counts=False,
             ),
             deadline,
-            explains=explains,
         )
-        put_in = replace(put_in, is_complete=prepared.collected.is_complete, prepared=prepared if explains else None)
-        if not prepared.shown:
+        put_in = replace(put_in, is_complete=prepared.collected.is_complete)
+        if not prepared.items:
             is_empty = prepared.collected.is_bare and put_in.is_complete
             return replace(
                 put_in,
-                why="; ".join(prepared.briefing.notes) or "there is nothing to say",
+                why="; ".join(prepared.briefing.notes) or "there is nothing to inject",
                 line=_EMPTY if is_empty and moment in {START, CLEAR} else "",
             )
         text = _framed(moment, agent, budget, prepared.briefing.text)
@@ -230,14 +212,13 @@ class Moments:
         )
 
     def record(self, moment: Moment, put_in: PutIn) -> Briefing | None:
-        """Record that a client has taken what was put in; where that cannot be done soon, the next may repeat it."""
+        """Record that a client got the text; if the store is busy, the next briefing may repeat it."""
         if put_in.prepared is None or put_in.agent is None:
             return put_in.briefing
         tokens = math.ceil(put_in.tokens * self._config.brief_token_factor)
         return record(self._workplace, put_in.prepared, moment.name, HOOK_WAIT_MS, tokens)
 
     def _enter(self, moment: Moment) -> CurrentSession | None:
-        """Enter the session; where that cannot be recorded soon, the briefing comes without."""
         if self._workplace.engine.read_only:
             return None
         try:
@@ -247,8 +228,7 @@ class Moments:
 
 
 def _line(prepared: Prepared, tokens: int) -> str:
-    """Return what a person is told of a briefing: how much of what the agent was given."""
-    names = ["handover" if one.candidate.leads else _NAMES[one.candidate.kind] for one in prepared.shown]
+    names = ["handover" if one.candidate.leads else _NAMES[one.candidate.kind] for one in prepared.items]
     counted = {name: names.count(name) for name in names}
     what = ", ".join(_number(count, name) for name, count in sorted(counted.items(), key=lambda one: -one[1]))
     return f"Satchel: {_number(len(names), 'item')}, {_number(tokens, 'token')}: {what}. satchel status"
@@ -260,7 +240,6 @@ def _number(count: int, name: str) -> str:
 
 
 def _framed(moment: Moment, agent: str | None, budget: int, text: str) -> str:
-    """Return a briefing with what stands around it, for which a small budget has less room."""
     naming = "" if agent is None else moment.naming.format(agent=agent)
     closing = moment.closing if budget >= _LEAST_FOR_CLOSING else ""
     closing = closing.replace("{agent}", "" if agent is None else f', agent="{agent}"')

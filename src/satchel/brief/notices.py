@@ -1,4 +1,4 @@
-"""What an agent should know whatever it asked: others' claims, messages that wait, what it was refused and is free."""
+"""Notices at the end of answers: others' claims, unread messages, and files that have become free."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ _MAX_SENDERS = 3
 _MAX_MESSAGES = 100
 _MAX_NOTES, _NOTE_CHARS = 3, 70
 _MAX_FREE = 5
-"""So many are told at once, and the others with the answer after that."""
+"""How many refusals one notice lists; the next answer has the others."""
 
 _WAIT_MS = 250
 
-# one statement: mostly there is nothing, and each look by itself is a round trip
+# one statement, since mostly there is nothing, and each query is a round trip
 _ANYTHING = (f"SELECT EXISTS ({CLAIM}), EXISTS ({REFUSAL}), EXISTS ({MESSAGE}), p.id FROM projects p WHERE").replace(
     ":project", "p.id"
 )
 
 
 class Notices(Service):
-    """The line that an answer ends with when there is something to say."""
+    """The notice line at the end of an answer."""
 
     def line(
         self,
@@ -52,28 +52,27 @@ class Notices(Service):
         shown_by: str | None = "",
         taken: Sequence[str] = (),
     ) -> str | None:
-        """Return what the receiver of an answer should know beside it, or None.
+        """Return the notice for the receiver of an answer, or None.
 
         Args:
             agent: who gets the answer; None takes the default, which may be nobody.
             files: canonical paths that the answer names.
-            shown_by: what shows its messages to the receiver, as that would call it; None where the answer does.
-            taken: canonical paths that the receiver is about to edit, whose notes it should know.
+            shown_by: the call that shows messages to the receiver; None if the answer itself does.
+            taken: canonical paths that the receiver is about to edit.
 
         Returns:
-            One line: who else has claimed which of the files and until when, which notes cite what is taken, how many
-            messages wait and from whom, what the receiver was refused that is free now, and what others were refused
-            that it holds, each said once.
+            One line: others' claims on the files, notes on the files about to be edited, unread messages with their
+                senders, refused files that are free now, and held files that others were refused, each once.
 
         Raises:
-            InvalidInput: the agent is no name.
+            InvalidInput: invalid agent name.
         """
         work = self._workplace
         agent = check_agent(work, agent)
-        named = tuple(dict.fromkeys(files))
+        paths = tuple(dict.fromkeys(files))
         free: list[Refusal] = []
         wanted: list[Refusal] = []
-        if agent is None and work.caller is None and not named:
+        if agent is None and work.caller is None and not paths:
             return None
         with work.engine.read() as transaction:
             now = work.clock()
@@ -81,7 +80,7 @@ class Notices(Service):
             if row is None:
                 return None
             is_claimed, is_refused, is_written, project_id = row
-            is_claimed = is_claimed and bool(named)
+            is_claimed = is_claimed and bool(paths)
             is_refused = is_refused and not work.engine.read_only
             is_written = is_written and shown_by is not None
             if not (is_claimed or is_refused or is_written or taken):
@@ -92,49 +91,44 @@ class Notices(Service):
 
                 free = refusals.available(transaction, project_id, actor, now)
                 wanted = refusals.blocked_by(transaction, project_id, actor, now)
-            parts = _claimed(transaction, project_id, actor, named, now, work.worktree) if is_claimed else []
+            parts = _claimed(transaction, project_id, actor, paths, now, work.worktree) if is_claimed else []
             parts += _noted(transaction, project_id, actor, taken)
             if is_written and shown_by is not None:
                 parts += _waiting(transaction, project_id, actor, now, shown_by)
-        parts += _told_once(work.engine, free, wanted, actor, now)
+        parts += _once(work.engine, free, wanted, actor, now)
         return f"notice: {'; '.join(parts)}" if parts else None
 
 
 def _anything(transaction: Transaction, work: Workplace, now: int) -> Row | None:
-    """Return whether anything is claimed, was refused, or was written to somebody in the project, and its number."""
     if work.project_name is not None:
         return transaction.one(f"{_ANYTHING} p.name = :name", {"name": work.project_name, "now": now})
     project = projects.find(transaction, work)
-    return None if project is None else transaction.one(f"{_ANYTHING} p.id = :id", {"id": project.id, "now": now})
+    return transaction.one(f"{_ANYTHING} p.id = :id", {"id": project.id, "now": now})
 
 
-def _told_once(engine: Engine, free: Sequence[Refusal], wanted: Sequence[Refusal], actor: Actor, now: int) -> list[str]:
-    """Say what is free that was refused, and who needs what is held, and remember that it was said.
-
-    What cannot be remembered is said later.
-    """
+def _once(engine: Engine, free: Sequence[Refusal], wanted: Sequence[Refusal], actor: Actor, now: int) -> list[str]:
     if not free and not wanted:
         return []
     from satchel.keep.files import refusals
 
-    with suppress(SatchelError):
+    with suppress(SatchelError):  # a notice that cannot be marked as shown comes with a later answer
         with engine.write(_WAIT_MS) as transaction:
-            left = refusals.remove(transaction, [one.id for one in free[:_MAX_FREE]]) if free else set()
-            told = (
+            free_ids = refusals.remove(transaction, [one.id for one in free[:_MAX_FREE]]) if free else set()
+            wanted_ids = (
                 refusals.mark_holders_notified(transaction, [one.id for one in wanted[:_MAX_FREE]], now)
                 if wanted
                 else set()
             )
         return [
-            *_free_texts([one for one in free if one.id in left], actor, now),
-            *_wanted_texts([one for one in wanted if one.id in told]),
+            *_free_texts([one for one in free if one.id in free_ids], actor, now),
+            *_wanted_texts([one for one in wanted if one.id in wanted_ids]),
         ]
     return []
 
 
 def _wanted_texts(wanted: Sequence[Refusal]) -> list[str]:
     together = grouped((refusal.agent or "an agent", refusal.place.path) for refusal in wanted)
-    return [f"{agent} was refused {_named(paths)}, which you hold" for agent, paths in together.items()]
+    return [f"{agent} was refused {_listed(paths)}, which you hold" for agent, paths in together.items()]
 
 
 def _free_texts(free: Sequence[Refusal], actor: Actor, now: int) -> list[str]:
@@ -150,25 +144,24 @@ def _free_texts(free: Sequence[Refusal], actor: Actor, now: int) -> list[str]:
 
 
 def _waiting(transaction: Transaction, project_id: int, actor: Actor, now: int, shown_by: str) -> list[str]:
-    """Say how many messages wait for who acts, but for those that a briefing showed in its window."""
     if actor.number in {None, UNKNOWN}:
         return []
     from satchel.keep.deliveries import was_delivered
     from satchel.keep.messages.visibility import Reader, unread_by_sender
 
     assert actor.number is not None
-    seen, values = was_delivered(project_id, actor, Kind.MESSAGE, "m.id")
+    is_delivered, values = was_delivered(project_id, actor, Kind.MESSAGE, "m.id")
     reader = Reader(project_id, actor.number, now)
-    senders = unread_by_sender(transaction, reader, seen, values, _MAX_MESSAGES)
+    senders = unread_by_sender(transaction, reader, is_delivered, values, _MAX_MESSAGES)
     if not senders:
         return []
     waiting = sum(count for _, count, _ in senders)
     critical = sum(count for _, _, count in senders)
     names = [name or "Satchel" for name, _, _ in senders]
     more = len(names) - _MAX_SENDERS
-    said = ", ".join(names[:_MAX_SENDERS]) + (f" and {more} more" if more > 0 else "")
+    senders_text = ", ".join(names[:_MAX_SENDERS]) + (f" and {more} more" if more > 0 else "")
     many = f"over {_MAX_MESSAGES - 1}" if waiting >= _MAX_MESSAGES else str(waiting)
-    text = f"{many} unread message{'s' * (waiting != 1)} for {actor.name} from {said}"
+    text = f"{many} unread message{'s' * (waiting != 1)} for {actor.name} from {senders_text}"
     return [text + (f", {critical} critical" if critical else "") + (f": {shown_by}" if shown_by else "")]
 
 
@@ -181,41 +174,40 @@ def _claimed(
     claims.sort(key=lambda claim: claim.worktree != worktree)
     together = grouped((_claim_text(claim, worktree), claim.path) for claim in claims)
     parts = [
-        f"{_named(paths)} {'are' if len(paths) > 1 else 'is'} {said}"
-        for said, paths in list(together.items())[:_MAX_CLAIMS]
+        f"{_listed(paths)} {'are' if len(paths) > 1 else 'is'} {text}"
+        for text, paths in list(together.items())[:_MAX_CLAIMS]
     ]
     more = sum(len(paths) for paths in list(together.values())[_MAX_CLAIMS:])
     return [*parts, f"{more} more claim{'s' * (more != 1)} on these files"] if more > 0 else parts
 
 
-def _noted(transaction: Transaction, project_id: int, actor: Actor, taken: Sequence[str]) -> list[str]:
-    """Name the newest notes of others on files that are taken, but for those that the receiver has got."""
-    if not taken:
+def _noted(transaction: Transaction, project_id: int, actor: Actor, paths: Sequence[str]) -> list[str]:
+    if not paths:
         return []
     from satchel.brief.working import notes
     from satchel.keep.deliveries import was_delivered
 
-    seen, values = was_delivered(project_id, actor, Kind.ENTRY, "c.id")
-    files = {f"file{number}": file for number, file in enumerate(taken)}
+    is_delivered, values = was_delivered(project_id, actor, Kind.ENTRY, "c.id")
+    files = {f"file{number}": file for number, file in enumerate(paths)}
     rows = transaction.all(
         f"""
         SELECT {notes.COLUMNS} FROM {notes.SOURCE}
         WHERE c.project_id = :project AND c.file IN ({", ".join(f":{name}" for name in files)})
             AND c.superseded_by IS NULL AND +c.type IN ({", ".join(map(str, notes.NOTE_TYPES))})
-            AND c.agent_id IS DISTINCT FROM :own AND NOT {seen}
+            AND c.agent_id IS DISTINCT FROM :own AND NOT {is_delivered}
         ORDER BY c.created_at DESC, c.id DESC LIMIT {_MAX_NOTES + 1}
         """,
         {**values, **files, "project": project_id, "own": actor.number},
     )
-    found = [notes.Note(*row) for row in rows]
-    said = [
+    matches = [notes.Note(*row) for row in rows]
+    texts = [
         f"{Kind.ENTRY.ref(one.number)} on {one.file} {quoted_line(shortened(one.text, _NOTE_CHARS))}"
-        for one in found[:_MAX_NOTES]
+        for one in matches[:_MAX_NOTES]
     ]
-    return [f"notes: {', '.join(said)}{' and more' if len(found) > _MAX_NOTES else ''} (get_items)"] if said else []
+    return [f"notes: {', '.join(texts)}{' and more' if len(matches) > _MAX_NOTES else ''} (get_items)"] if texts else []
 
 
-def _named(paths: Sequence[str]) -> str:
+def _listed(paths: Sequence[str]) -> str:
     more = len(paths) - _MAX_CLAIMS
     return ", ".join(paths[:_MAX_CLAIMS]) + (f" and {more} more" if more > 0 else "")
 

@@ -243,7 +243,7 @@ class Conversations:
             now, project = work.clock(), projects.find(transaction, work)
             row = transaction.one(
                 f"SELECT {_COLUMNS} FROM conversations WHERE id = :id AND project_id = :project AND {_HAS_TURNS}",
-                {"id": number, "project": project.id if project else None, "now": now},
+                {"id": number, "project": project.id, "now": now},
             )
             if row is None:
                 raise NotFound(
@@ -267,7 +267,7 @@ class Conversations:
         def read_old(digest: bytes) -> str | None:
             with self._workplace.engine.read() as transaction:
                 project = projects.find(transaction, self._workplace)
-                return None if project is None else blobs.read(transaction, project.id, digest)
+                return blobs.read(transaction, project.id, digest)
 
         return read_old
 
@@ -280,7 +280,7 @@ class Conversations:
                 "SELECT session_id FROM conversations "
                 f"WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {_HAS_TURNS}",
                 {
-                    "project": project.id if project else None,
+                    "project": project.id,
                     "owner": key.owner,
                     "assistant": key.assistant,
                     "now": self._workplace.clock(),
@@ -319,7 +319,7 @@ class Conversations:
         with work.engine.read() as transaction:
             now, project = work.clock(), projects.find(transaction, work)
             where = f"project_id = :project AND owner = :owner AND {_HAS_TURNS}"
-            values: dict[str, object] = {"project": project.id if project else None, "owner": owner, "now": now}
+            values: dict[str, object] = {"project": project.id, "owner": owner, "now": now}
             for column, wanted in (("assistant", assistant), ("session_id", conversation)):
                 if wanted is not None:
                     where += f" AND {column} = :{column}"
@@ -350,8 +350,8 @@ class Conversations:
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
             found = f"SELECT id, turns, {leases.COLUMNS} FROM conversations WHERE {_OF_KEY}"
-            row = None if project is None else transaction.one(found, _values(project, key))
-            if project is None or row is None:
+            row = transaction.one(found, _values(project, key))
+            if row is None:
                 raise _unknown(transaction, project, key, work.clock())
             number, turns, *lease = row
             held = leases.live(lease, work.clock())
@@ -364,8 +364,6 @@ class Conversations:
 
     def _number(self, transaction: Transaction, key: ConversationKey) -> int | None:
         project = projects.find(transaction, self._workplace)
-        if project is None:
-            return None
         row = transaction.one(
             f"SELECT id FROM conversations WHERE {_OF_KEY} AND {_HAS_TURNS}",
             {**_values(project, key), "now": self._workplace.clock()},
@@ -381,9 +379,8 @@ def _checked(key: ConversationKey) -> ConversationKey:
     )
 
 
-def _values(project: Project | None, key: ConversationKey) -> dict[str, object]:
-    number = None if project is None else project.id
-    return {"project": number, "owner": key.owner, "assistant": key.assistant, "session": key.conversation}
+def _values(project: Project, key: ConversationKey) -> dict[str, object]:
+    return {"project": project.id, "owner": key.owner, "assistant": key.assistant, "session": key.conversation}
 
 
 def _caller(work: Workplace) -> str:
@@ -406,7 +403,7 @@ def _begin(transaction: Transaction, project: Project, key: ConversationKey, now
     )
 
 
-def _unknown(transaction: Transaction, project: Project | None, key: ConversationKey, now: int) -> NotFound:
+def _unknown(transaction: Transaction, project: Project, key: ConversationKey, now: int) -> NotFound:
     known = [
         row[0]
         for row in transaction.all(

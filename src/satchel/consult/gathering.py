@@ -12,8 +12,11 @@ named holds nothing but ignored files, or none.
 from __future__ import annotations
 
 import os
+import re
 import stat
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from satchel.base.contained import is_inside, why_unreadable
@@ -21,18 +24,19 @@ from satchel.base.errors import InvalidInput, NotFound, Refused, TooLarge, neare
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.consult.cancelling import IsCancelled, never, raise_if_cancelled
-from satchel.consult.ignoring import Chain, Folders, chain_in, is_ignored
-from satchel.consult.plain_names import UNSAYABLE, plain_names
-from satchel.consult.records import FoundFile, Gathering, HeldBack, found_file
+from satchel.consult.ignoring import list_files
+from satchel.consult.records import FoundFile, Gathering, HeldBack
 from satchel.redaction.filenames import is_secret_folder, is_secret_name
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _STRIDE = 500
 _MAX_NAMES = 2_000
 _HELD_BY_NAME = "its name says that it holds secrets; it is sent only with force"
 _HELD_BY_FOLDER = "it is in a folder that holds secrets; it is sent only with force"
 _OUTSIDE = "a link leads from it out of the folders that may be sent; send a copy"
 _GIT = "it is part of what git keeps for itself, which is never sent; send a copy"
+
+# what a name in a prompt may not hold: control characters, ends of lines and what is no text
+_UNSAYABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +66,9 @@ def gather(
 ) -> Gathering:
     """Look at every file that paths name and every file in the folders that they name.
 
-    Folders are expanded as git sees them: what ignore files leave out is left out without a word, unless it is named
-    itself; git's own folder is never entered. Links that stay inside the roots are followed, as far as what they lead
-    to is not ignored, and what they lead to is named for where it is. Nothing is read but ignore files.
+    Folders are expanded as git lists them: ignored files are left out silently, unless they are named themselves;
+    git's own folder is never entered. Links that stay inside the roots are followed, unless their target is ignored,
+    and the target is named for where it is. Files are not read.
 
     Args:
         paths: files and folders, relative to ``base`` or absolute.
@@ -106,8 +110,9 @@ class _Walk:
         self._limits = limits
         self._force = force
         self._is_cancelled = is_cancelled
-        self._rules = Folders(self._roots)
-        self._seen: set[str] = set()
+        self._followed: set[str] = set()
+        self._listings: dict[str, list[tuple[str, os.stat_result | OSError]]] = {}
+        self._prefixes: dict[str, str | None] = {}
         self._resolved: dict[str, str] = {}
         self.files: dict[str, FoundFile] = {}
         self.held: dict[str, HeldBack] = {}
@@ -142,112 +147,80 @@ class _Walk:
         self._raise_if_cancelled()
 
     def _take_folder(self, real: str, root: str) -> None:
-        """Walk a folder that was named, and say so where that led to nothing."""
-        found, ignored = self._walk([(real, root, self._rules.above(real))])
-        if found:
+        """Take the files of a folder that was named, or record why there are none."""
+        before = len(self.held)
+        files = 0
+        for path, status in self._walk(real, root, is_named=True):
+            files += 1
+            self._take_listed(path, root, status)
+        if files or len(self.held) > before:
             return
-        name = self._name(real)
-        if ignored:
-            self._hold(name, "ignored", "ignore files leave out all that the folder holds; files of it can be named")
+        if any(names for _, _, names in os.walk(real)):
+            self._hold(self._name(real), "ignored", "git ignores all that the folder holds; files of it can be named")
         else:
-            self._hold(name, "empty", "the folder holds no file")
+            self._hold(self._name(real), "empty", "the folder holds no file")
 
-    def _walk(self, waiting: list[tuple[str, str, Chain]]) -> tuple[bool, bool]:
-        """Take what is in folders, each with the root that holds it and the rules that hold above it.
-
-        Returns:
-            Whether anything was found, be it held back, and whether anything was ignored.
-        """
-        found = ignored = False
+    def _walk(self, folder: str, root: str, *, is_named: bool) -> Iterator[tuple[str, os.stat_result | OSError]]:
+        """Yield the files below a folder that git does not ignore, those of nested repositories included."""
+        waiting = [folder]
         while waiting:
             self._raise_if_cancelled()
-            folder, root, chain = waiting.pop()
-            if folder in self._seen:
-                found = True
-                continue
-            self._seen.add(folder)
-            descriptor = -1
-            try:
-                # looking at files by their names in it takes less than by their paths
-                descriptor = os.open(folder, _FOLDER)
-                entries = self._listed(descriptor)
-            except OSError as error:
-                self._hold(self._name(folder), "unreadable", f"the folder {why_unreadable(error)}")
-                found = True
-            else:
-                found_here, ignored_here = self._look(folder, entries, root, chain, waiting)
-                found, ignored = found or found_here, ignored or ignored_here
-            finally:
-                if descriptor >= 0:
-                    os.close(descriptor)
+            here = waiting.pop()
+            paths = list_files(
+                here,
+                root,
+                is_named=is_named and here == folder,
+                hold_unreadable=self._hold_unreadable,
+                raise_if_cancelled=self._raise_if_cancelled,
+            )
+            for count, path in enumerate(paths, 1):
+                if not count % _STRIDE:
+                    self._raise_if_cancelled()
+                above = path.rpartition("/")[0]
+                # git also lists files whose folder was replaced by a link
+                if self._resolve(above) != above:
+                    continue
+                try:
+                    status = os.lstat(path)
+                except (FileNotFoundError, NotADirectoryError):
+                    # and tracked files that were deleted
+                    continue
+                except OSError as error:
+                    yield path, error
+                    continue
+                if stat.S_ISDIR(status.st_mode):
+                    waiting.append(path)
+                else:
+                    yield path, status
         self._raise_if_cancelled()
-        return found, ignored
 
-    def _listed(self, descriptor: int) -> dict[str, os.DirEntry[str]]:
-        entries: dict[str, os.DirEntry[str]] = {}
-        with os.scandir(descriptor) as listing:
-            while some := {entry.name: entry for entry in islice(listing, _STRIDE)}:
-                entries |= some
-                raise_if_cancelled(self._is_cancelled)
-        return entries
+    def _take_listed(self, real: str, root: str, status: os.stat_result | OSError) -> None:
+        """Take a file of a folder, unless a name on the way to it forbids that."""
+        above, _, name = real.rpartition("/")
+        if above not in self._prefixes:
+            self._prefixes[above] = self._prefix(above, root)
+        prefix = self._prefixes[above]
+        if prefix is None:
+            return
+        path = prefix + name
+        if not self._force and _is_secret(name):
+            self._hold(path, "secret_name", _HELD_BY_NAME)
+        elif isinstance(status, OSError):
+            self._hold(path, "unreadable", f"it {why_unreadable(status)}")
+        elif stat.S_ISLNK(status.st_mode):
+            self._follow(real, path)
+        else:
+            self._take(path, real, root, status)
 
-    def _look(
-        self,
-        folder: str,
-        entries: dict[str, os.DirEntry[str]],
-        root: str,
-        chain: Chain,
-        waiting: list[tuple[str, str, Chain]],
-    ) -> tuple[bool, bool]:
-        """Take what is in one folder, and let the folders in it wait; returns as :meth:`_walk` does."""
-        found = ignored = False
-        is_repository = entries.pop(".git", None) is not None
-        if is_repository or ".gitignore" in entries:
-            chain = chain_in(folder, chain, has_file=".gitignore" in entries, is_repository=is_repository)
-        prefix = "" if folder == self._base else f"{self._name(folder).rstrip('/')}/"
-        above = folder.rstrip("/")
-        plain = plain_names(tuple([here.rules for here in chain]))
-        is_sayable = not UNSAYABLE.search(prefix)
-        files, max_bytes, is_regular = self.files, self._limits.file_bytes, stat.S_ISREG
-        for count, (name, entry) in enumerate(entries.items(), 1):
-            if not count % _STRIDE:
-                self._raise_if_cancelled()
-            real = f"{above}/{name}"
-            try:
-                is_folder = entry.is_dir(follow_symlinks=False)
-            except OSError:
-                # the file system names no kinds, and the caller that looks at it is told why not
-                is_folder = False
-            is_plain = name in plain.known
-            if not is_plain:
-                if is_ignored(chain, real, name, is_folder):
-                    ignored = True
-                    continue
-                plain.learn(name)
-                if not self._force and (is_secret_folder(name) if is_folder else is_secret_name(name)):
-                    found = True
-                    self._hold(prefix + name, "secret_name", _HELD_BY_FOLDER if is_folder else _HELD_BY_NAME)
-                    continue
-            if is_folder:
-                waiting.append((real, root, chain))
-                continue
-            found = True
-            path = prefix + name
-            try:
-                status = entry.stat(follow_symlinks=False)
-            except OSError as error:
-                gone = isinstance(error, FileNotFoundError)
-                self._hold(path, "vanished" if gone else "unreadable", f"it {why_unreadable(error)}")
-                continue
-            size = status.st_size
-            if is_plain and is_sayable and size <= max_bytes and is_regular(status.st_mode):
-                # the usual case, without a call
-                files[path] = found_file((path, real, root, size, status.st_mtime_ns))
-            elif stat.S_ISLNK(status.st_mode):
-                self._follow(real, path, waiting)
-            else:
-                self._take(path, real, root, status)
-        return found, ignored
+    def _prefix(self, folder: str, root: str) -> str | None:
+        """Return what the names of a folder's files begin with; None where the folder is held back."""
+        at = root.rstrip("/")
+        for step in _steps(folder, root) if not self._force else ():
+            at = f"{at}/{step}"
+            if is_secret_folder(step):
+                self._hold(self._name(at), "secret_name", _HELD_BY_FOLDER)
+                return None
+        return "" if folder == self._base else f"{self._name(folder).rstrip('/')}/"
 
     def _take_file(self, real: str, root: str, status: os.stat_result) -> None:
         """Take a file that was named, or that a link leads to."""
@@ -265,18 +238,18 @@ class _Walk:
             self._take(path, real, root, status)
 
     def _take(self, path: str, real: str, root: str, status: os.stat_result) -> None:
-        """Take what nothing in its name speaks against."""
+        """Take a file whose name is acceptable."""
         if not stat.S_ISREG(status.st_mode):
             self._hold(path, "special", "it is no ordinary file")
         elif status.st_size > self._limits.file_bytes:
             self._hold(path, "too_large", too_large(status.st_size, self._limits.file_bytes))
-        elif not path.isprintable() and UNSAYABLE.search(path):
+        elif not path.isprintable() and _UNSAYABLE.search(path):
             self._hold(path, "name", "its name holds a control character or is no text in UTF-8; send a copy")
         else:
             self.files[path] = FoundFile(path, real, root, status.st_size, status.st_mtime_ns)
 
-    def _follow(self, link: str, path: str, waiting: list[tuple[str, str, Chain]]) -> None:
-        """Take what a link leads to, if that is inside a root and not ignored there."""
+    def _follow(self, link: str, path: str) -> None:
+        """Take the target of a link, if it is inside a root and not ignored there."""
         real = os.path.realpath(link)
         root = _root_of(real, self._roots)
         if root is None:
@@ -289,12 +262,25 @@ class _Walk:
             return
         if stat.S_ISLNK(status.st_mode):
             self._hold(path, "vanished", "it is a link that leads in a circle")
-        elif self._rules.leaves_out(real, stat.S_ISDIR(status.st_mode)):
             return
-        elif not stat.S_ISDIR(status.st_mode):
-            self._take_file(real, root, status)
-        elif self._may_enter(real, root):
-            waiting.append((real, root, self._rules.above(real)))
+        folder = real if stat.S_ISDIR(status.st_mode) else real.rpartition("/")[0]
+        if real not in self._followed and self._may_enter(folder, root):
+            self._followed.add(real)
+            for file, listed in self._listed_below(real, root):
+                self._take_listed(file, root, listed)
+
+    def _listed_below(self, real: str, root: str) -> list[tuple[str, os.stat_result | OSError]]:
+        """Return a path as a root's listing has it, or what the listing has below it."""
+        if root not in self._listings:
+            self._listings[root] = sorted(self._walk(root, root, is_named=False), key=_path_of)
+        listing = self._listings[root]
+        if (first := bisect_left(listing, real, key=_path_of)) < len(listing) and listing[first][0] == real:
+            return [listing[first]]
+        # the sign after the slash ends what lies below
+        folder = real.rstrip("/")
+        return listing[
+            bisect_left(listing, f"{folder}/", key=_path_of) : bisect_left(listing, f"{folder}0", key=_path_of)
+        ]
 
     def _may_enter(self, real: str, root: str) -> bool:
         """Whether a folder that was named, or that a link leads to, may be walked; otherwise it is held back."""
@@ -307,12 +293,15 @@ class _Walk:
             return True
         return False
 
+    def _hold_unreadable(self, folder: str, error: OSError) -> None:
+        self._hold(self._name(folder), "unreadable", f"the folder {why_unreadable(error)}")
+
     def _hold(self, path: str, reason: str, detail: str) -> None:
-        path = path if path.isprintable() else UNSAYABLE.sub(lambda found: ascii(found[0])[1:-1], path)
+        path = path if path.isprintable() else _UNSAYABLE.sub(lambda found: ascii(found[0])[1:-1], path)
         self.held[path] = HeldBack(path, reason, detail)
 
     def _raise_if_cancelled(self) -> None:
-        """Go on, unless the call is cancelled or there are too many files."""
+        """Raise Interrupted or TooLarge, if the call is cancelled or there are too many files."""
         raise_if_cancelled(self._is_cancelled)
         most = self._limits.files
         if len(self.files) + len(self.held) <= most:
@@ -338,11 +327,13 @@ class _Walk:
         folder, name = os.path.split(path)
         if name in {"", ".", ".."}:
             return os.path.realpath(path)
-        above = self._resolved.get(folder)
-        if above is None:
-            above = self._resolved[folder] = os.path.realpath(folder)
-        real = f"{above.rstrip('/')}/{name}"
+        real = f"{self._resolve(folder).rstrip('/')}/{name}"
         return os.path.realpath(real) if os.path.islink(real) else real  # noqa: PTH114 -- a Path costs more than the call
+
+    def _resolve(self, folder: str) -> str:
+        if folder not in self._resolved:
+            self._resolved[folder] = os.path.realpath(folder)
+        return self._resolved[folder]
 
     def _missing(self, path: str, real: str) -> NotFound:
         """Build the error for a path that is not there, with the nearest that is."""
@@ -369,12 +360,21 @@ class _Walk:
 
 
 def too_large(size: int, max_bytes: int) -> str:
-    """Say of a file that it is too large to be sent."""
+    """Return the reason that a file is too large to be sent."""
     return f"it has {size:,} bytes, more than the {max_bytes:,} that are sent; send a part of it"
 
 
+@lru_cache(maxsize=50_000)
+def _is_secret(name: str) -> bool:
+    return is_secret_name(name)
+
+
+def _path_of(listed: tuple[str, os.stat_result | OSError]) -> str:
+    return listed[0]
+
+
 def _root_of(real: str, roots: Iterable[str]) -> str | None:
-    """Return a root that a path lies in, or is."""
+    """Return the root that contains a path, or is it."""
     for root in roots:
         if real == root or is_inside(real, root):
             return root
@@ -382,14 +382,14 @@ def _root_of(real: str, roots: Iterable[str]) -> str | None:
 
 
 def _steps(real: str, root: str) -> list[str]:
-    """Return the steps that lead from a root to what lies in it."""
+    """Return the steps from a root to a path below it."""
     return real[len(root) :].strip("/").split("/")
 
 
 def _checked(path: object) -> str:
     if not isinstance(path, str) or not path.strip():
         raise InvalidInput(f"{path!r} is no path", "Give the path of a file or folder, such as src/app.py")
-    if not path.isprintable() and UNSAYABLE.search(path):
+    if not path.isprintable() and _UNSAYABLE.search(path):
         raise InvalidInput(
             f"path {shortened(path)!r} holds a control character or a lone surrogate", "Rename it, or send a copy"
         )

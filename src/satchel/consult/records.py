@@ -122,9 +122,6 @@ class KnownFile(NamedTuple):
         return Placement.INLINE if self.why is None else Placement.OVERFLOW
 
 
-found_file: Callable[[tuple[str, str, str, int, int]], FoundFile] = partial(tuple.__new__, FoundFile)
-"""Makes a :class:`FoundFile` of its fields, in half the time that calling the class takes."""
-
 known_file: Callable[[tuple[Any, ...]], KnownFile] = partial(tuple.__new__, KnownFile)
 """Makes a :class:`KnownFile` of its fields, as a row of the store has them."""
 

@@ -180,7 +180,7 @@ class VectorStores(Service):
                 WHERE project_id = :project AND (CAST(:provider AS TEXT) IS NULL OR provider = :provider)
                 ORDER BY created_at, id
                 """,
-                {"project": project.id if project else None, "provider": provider},
+                {"project": project.id, "provider": provider},
             )
         return tuple(map(_store, rows))
 
@@ -223,7 +223,7 @@ class VectorStores(Service):
         """
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
-            values = {"project": project.id if project else None, "provider": provider}
+            values = {"project": project.id, "provider": provider}
             if transaction.one(due, {**values, "now": work.clock()}) is None:
                 return None
         with work.engine.write() as transaction:

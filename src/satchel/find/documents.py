@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -175,6 +176,24 @@ class Source:
         self._also = also
         self._table = f"{kind.table} i {joined}"
         self._columns = {**_COLUMNS, **columns}
+
+    def insert(
+        self, transaction: Transaction, row: Mapping[str, Any], text: str, **fields: object
+    ) -> tuple[int, bytes, int]:
+        """Insert an item with its document, and return its number, uid and seq.
+
+        ``fields`` are those of the document that are no columns of the item.
+        """
+        uid, seq = os.urandom(16), transaction.next_seq(row["project_id"], documents=1)
+        columns = {"uid": uid, "seq": seq, **row}
+        number = transaction.add(self._kind.table, columns)
+        add(transaction, self.document({"id": number, **columns}, text, **fields))
+        return number, uid, seq
+
+    def document(self, row: Mapping[str, Any], text: str, **fields: Any) -> Document:
+        """Return the document of a new item from its columns and text."""
+        known = {field: row[column] for field, column in self._columns.items() if column in row}
+        return Document(self._kind, text=text, **{"run_id": None, **known, **fields})
 
     def texts(self, transaction: Transaction, numbers: Iterable[int]) -> dict[int, str]:
         """Return the searchable texts of items by number, without those that no longer exist."""

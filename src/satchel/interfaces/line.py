@@ -91,14 +91,12 @@ def _person(environ: Mapping[str, str]) -> str:
 
 def counted(satchel: Satchel) -> AtWork:
     """Count what goes on in the project of an opened store."""
-    from satchel.brief.at_work import AtWork, count
+    from satchel.brief.at_work import count
     from satchel.keep import projects
 
     work = satchel.workplace
     with work.engine.read() as transaction:
         project = projects.find(transaction, work)
-        if project is None:
-            return AtWork(0, 0, 0)
         environ = satchel.environ if work.caller is None else work.caller.environ
         return count(transaction, project.id, work.agent, environ.get("SATCHEL_SESSION"), work.clock(), work.person)
 

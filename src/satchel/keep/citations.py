@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from satchel.base.cited import (
     CHANGED,
@@ -20,12 +20,12 @@ from satchel.base.cited import (
 )
 from satchel.base.git_head import read_head, top_of
 from satchel.base.git_index import CLEAN, DIRTY, UNTRACKED, standing
-from satchel.base.machine import asked_of_caller, caller_elsewhere
+from satchel.base.machine import caller_elsewhere, seen_by_caller
 from satchel.base.records import NamedTuple, dataclass
 from satchel.base.text import quoted_line
 from satchel.find.kind import Kind
 from satchel.redaction.filenames import is_secret_path
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Row, Transaction, set_of
 
 _STANDINGS = {CLEAN: "committed", DIRTY: "dirty", UNTRACKED: "untracked"}
 
@@ -139,7 +139,7 @@ class Citing:
         return Cited(digest, *in_git, branch, commit)
 
 
-@asked_of_caller()
+@seen_by_caller(0, unknown=None)
 def cited_in(root: str, path: str, line: int | None, last: int | None) -> Cited | None:
     """Return the citation of a file, as :meth:`Citing.cite` does."""
     return Citing(root).cite(path, line, last)
@@ -172,23 +172,39 @@ class Place(NamedTuple):
     cited: Cited
 
 
+_SELECTED = """
+    SELECT t.entry_id, c.file, c.line, c.last_line, t.digest, t.size, t.places, t.standing, t.blob, t.branch,
+        t.commit_id
+    FROM citations t JOIN context c ON c.id = t.entry_id
+"""
+
+
 def load(transaction: Transaction, entries: Collection[int]) -> dict[int, Place]:
     """Return the citations of entries by number."""
     if not entries:
         return {}
-    rows = transaction.all(
-        f"""
-        SELECT t.entry_id, c.file, c.line, c.last_line, t.digest, t.size, t.places, t.standing, t.blob, t.branch,
-            t.commit_id
-        FROM citations t JOIN context c ON c.id = t.entry_id
-        WHERE t.entry_id IN {set_of(entries)}
-        """
+    by_entry = _places(transaction.all(f"{_SELECTED} WHERE t.entry_id IN {set_of(entries)}"))
+    return {number: by_entry[number] for number in entries if number in by_entry}
+
+
+def load_newest(transaction: Transaction, project_id: int, most: int) -> dict[int, Place]:
+    """Return the citations of a project's newest live entries by number."""
+    return _places(
+        transaction.all(
+            f"""
+            {_SELECTED} WHERE c.project_id = :project AND c.superseded_by IS NULL
+            ORDER BY t.entry_id DESC LIMIT :most
+            """,
+            {"project": project_id, "most": most},
+        )
     )
-    by_entry = {
+
+
+def _places(rows: Iterable[Row]) -> dict[int, Place]:
+    return {
         number: Place(path, Cited(Digest(line, last, value, size, places), *git))
         for number, path, line, last, value, size, places, *git in rows
     }
-    return {number: by_entry[number] for number in entries if number in by_entry}
 
 
 class Sinking:
@@ -228,10 +244,13 @@ _MAX_KNOWN = 4_096
 _comparisons: dict[tuple[object, ...], Comparison] = {}
 
 
-@asked_of_caller(unknown=())
-def compared_in(root: str, places: Sequence[tuple[int, Place]]) -> tuple[tuple[int, Citation], ...]:
-    """Return the state of entries' files, as :meth:`Comparing.compare` does."""
-    return tuple(Comparing(root, is_apart=True).compare(dict(places)).items())
+COMPARED = "compared"
+"""The fact of how a citation compares with the tree of a caller elsewhere."""
+
+
+def compared_as(number: int, place: Place) -> tuple[int, str]:
+    """Return the arguments of :data:`COMPARED`: it holds as long as an entry cites the same."""
+    return number, place.cited.digest.value.hex()
 
 
 class Comparing:
@@ -252,8 +271,10 @@ class Comparing:
 
     def compare(self, places: Mapping[int, Place]) -> dict[int, Citation]:
         """Return the state of entries' files by number; unknown ones are left out."""
-        if self._root is not None and caller_elsewhere() is not None:
-            return dict(compared_in(self._root, tuple(places.items())))
+        caller = caller_elsewhere()
+        if self._root is not None and caller is not None:
+            facts = {number: caller.fact(COMPARED, compared_as(number, place)) for number, place in places.items()}
+            return {number: citation for number, citation in facts.items() if citation is not None}
         states: dict[int, Citation] = {}
         for number, (path, cited) in places.items():
             stands = self._compare(path, cited.digest)

@@ -12,28 +12,12 @@ from satchel.base.records import dataclass
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents, near
 from satchel.find.kind import LIVE, SUPERSEDED, Kind
-from satchel.keep import kept
+from satchel.keep import fields, kept
 from satchel.keep import listing as filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.corrections.log import Corrector
-from satchel.keep.kind import (
-    AGENT,
-    CATEGORY,
-    CREATED,
-    FILL,
-    LAYER,
-    SOFT,
-    TAG,
-    TEXT,
-    TIME,
-    Checking,
-    Codec,
-    Field,
-    ItemKind,
-    name_field,
-    names_part,
-    one_of,
-)
+from satchel.keep.fields import Checking, Codec, Field
+from satchel.keep.kind import ItemKind, names_part
 from satchel.keep.listing import Filter, Order, View
 from satchel.keep.projects import Service
 from satchel.store.transaction import Transaction, set_of
@@ -107,18 +91,18 @@ _STATUS = Codec(f"one of {', '.join(STATUSES)}", lambda active: STATUSES[1 - act
 CONSTRAINT = ItemKind(
     "a rule",
     (
-        CREATED,
-        Field("text", TEXT, required=True),
-        name_field("category", CATEGORY, "categories", "category_id", required=True),
-        Field("priority", one_of(PRIORITIES), required=True),
-        name_field("layer", LAYER, "layers", "layer_id"),
-        name_field("agent", AGENT, "agents", "created_by", merge=FILL),
-        Field("status", _STATUS, "active", default=1, merge=SOFT, attribute="active"),
-        Field("reason", TEXT, merge=SOFT),
-        name_field("deactivated_by", AGENT, "agents", "deactivated_by", merge=SOFT),
-        Field("deactivated_at", TIME, merge=SOFT),
+        fields.CREATED,
+        Field("text", fields.TEXT, required=True),
+        fields.name_field("category", fields.CATEGORY, "categories", "category_id", required=True),
+        Field("priority", fields.one_of(PRIORITIES), required=True),
+        fields.name_field("layer", fields.LAYER, "layers", "layer_id"),
+        fields.name_field("agent", fields.AGENT, "agents", "created_by", merge=fields.FILL),
+        Field("status", _STATUS, "active", default=1, merge=fields.SOFT, attribute="active"),
+        Field("reason", fields.TEXT, merge=fields.SOFT),
+        fields.name_field("deactivated_by", fields.AGENT, "agents", "deactivated_by", merge=fields.SOFT),
+        Field("deactivated_at", fields.TIME, merge=fields.SOFT),
     ),
-    (names_part("constraint", "tags", TAG),),
+    (names_part("constraint", "tags", fields.TAG),),
     Kind.CONSTRAINT,
     rank=("deactivated_at",),
     record=Constraint,

@@ -189,10 +189,10 @@ class Finding(Service):
         with projects.reading(work) as (transaction, project):
             run = None
             if run_id is not None:
-                choice = runs.choose(transaction, work, project.id if project else None, run_id)
+                choice = runs.choose(transaction, work, project.id, run_id)
                 run = choice.id if choice else None
             chosen_run = run
-            if project is None:
+            if not project.id:
                 return FoundPage((), 0, offset, limit, (projects.NOTHING_YET,))
             itself: tuple[Kind, int] | None = None
             if like is not None:

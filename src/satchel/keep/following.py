@@ -106,15 +106,13 @@ def read_kinds(text: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def now(transaction: Transaction, project: Project | None) -> Cursor:
+def now(transaction: Transaction, project: Project) -> Cursor:
     """Return the current cursor."""
-    if project is None:
-        return START
     swept = swept_until(transaction, project.id)
     return Cursor(project.seq, max(swept, _last_event(transaction, project.id)))
 
 
-def check(transaction: Transaction, project: Project | None, cursor: Cursor) -> None:
+def check(transaction: Transaction, project: Project, cursor: Cursor) -> None:
     """Refuse a cursor that the project has not reached."""
     reached = now(transaction, project)
     if cursor.changes > reached.changes or cursor.events > reached.events:
@@ -122,11 +120,9 @@ def check(transaction: Transaction, project: Project | None, cursor: Cursor) -> 
 
 
 def missed_too_much(
-    transaction: Transaction, project: Project | None, cursor: Cursor, kinds: Collection[str] | None = None
+    transaction: Transaction, project: Project, cursor: Cursor, kinds: Collection[str] | None = None
 ) -> bool:
     """Return whether a cursor is too old: later events may be deleted, or there are more than 5,000 items."""
-    if project is None:
-        return False
     if cursor.events < swept_until(transaction, project.id):
         return True
     most = MOST_MISSED + 1
@@ -135,14 +131,12 @@ def missed_too_much(
 
 
 def read(
-    transaction: Transaction, project: Project | None, cursor: Cursor, limit: int, kinds: Collection[str] | None = None
+    transaction: Transaction, project: Project, cursor: Cursor, limit: int, kinds: Collection[str] | None = None
 ) -> Page:
     """Return the items after a cursor: changes, then events.
 
     Items that share a change number may exceed ``limit``; ``kinds`` None takes all.
     """
-    if project is None:
-        return Page((), cursor, is_last=True)
     changed = change_log.after(transaction, project.id, cursor.changes, limit, kinds)
     items = list(_stream_changes(changed, cursor))
     reached = items[-1].cursor if items else cursor

@@ -135,20 +135,19 @@ class Items(Service):
         history: dict[_Wanted, tuple[str, ...]] = {}
         states: dict[_Wanted, tuple[KeptState, ...]] = {}
         with projects.reading(work) as (transaction, project):
-            if project is not None:
-                reader = Reader(project.id, NOBODY, work.clock())
-                if name is not None:
-                    reader, name = find_reader(transaction, project.id, name, reader.now)
-                records |= {one: _open(transaction, reader, one) for one in wanted if one.kind != _PACKAGE}
-                notes = {one: record for one, record in records.items() if isinstance(record, Entry)}
-                records |= zip(notes, entries.completed(transaction, work.files_root, notes.values()), strict=True)
-                for one in wanted:
-                    kind = _KINDS.get(one.kind)
-                    if kind is not None:
-                        corrected = kind.text is not None and records[one] is not None
-                        corrections_of = history_notes(transaction, kind, one.number) if corrected else ()
-                        history[one] = (*corrections_of, *pins.notes_of(transaction, project.id, kind, one.number))
-                        states[one] = kept_of(transaction, project.id, kind.table, one.number)
+            reader = Reader(project.id, NOBODY, work.clock())
+            if name is not None:
+                reader, name = find_reader(transaction, project.id, name, reader.now)
+            records |= {one: _open(transaction, reader, one) for one in wanted if one.kind != _PACKAGE}
+            notes = {one: record for one, record in records.items() if isinstance(record, Entry)}
+            records |= zip(notes, entries.completed(transaction, work.files_root, notes.values()), strict=True)
+            for one in wanted:
+                kind = _KINDS.get(one.kind)
+                if kind is not None:
+                    corrected = kind.text is not None and records[one] is not None
+                    corrections_of = history_notes(transaction, kind, one.number) if corrected else ()
+                    history[one] = (*corrections_of, *pins.notes_of(transaction, project.id, kind, one.number))
+                    states[one] = kept_of(transaction, project.id, kind.table, one.number)
         # files are read outside the transaction, so that a slow disk delays nobody
         packages = [one for one in wanted if one.kind == _PACKAGE]
         for content in Packages(work).read_many([one.number for one in packages]) if packages else ():

@@ -13,9 +13,10 @@ from satchel.base.text import fold
 from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.kind import LIVE, SUPERSEDED, Kind
-from satchel.keep import names, projects, replacing
+from satchel.keep import names, projects
 from satchel.keep.corrections import log
-from satchel.keep.kind import BORN, TIME, Check, ItemKind, Part, Record, Store
+from satchel.keep.fields import BORN, TIME, Check, Store
+from satchel.keep.kind import ItemKind, Part, Record
 from satchel.keep.listing import Filter, Listing, Order, View
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import acting, persons_gate
@@ -79,7 +80,8 @@ def insert(
             store = write.store
             row[write.column] = value if store is None else store(transaction, workplace, project_id, value, now)
     seq = transaction.next_seq(project_id, documents=1)
-    number = transaction.add(kind.table, {"uid": os.urandom(16), "seq": seq, "project_id": project_id, **row})
+    row = {"uid": os.urandom(16), "seq": seq, "project_id": project_id, **row}
+    number = transaction.add(kind.table, row)
     for sql, listed_values in lists:
         transaction.many(sql, [{"value": value, "owner": number} for value in listed_values])
     record = load(kind, transaction, project_id, number, notes)
@@ -87,8 +89,7 @@ def insert(
     text = _searchable(
         kind, *[getattr(record, name, None) or new.values.get(name) for name in (*kind.text, *kind.words)]
     )
-    known: dict[str, Any] = {"run_id": None} | {name: row.get(column) for name, column in kind.document.items()}
-    documents.add(transaction, Document(kind.kind, number, seq, project_id, text=text, created_at=now, **known))
+    documents.add(transaction, plan.source.document({"id": number, **row}, text))
     return record
 
 
@@ -279,18 +280,18 @@ def _source(kind: ItemKind[Any]) -> documents.Source:
                 words.setdefault(number, []).extend(of_item)
         return words
 
-    columns = {name: f"i.{column}" for name, column in kind.document.items()}
+    columns = dict(kind.document)
     if kind.kind.live is not None:
         columns["status"] = f"CASE WHEN {kind.kind.live} THEN {LIVE} ELSE {SUPERSEDED} END"
     if kind.expires:
-        columns["expires_at"] = "i.expires_at"
+        columns["expires_at"] = "expires_at"
     searchable = partial(_searchable, kind)
     return documents.Source(kind.kind, ", ".join(texts), searchable, also=lists if listed else None, **columns)
 
 
 def texts(kind: ItemKind[Any], transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
     """Return the searchable texts of items by number, without those that no longer exist."""
-    return (kind.texts or _plan(kind).source.texts)(transaction, numbers)
+    return (kind.source or _plan(kind).source).texts(transaction, numbers)
 
 
 def shown_texts(kind: ItemKind[Any], transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
@@ -300,7 +301,7 @@ def shown_texts(kind: ItemKind[Any], transaction: Transaction, numbers: Sequence
 
 def load_documents(kind: ItemKind[Any], transaction: Transaction, after: int, most: int) -> list[Document]:
     """Return the search documents of the next items after a number, in order."""
-    return (kind.load_documents or _plan(kind).source.load)(transaction, after, most)
+    return (kind.source or _plan(kind).source).load(transaction, after, most)
 
 
 def open_item(kind: ItemKind[Any], transaction: Transaction, reader: Reader, number: int) -> object:
@@ -319,6 +320,8 @@ def delete(kind: ItemKind[Any], transaction: Transaction, project_id: int, numbe
         kind.delete(transaction, project_id, numbers)
         return
     if any(one.name == "superseded_by" for one in kind.fields):
+        from satchel.keep import replacing  # imported here: only a deletion needs it
+
         for number in numbers:
             replacing.hand_on(transaction, project_id, kind.kind, number)
     if kind.withdraw is not None:
@@ -348,7 +351,6 @@ def listing(
         columns=_plan(kind).columns,
         source=f"{kind.table} i",
         make=lambda view, rows: records(kind, view.transaction, rows, view.scores),
-        texts=partial(texts, kind),
         filters=filters,
         usual=usual,
         changed=tuple(one.column_name for one in kind.fields if one.codec in {BORN, TIME}),

@@ -8,19 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from satchel.base.clock import iso
-from satchel.base.errors import InvalidInput, SatchelError, unknown_name
-from satchel.base.paging import check_whole
 from satchel.base.records import dataclass, field
-from satchel.base.text import fold, shortened
+from satchel.base.text import shortened
 from satchel.find.kind import Kind
-from satchel.keep import names
-from satchel.keep.projects import Workplace
-from satchel.keep.texts import check_content, check_short
+from satchel.keep.fields import Codec, Field, name_field
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
-    from satchel.find.documents import Document
+    from satchel.find.documents import Source
     from satchel.keep.moving.reading import Reading
 
 
@@ -33,11 +28,6 @@ class Numbered(Protocol):
 
 Record = TypeVar("Record", bound=Numbered)
 
-_MAX_NUMBER = 2**53
-_MAX_COUNT = 2**31 - 1
-_UID_BYTES = 16
-_TIME_CHARS = len("2026-11-21T09:00:00.000Z")
-
 
 Line = dict[str, Any]
 """A JSON line."""
@@ -49,297 +39,6 @@ def called(line: Line) -> str:
         if isinstance(line.get(name), str):
             return shortened(line[name], 80)
     return str(line.get("kind"))
-
-
-class Checking(Protocol):
-    """Context of a check: the workplace, and notes for the writer."""
-
-    workplace: Workplace
-    notes: list[str]
-
-
-Show = Callable[[Any], Any]
-Read = Callable[[Any, "Reading", str], Any]
-Check = Callable[[Any, Checking, str], Any]
-Store = Callable[[Transaction, Workplace, int, str, int], int]
-"""Returns the number of a checked name of a project, which may be new now."""
-
-
-@dataclass(frozen=True, slots=True)
-class Codec:
-    """Conversion between a column's value, the attribute of a record and the JSON in a line.
-
-    Attributes:
-        what: description for readers of the schema.
-        show: returns the JSON for a column's non-null value; None uses the value itself.
-        read: returns the column's value for JSON; raises InvalidInput.
-        check: checks an argument of a service, without the store; returns the column's value, or a name for ``store``.
-        store: returns the number of such a name.
-        decode: returns a record's attribute for a column's non-null value; None uses the value itself.
-        is_number: whether the column holds the id of a row that lines name; reading then reports changes itself.
-        is_minor: whether an invalid optional value is dropped instead of the whole line.
-    """
-
-    what: str
-    show: Show | None
-    read: Read
-    is_number: bool = False
-    is_minor: bool = False
-    check: Check | None = None
-    store: Store | None = None
-    decode: Show | None = None
-
-
-def read_uid(value: object, name: str = "uid") -> bytes:
-    try:
-        uid = bytes.fromhex(value) if isinstance(value, str) else b""
-    except ValueError:
-        uid = b""
-    if len(uid) != _UID_BYTES:
-        raise InvalidInput(f"its {name} is {repr(value)[:60]}", "A uid is 32 hexadecimal digits")
-    return uid
-
-
-def _text(value: Any, reading: Checking, name: str) -> str:
-    content = check_content(value, name, reading.workplace.max_content_bytes)
-    reading.notes += content.notes
-    return content.text
-
-
-def _name(value: Any, _: Checking, name: str) -> str:
-    return names.check_identifier(value, name)
-
-
-def _folded(value: Any, _: Checking, name: str) -> str:
-    return fold(names.check_identifier(value, name))
-
-
-def _time(value: Any, reading: Reading, name: str) -> int:
-    from datetime import UTC, datetime
-
-    if not isinstance(value, str):
-        raise InvalidInput(f"its {name} is {repr(value)[:60]}", "Times are ISO 8601, as in 2026-11-21T09:00:00.000Z")
-    try:
-        moment = datetime.fromisoformat(value)
-        milliseconds = round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1_000)
-    except (ValueError, OverflowError):
-        raise InvalidInput(f"its {name} {value[:60]!r} is not a time", "Times are ISO 8601") from None
-    # a time in this format round-trips unchanged
-    if len(value) != _TIME_CHARS or value[-1] != "Z":
-        reading.changed = True
-    return milliseconds
-
-
-def _born(value: Any, reading: Reading, name: str) -> int:
-    # names created for this item get the item's age
-    reading.at = _time(value, reading, name)
-    return reading.at
-
-
-def _whole(value: Any, _: Reading, name: str) -> int:
-    check_whole(name, value, _MAX_NUMBER)
-    return int(value)
-
-
-def _count(value: Any, _: Reading, name: str) -> int:
-    check_whole(name, value, _MAX_COUNT, smallest=1)
-    return int(value)
-
-
-def _flag(value: Any, _: Reading, name: str) -> int:
-    if not isinstance(value, bool):
-        raise InvalidInput(f"its {name} is {repr(value)[:60]}", "It is true or false")
-    return int(value)
-
-
-def _agent(value: Any, reading: Reading, name: str) -> int:
-    return reading.agent(value, name, acts=True)
-
-
-def _addressee(value: Any, reading: Reading, name: str) -> int:
-    return reading.agent(value, name, acts=False)
-
-
-def _run(value: Any, reading: Reading, _: str) -> int:
-    return reading.run(value if isinstance(value, str) else names.check_identifier(value, "run_id"))
-
-
-def _layer(value: Any, reading: Reading, name: str) -> int:
-    return reading.layer(names.check_identifier(value, name))
-
-
-def _file(value: Any, reading: Reading, name: str) -> str | None:
-    # a path outside the project belongs to another machine
-    try:
-        return reading.file(value, name)
-    except SatchelError as error:
-        reading.notes.append(f"{error.problem}; left out")
-        return None
-
-
-def _file_number(value: Any, reading: Reading, name: str) -> int:
-    return names.ensure_file(reading.transaction, reading.project, reading.file(value, name), reading.at)
-
-
-def _hex(value: Any, _: Reading, name: str) -> bytes:
-    try:
-        return bytes.fromhex(value)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"its {name} is {repr(value)[:60]}", "It is hexadecimal digits") from None
-
-
-TEXT = Codec("a text", None, _text, check=_text)
-NAME = Codec("a name of at most 200 characters", None, _name, is_minor=True, check=_name)
-TIME = Codec("a time, ISO 8601 UTC with milliseconds", iso, _time, is_number=True)
-BORN = Codec("a time, ISO 8601 UTC with milliseconds", iso, _born, is_number=True)
-WHOLE = Codec("a whole number", None, _whole)
-COUNT = Codec("a whole number from 1", None, _count)
-FLAG = Codec("true; absent is false", lambda value: True if value else None, _flag)
-FOLDED = Codec("a name in lower case", None, _folded, is_minor=True, check=_folded)
-AGENT = Codec("an agent's name", None, _agent, is_number=True, is_minor=True)
-ADDRESSEE = Codec("an agent's name", None, _addressee, is_number=True)
-RUN = Codec("a run's name", None, _run, is_number=True)
-LAYER = Codec(
-    "a layer's name",
-    None,
-    _layer,
-    is_number=True,
-    is_minor=True,
-    check=_name,
-    store=lambda *given: names.ensure_layer(*given)[0],
-)
-FILE = Codec("a path inside the project", None, _file)
-FILE_NUMBER = Codec("a path inside the project", None, _file_number, is_number=True)
-HEX = Codec("hexadecimal digits", bytes.hex, _hex)
-
-
-def short(most: int, *, one_line: bool = False) -> Codec:
-    """Return the codec of a text that is shortened to a maximum length."""
-
-    def read(value: Any, reading: Checking, name: str) -> str:
-        content = check_short(value, name, most, reading.workplace.max_content_bytes, one_line=one_line)
-        reading.notes += content.notes
-        return content.text
-
-    return Codec(f"a text of at most {most} characters", None, read, check=read)
-
-
-def of_table(table: str, what: str) -> Codec:
-    """Return the codec of a name stored in a table of names."""
-    return Codec(
-        what,
-        None,
-        lambda value, reading, name: reading.row_id(table, value, name),
-        is_number=True,
-        check=_name,
-        store=lambda transaction, _, project, name, now: names.ensure_name(transaction, table, project, name, now)[0],
-    )
-
-
-CATEGORY, TAG, SCOPE = (
-    of_table(table, f"a {what}'s name")
-    for table, what in (("categories", "category"), ("tags", "tag"), ("scopes", "scope"))
-)
-
-
-def one_of(choices: Sequence[str], what: str | None = None) -> Codec:
-    """Return the codec of an enumeration numbered from 1; ``what`` names it in errors instead of the field."""
-
-    def read(value: Any, _: Checking, name: str) -> int:
-        if value not in choices:
-            raise unknown_name(what or name, value, choices)
-        return choices.index(value) + 1
-
-    def show(number: int) -> str:
-        return choices[number - 1]
-
-    return Codec(f"one of {', '.join(choices)}", show, read, check=read, decode=show)
-
-
-def link(table: str) -> Codec:
-    """Return the codec of a link to another item; a link to a missing item is resolved when the item arrives."""
-
-    def read(value: Any, reading: Reading, name: str) -> int | None:
-        uid = read_uid(value, name)
-        number = reading.number_of(table, value)
-        if number is None:
-            reading.links.append((name, uid))
-        return number
-
-    return Codec("the uid of another item", bytes.hex, read, is_number=True)
-
-
-MAX, MIN, FILL, SOFT = "max", "min", "fill", "soft"
-"""How differing fields are merged: counters take the larger, start times the smaller, authors the known one, and soft
-fields the value of the side that changed last."""
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field of the lines of a kind.
-
-    Attributes:
-        name: its JSON name.
-        codec: converts its values.
-        column: the column it is stored in; None uses the name.
-        sql: expression over the item's row ``i``; None uses the column.
-        required: whether a line without it is left out.
-        default: the value stored if a line lacks it.
-        merge: one of :data:`MAX`, :data:`MIN`, :data:`FILL`, :data:`SOFT`; empty for content, which is compared as
-            a whole.
-        either: number of columns that ``sql`` selects; at most one of them is not null.
-        attribute: the attribute of the record; None uses the name.
-        selected: expression for that attribute; None uses ``sql``.
-        is_own: whether a link to a missing item is stored as a link to the item itself: a replaced item stays
-            replaced even if its replacement is missing.
-    """
-
-    name: str
-    codec: Codec
-    column: str | None = None
-    sql: str | None = None
-    required: bool = False
-    default: Any = None
-    merge: str = ""
-    is_own: bool = False
-    either: int = 1
-    attribute: str | None = None
-    selected: str | None = None
-
-    @property
-    def column_name(self) -> str:
-        return self.column or self.name
-
-    @property
-    def expression(self) -> str:
-        return self.sql or f"i.{self.column_name}"
-
-    @property
-    def selection(self) -> str:
-        return self.selected or self.expression
-
-
-def name_field(
-    name: str,
-    codec: Codec,
-    table: str,
-    column: str,
-    name_column: str = "name",
-    *,
-    required: bool = False,
-    merge: str = "",
-    attribute: str | None = None,
-) -> Field:
-    """Return a field stored as the id of a named row, such as an agent."""
-    sql = f"(SELECT n.{name_column} FROM {table} n WHERE n.id = i.{column})"
-    return Field(name, codec, column, sql, required, merge=merge, attribute=attribute)
-
-
-def link_field(name: str, table: str, column: str | None = None, *, merge: str = "", is_own: bool = False) -> Field:
-    """Return a field that links to an item of a table by its uid."""
-    column = column or name
-    sql = f"(SELECT n.uid FROM {table} n WHERE n.id = i.{column})"
-    return Field(name, link(table), column, sql, merge=merge, is_own=is_own, selected=f"i.{column}")
 
 
 Rows = list[dict[str, Any]]
@@ -452,8 +151,7 @@ Texts = Callable[[Transaction, Sequence[int]], dict[int, str]]
 class ItemKind(LineKind, Generic[Record]):
     """A kind of searchable items.
 
-    A kind without a ``record`` declares ``texts``, ``load_documents`` and ``open``; ``delete`` replaces the derived
-    one.
+    A kind without a ``record`` declares ``source`` and ``open``; ``delete`` replaces the derived one.
 
     Attributes:
         record: the class of its records: id, uid, seq, the attributes of fields and parts, score, notes.
@@ -462,6 +160,7 @@ class ItemKind(LineKind, Generic[Record]):
         text: the fields that are searched, a line each.
         words: the fields and parts that are searched besides, in a last line.
         document: fields of the search document, with the columns they come from.
+        source: reads its search documents; None derives it from ``record``.
         shown: the texts that a search shows, if not the searchable ones.
         open: loads a whole item; receives the item's reader. None uses ``record``.
     """
@@ -472,8 +171,7 @@ class ItemKind(LineKind, Generic[Record]):
     text: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     document: Mapping[str, str] = field(default_factory=dict)
-    texts: Texts | None = None
-    load_documents: Callable[[Transaction, int, int], list[Document]] | None = None
+    source: Source | None = None
     delete: Callable[[Transaction, int, Sequence[int]], None] | None = None
     shown: Texts | None = None
     open: Callable[[Transaction, Any, int], object] | None = None
@@ -482,10 +180,3 @@ class ItemKind(LineKind, Generic[Record]):
     def kind(self) -> Kind:
         assert self.documents is not None
         return self.documents
-
-
-CREATED = Field("created_at", BORN, required=True)
-BEGAN = Field("created_at", BORN, required=True, merge=MIN)
-SESSION = link_field("session", "sessions", "session_id")
-TASK, LOOP = Field("task_id", NAME), Field("loop_id", NAME)
-AUTHOR = name_field("agent", AGENT, "agents", "agent_id", merge=FILL)

@@ -71,7 +71,6 @@ class Listing(Generic[Item]):
         columns: the columns for ``make``, the number first.
         source: the table with its joins.
         make: builds records from rows of ``columns``, in order.
-        texts: returns the searchable texts of items by number.
         filters: the kind's filters, in the order they are checked and applied.
         usual: the order without a search; None is newest first.
         changed: the columns with the times of creation and changes.
@@ -90,7 +89,6 @@ class Listing(Generic[Item]):
     columns: str
     source: str
     make: Callable[[View, Sequence[Row]], tuple[Item, ...]]
-    texts: Callable[[Transaction, Sequence[int]], dict[int, str]]
     filters: tuple[Filter, ...]
     usual: Order | None = None
     changed: tuple[str, ...] = ("created_at",)
@@ -169,7 +167,7 @@ class View:
     transaction: Transaction
     workplace: Workplace
     request: ListRequest
-    project_id: int | None
+    project_id: int
     seq: int
     alias: str
     base: str
@@ -308,7 +306,7 @@ def author(column: str, field: str = "author", said_as: str = "", sightings: Sig
     def apply(view: View, name: str) -> None:
         from satchel.keep.sessions.actors import ME, find_authors
 
-        project = 0 if view.project_id is None else view.project_id
+        project = view.project_id
         numbers = find_authors(view.transaction, view.workplace, project, name, me=view.me)
         also = sightings(view, "agent_id", numbers) if sightings is not None and numbers else ""
         if also:

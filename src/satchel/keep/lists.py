@@ -7,7 +7,6 @@ scope, the others become conditions on the items behind the documents.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, TypeVar
 
 from satchel.base.errors import InvalidInput, unknown_name
@@ -37,11 +36,17 @@ def find(
     items: tuple[Item, ...] = ()
     total = 0
     with projects.reading(workplace) as (transaction, project):
-        number, seq = (None, 0) if project is None else (project.id, project.seq)
         view = View(
-            transaction, workplace, request, number, seq, alias, f"{alias}.project_id = :project", fields=fields
+            transaction,
+            workplace,
+            request,
+            project.id,
+            project.seq,
+            alias,
+            f"{alias}.project_id = :project",
+            fields=fields,
         )
-        view.values |= {"project": number, "now": request.now}
+        view.values |= {"project": project.id, "now": request.now}
         if listing.in_run:
             _choose_run(view, listing, request.run_id)
         if listing.begin is not None:
@@ -51,7 +56,7 @@ def find(
         for one in applied:
             if one.apply is not None:
                 one.apply(view, request.chosen[one.name])
-        if project is None:
+        if not project.id:
             view.notes[:] = [projects.NOTHING_YET]
         elif not view.is_empty:
             _add_common(view, listing)
@@ -63,11 +68,13 @@ def find(
                 from satchel.keep.paths import meant_note
 
                 view.notes += meant_note(transaction, project.id, request.chosen["file"])
-    if project is not None and not total:
+    if project.id and not total:
         view.notes += _hidden(workplace, listing, page, arguments, request, view, fields)
     order = listing.order(request).name
     notes = tuple(view.notes)
-    return page(items, total, request.offset, request.limit, seq, order, notes, request.after_seq, **view.fields)
+    return page(
+        items, total, request.offset, request.limit, project.seq, order, notes, request.after_seq, **view.fields
+    )
 
 
 def _hidden(
@@ -197,10 +204,10 @@ def _total(counted: Rows) -> int:
     return int(row[0])
 
 
-def _texts_of(listing: Listing[Item], transaction: Transaction, documents_of: Sequence[int]) -> dict[int, str]:
-    rows = transaction.all(f"SELECT item_id, id FROM documents WHERE id IN {set_of(documents_of)}")
-    numbers: dict[int, int] = dict(rows)
-    return {numbers[item]: text for item, text in listing.texts(transaction, list(numbers)).items()}
+def _texts_of(transaction: Transaction, documents: Sequence[int]) -> dict[int, str]:
+    from satchel.keep import kinds  # imported here: only a search for a path or the like reads texts
+
+    return kinds.texts_of(transaction, documents)
 
 
 def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, ...], int]:
@@ -218,14 +225,13 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
     if condition:
         # missing items pass, so that they are detected later
         condition = f"COALESCE((SELECT ({condition}) IS TRUE FROM {listing.table} WHERE {alias}.id = d.item_id), TRUE)"
-    assert view.project_id is not None
     scope: dict[str, Any] = {"kinds": (listing.kind,), "status": "all", "now": request.now} | view.scope
     ranking = search.rank(
         transaction,
         query,
         Scope(view.project_id, condition=condition, values=view.values, **scope),
         sink=None if listing.sink is None else listing.sink(view),
-        texts=partial(_texts_of, listing),
+        texts=_texts_of,
     )
     view.notes += ranking.notes
     order = listing.order(request).sql

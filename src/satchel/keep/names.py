@@ -67,8 +67,6 @@ class Agents(Service):
     def list(self) -> tuple[Agent, ...]:
         """Return the project's agents, in the order they were first named."""
         with projects.reading(self._workplace) as (transaction, project):
-            if project is None:
-                return ()
             rows = transaction.all(f"{_AGENT} WHERE project_id = :project ORDER BY id", {"project": project.id})
         return tuple(map(_agent, rows))
 
@@ -255,7 +253,7 @@ def ensure_layer(
     return ensure_name(transaction, "layers", project_id, name, now)
 
 
-def find_layer(transaction: Transaction, project_id: int | None, name: str | None) -> int | None:
+def find_layer(transaction: Transaction, project_id: int, name: str | None) -> int | None:
     """Return a layer's number, or None without a name; refuse an unknown layer with a list of the known ones."""
     if name is None:
         return None
@@ -265,13 +263,13 @@ def find_layer(transaction: Transaction, project_id: int | None, name: str | Non
             "SELECT name FROM layers WHERE project_id = :project ORDER BY id", {"project": project_id}
         )
         layers = [row[0] for row in rows] or list(LAYERS)
-        if project_id is None and fold(name) in LAYERS:
+        if not project_id and fold(name) in LAYERS:
             return -1
         raise unknown_name("layer", name, layers)
     return number
 
 
-def find_name(transaction: Transaction, table: str, project_id: int | None, name: str) -> int | None:
+def find_name(transaction: Transaction, table: str, project_id: int, name: str) -> int | None:
     """Return the number of a tag, scope, category, layer or agent, or None if there is no such name."""
     row = transaction.one(
         f"SELECT id FROM {table} WHERE project_id = :project AND folded = :folded",
@@ -286,7 +284,7 @@ def unknown_note(what: str, name: str, known: Sequence[str]) -> str:
     return f"there is no {what} {name!r} yet" + (f"; did you mean {close!r}?" if close else "")
 
 
-def unknown_agent(transaction: Transaction, project_id: int | None, name: str) -> str:
+def unknown_agent(transaction: Transaction, project_id: int, name: str) -> str:
     """Return a note on an unknown agent, with the nearest name, then the newest."""
     rows = transaction.all(
         "SELECT name FROM agents WHERE project_id = :project AND has_acted = 1 ORDER BY id DESC",

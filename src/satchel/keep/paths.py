@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from satchel.base.errors import InvalidInput
-from satchel.base.machine import asked_of_caller
+from satchel.base.machine import seen_by_caller
 from satchel.base.text import check_name
 from satchel.keep.names import check_file
 from satchel.store.transaction import Transaction
@@ -113,8 +113,8 @@ def check_place(value: object, root: str | None, field: str = "file") -> tuple[s
     return check_lines(value, root, field)[:2]
 
 
-@asked_of_caller(unknown=lambda value, _root, _field="file": (value, None, None))
-def check_lines(value: object, root: str | None, field: str = "file") -> tuple[str, int | None, int | None]:
+@seen_by_caller(1)
+def check_lines(value: object, root: str | None, field: str) -> tuple[str, int | None, int | None]:
     """Return the canonical path of a file or folder, and the lines named after it: ``app.py:12``, ``app.py:12-20``.
 
     A column after the line is ignored. A file with such a name takes precedence.

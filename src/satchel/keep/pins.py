@@ -85,8 +85,6 @@ class Pins(Service):
 
         check_page(limit, offset)
         with projects.reading(self._workplace) as (transaction, project):
-            if project is None:
-                return Page((), 0, offset, limit)
             rows = transaction.all(
                 "SELECT p.kind, p.item_id, a.name, p.created_at FROM pins p LEFT JOIN agents a ON a.id = p.agent_id "
                 "WHERE p.project_id = :project ORDER BY p.created_at DESC, p.kind, p.item_id DESC",

@@ -79,7 +79,10 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project of the store."""
+    """A project of the store.
+
+    A project that nothing was written for has the id 0, so that queries find nothing of it.
+    """
 
     id: int
     name: str
@@ -92,17 +95,17 @@ _BY_NAME = f"{_ANY} WHERE name = :name"
 _BY_ROOT = f"{_ANY} WHERE root = :root ORDER BY id"
 
 
-def find(transaction: Transaction, workplace: Workplace) -> Project | None:
-    """Return the workplace's project, or None before its first write.
+def find(transaction: Transaction, workplace: Workplace) -> Project:
+    """Return the workplace's project; before its first write its id is 0.
 
     A named project, and any in a database, is found by its name. Others are found by root folder; if that folder was
     moved, it is the only project of the store whose recorded root is missing, with the store moved along or the same
     name.
     """
     if workplace.project_name is not None:
-        return with_name(transaction, workplace.project_name)
+        return with_name(transaction, workplace.project_name) or _new(workplace)
     if workplace.engine.folder is None:
-        return with_name(transaction, workplace.suggested_name)
+        return with_name(transaction, workplace.suggested_name) or _new(workplace)
     row = transaction.one(_BY_ROOT, {"root": workplace.root})
     if row:
         return Project(*row)
@@ -116,7 +119,11 @@ def find(transaction: Transaction, workplace: Workplace) -> Project | None:
             f"--project {namesake.name} or SATCHEL_PROJECT={namesake.name} uses that one here; another name there, or "
             "as project.name in your own config.toml, begins a new one",
         )
-    return None
+    return _new(workplace)
+
+
+def _new(workplace: Workplace) -> Project:
+    return Project(0, workplace.project_name or workplace.suggested_name, None, 0)
 
 
 def with_name(transaction: Transaction, name: str) -> Project | None:
@@ -126,7 +133,7 @@ def with_name(transaction: Transaction, name: str) -> Project | None:
 
 
 @contextmanager
-def reading(workplace: Workplace) -> Iterator[tuple[Transaction, Project | None]]:
+def reading(workplace: Workplace) -> Iterator[tuple[Transaction, Project]]:
     """Open a read transaction; yield it and the workplace's project, as :func:`find` returns it."""
     with workplace.engine.read() as transaction:
         yield transaction, find(transaction, workplace)
@@ -144,24 +151,24 @@ def looked_up(workplace: Workplace, look: Callable[[Transaction, int], tuple[Loo
     """Look something up in the workplace's project before a write; empty without a project."""
     with workplace.engine.look() as transaction:
         project = find(transaction, workplace)
-        return () if project is None else look(transaction, project.id)
+        return look(transaction, project.id) if project.id else ()
 
 
 def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
     """Return the workplace's project, creating it on its first write."""
     key = ("project", workplace.project_name, workplace.root)
-    project: Project | None = transaction.memo.get(key)
-    if project is not None:
-        return project
+    known: Project | None = transaction.memo.get(key)
+    if known is not None:
+        return known
     project = find(transaction, workplace)
-    if project is not None:
+    if project.id:
         root = _root_here(workplace)
         if root is not None and project.root != root and _is_gone(project.root):
             transaction.run("UPDATE projects SET root = :root WHERE id = :id", {"root": root, "id": project.id})
             transaction.forget()
         transaction.memo[key] = project
         return project
-    name = check_name(workplace.project_name or workplace.suggested_name, "project")
+    name = check_name(project.name, "project")
     row = transaction.one(
         """
         INSERT INTO projects (uid, name, root, created_at) VALUES (:uid, :name, :root, :now)

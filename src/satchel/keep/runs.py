@@ -145,8 +145,8 @@ class Runs(Service):
         with work.engine.write() as transaction:
             transaction.forget()
             project = projects.find(transaction, work)
-            choice = choose_one(transaction, work, project.id if project else None, run_id)
-            if choice.run_id == MAIN_RUN or project is None:
+            choice = choose_one(transaction, work, project.id, run_id)
+            if choice.run_id == MAIN_RUN:
                 raise Conflict(
                     f"the run {MAIN_RUN!r} never ends",
                     "Name the run to end: `satchel run list --status active` shows them. "
@@ -201,7 +201,7 @@ class Runs(Service):
             NotFound: a run was named that does not exist.
         """
         with projects.reading(self._workplace) as (transaction, project):
-            choice = choose_one(transaction, self._workplace, project.id if project else None, run_id)
+            choice = choose_one(transaction, self._workplace, project.id, run_id)
             return load(transaction, choice.id) if choice.is_made else None
 
 
@@ -216,7 +216,7 @@ def check_run_id(run_id: object) -> str:
 
 
 def choosing(
-    transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None
+    transaction: Transaction, workplace: Workplace, project_id: int, run_id: str | None
 ) -> Asking[RunChoice | None]:
     """Return the run chosen for reading: the named one, else the default, else that of the caller's session.
 
@@ -229,7 +229,7 @@ def choosing(
     if run_name == ALL_RUNS:
         return None
     name = check_identifier(run_name, "run_id")
-    run = None if project_id is None else (yield from _finding(transaction, project_id, name))
+    run = yield from _finding(transaction, project_id, name)
     if run is None and name != MAIN_RUN:
         raise _unknown_run(transaction, project_id, name)
     return run or _MAIN_NOT_MADE
@@ -238,7 +238,7 @@ def choosing(
 choose = answering(choosing)
 
 
-def choose_one(transaction: Transaction, workplace: Workplace, project_id: int | None, run_id: str | None) -> RunChoice:
+def choose_one(transaction: Transaction, workplace: Workplace, project_id: int, run_id: str | None) -> RunChoice:
     """Return the run of a call about a single run: the named one, else the default, else ``main``."""
     if run_id is not None:
         check_run_id(run_id)
@@ -271,9 +271,9 @@ def choose_for_writing(
     return choice
 
 
-def _bound(transaction: Transaction, workplace: Workplace, project_id: int | None) -> RunChoice | None:
+def _bound(transaction: Transaction, workplace: Workplace, project_id: int) -> RunChoice | None:
     # the session's run may have ended
-    if workplace.caller is None or project_id is None:
+    if workplace.caller is None:
         return None
     session = workplace.caller.find(transaction, project_id)
     if session is None or session.run is None:
@@ -282,10 +282,9 @@ def _bound(transaction: Transaction, workplace: Workplace, project_id: int | Non
     return None if row is None else _choice(row)
 
 
-def find_main(transaction: Transaction, project_id: int | None) -> RunChoice:
+def find_main(transaction: Transaction, project_id: int) -> RunChoice:
     """Return the run ``main`` of a project, which may not exist yet."""
-    row = None if project_id is None else _find(transaction, project_id, MAIN_RUN)
-    return row or _MAIN_NOT_MADE
+    return _find(transaction, project_id, MAIN_RUN) or _MAIN_NOT_MADE
 
 
 def make_main(transaction: Transaction, project_id: int, now: int) -> RunChoice:
@@ -319,15 +318,13 @@ def _insert(transaction: Transaction, project_id: int, name: str, now: int, furt
 
 def page_of(
     transaction: Transaction,
-    project: projects.Project | None,
+    project: projects.Project,
     status: int | None,
     limit: int,
     offset: int,
     chosen: Chosen | None = None,
 ) -> Page[Run]:
     """Return runs, newest first; ``status`` None returns all."""
-    if project is None:
-        return Page((), 0, offset, limit)
     where = "project_id = :project AND (CAST(:status AS INTEGER) IS NULL OR status = :status)"
     values = {"project": project.id, "status": status}
     if chosen is not None:
@@ -372,7 +369,7 @@ def _finding(transaction: Transaction, project_id: int, name: str) -> Asking[Run
 _find = answering(_finding)
 
 
-def _unknown_run(transaction: Transaction, project_id: int | None, name: str) -> NotFound:
+def _unknown_run(transaction: Transaction, project_id: int, name: str) -> NotFound:
     names = [
         row[0]
         for row in transaction.all(

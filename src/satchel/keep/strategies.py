@@ -13,24 +13,11 @@ from satchel.base.records import dataclass
 from satchel.base.text import fold
 from satchel.find import documents, likeness, near
 from satchel.find.kind import LIVE, SUPERSEDED, Kind
-from satchel.keep import kept, names, projects, replacing
+from satchel.keep import fields, kept, names, projects, replacing
 from satchel.keep import listing as filters
 from satchel.keep.common_filters import ListFilters
-from satchel.keep.kind import (
-    AUTHOR,
-    CREATED,
-    FOLDED,
-    MAX,
-    SOFT,
-    TIME,
-    WHOLE,
-    Checking,
-    Codec,
-    Field,
-    ItemKind,
-    link_field,
-    short,
-)
+from satchel.keep.fields import Checking, Codec, Field
+from satchel.keep.kind import ItemKind
 from satchel.keep.listing import Filter, Order
 from satchel.keep.projects import Service, Workplace
 from satchel.store.transaction import Transaction, set_of
@@ -177,16 +164,16 @@ def _topic(value: Any, context: Checking, _: str) -> str:
 STRATEGY = ItemKind(
     "an approach that worked",
     (
-        CREATED,
+        fields.CREATED,
         Field("topic", Codec("a topic, in lower case", None, _topic, check=_topic), required=True),
-        Field("insight", short(MAX_INSIGHT_CHARS), required=True),
-        Field("lang", FOLDED),
-        Field("framework", FOLDED),
-        Field("helped", WHOLE, default=0, merge=MAX),
-        Field("not_helped", WHOLE, default=0, merge=MAX),
-        AUTHOR,
-        link_field("superseded_by", "strategies", merge=SOFT, is_own=True),
-        Field("last_seen", TIME, required=True, merge=MAX),
+        Field("insight", fields.short(MAX_INSIGHT_CHARS), required=True),
+        Field("lang", fields.FOLDED),
+        Field("framework", fields.FOLDED),
+        Field("helped", fields.WHOLE, default=0, merge=fields.MAX),
+        Field("not_helped", fields.WHOLE, default=0, merge=fields.MAX),
+        fields.AUTHOR,
+        fields.link_field("superseded_by", "strategies", merge=fields.SOFT, is_own=True),
+        Field("last_seen", fields.TIME, required=True, merge=fields.MAX),
     ),
     documents=Kind.STRATEGY,
     enter=enter,
@@ -342,7 +329,7 @@ class Strategies(Service):
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.find(transaction, work)
-            if project is None or not _count_outcome(transaction, project.id, number, now, helped=helped):
+            if not project.id or not _count_outcome(transaction, project.id, number, now, helped=helped):
                 raise NotFound(
                     f"there is no strategy {Kind.STRATEGY.ref(number)} in this project",
                     "Listing strategies shows their ids",

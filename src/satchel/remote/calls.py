@@ -1,4 +1,4 @@
-"""Calls to a server: what is sent with each, questions that it asks back, and answers that were lost."""
+"""Calls to a server: what is sent with each, and answers that were lost."""
 
 from __future__ import annotations
 
@@ -7,25 +7,24 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from satchel import __version__
 from satchel.base import processes, wire
-from satchel.base.errors import AnswerLost, Busy, Interrupted, InvalidInput, SatchelError, Unreachable
-from satchel.base.machine import ROOT
+from satchel.base.errors import AnswerLost, Busy, Interrupted, InvalidInput, Unreachable
 from satchel.base.records import dataclass
 from satchel.base.wire import packed, unpacked
-from satchel.keep.sessions.caller import COMMAND, Caller
+from satchel.keep.sessions.caller import COMMAND, HOOK, SERVER, Caller
 from satchel.keep.sessions.clients import CLIENTS, VARIABLE
 from satchel.remote.connection import Connection, Lost, Reply, Untaken
-from satchel.remote.foresight import Foresight
-from satchel.remote.questions import Surroundings, answer
+from satchel.remote.facts import Fact, Facts, Surroundings
 
 CONTENT_TYPE = "application/vnd.satchel.call+json"
 SERVED = frozenset(
     {
         *("brief", "entries.load_state", "notices.line", "moments.make", "sessions.end", "files.check_commit"),
-        "sessions.record_hooks",
+        *("sessions.record_hooks", "sessions.recorded"),
         *("working.before_edit", "working.after_edit", "working.prompt", "working.look"),
         *("working.command_failed", "working.command_succeeded", "working.command_ended", "working.plan_approved"),
         *("dry_working.before_edit", "dry_working.after_edit", "dry_working.plan_approved"),
@@ -43,18 +42,16 @@ NOTHING: Any = object()
 SECONDS = 75.0
 """So long a call waits for its answer: waiting for a claim may take 45 s."""
 
-_MOST_ROUNDS = 8
-"""So often a server may ask back in one call."""
-
-_MOST_QUESTIONS = 10_000
-
 _READ_BACK = "Read it back rather than ask for it again"
 
-_FACTS_SECONDS = 5.0
-"""So long which processes stand above this one is not looked up again: that takes a tenth of a call."""
+RECORDED = "sessions.recorded"
+"""What a program asks for as a session starts, to send what holds of it here."""
 
 _PAUSES = (0.1, 0.3, 1.0, 2.0, 4.0, 8.0)
 """Seconds before a call whose answer was lost is sent again."""
+
+_OF_EDITS = (".before_edit", ".after_edit")
+"""How the calls end that say which files a client's tool edits."""
 
 _VARIABLES = (VARIABLE, *{name for one in CLIENTS for name in (one.id_variable, *one.markers) if name is not None})
 """What a server needs of the environment, to tell which session a call belongs to."""
@@ -94,16 +91,26 @@ class Calls:
         self._caller = caller
         self._identity = os.urandom(16).hex()
         self._side = threading.local()
-        self._foresight = Foresight()
-        self._last_facts: tuple[int, float, list[Any]] = 0, 0.0, []
+        self._facts = Facts(standing.here, caller)
+        self._has_compared = False
         self.kept = 0
 
-    def call(self, name: str, *arguments: Any, asks_notice: Mapping[str, Any] | None = None, **named: Any) -> Any:
+    def call(
+        self,
+        name: str,
+        *arguments: Any,
+        asks_notice: Mapping[str, Any] | None = None,
+        facts: Mapping[str, str] = MappingProxyType({}),
+        cites: bool = False,
+        **named: Any,
+    ) -> Any:
         """Call a method of a service, or an operation, and return its answer.
 
         Args:
             name: what is called.
             asks_notice: what the notice of the answer's receiver is to be made for; None asks for none.
+            facts: by the names of parameters, what is looked up here of the files that they name.
+            cites: whether its answer says of cited files whether they have changed.
 
         Raises:
             AnswerLost: it was kept, and its answer was lost.
@@ -111,6 +118,7 @@ class Calls:
             SatchelError: what the server raises.
         """
         named.pop("progress", None)  # a server does not say how far it is
+        deadline = time.monotonic() + (self._standing.seconds or SECONDS)
         request: dict[str, Any] = {
             "wire": wire.VERSION,
             "version": __version__,
@@ -119,27 +127,35 @@ class Calls:
             "standing": self._told_standing(),
             "caller": self._told_caller(),
             "settings": dict(self._standing.settings),
-            "facts": self._facts(),
-            "key": os.urandom(16).hex(),
+            "facts": self._facts.of_caller(),
         }
+        if self._is_start(name, arguments, cites=cites):
+            request["recorded"] = self._compare(request, deadline)
+        request["key"] = os.urandom(16).hex()
         if asks_notice is not None:
             request["notice"] = packed(dict(asks_notice))
-        request["facts"] += self._answered(self._foresight.questions(name, request["named"]))
-        for _ in range(_MOST_ROUNDS):
-            said = self._exchange(name, request)
-            if "asks" not in said:
-                return self._taken(said)
-            self._foresight.learn(name, request["named"], said["asks"])
-            request["facts"] += self._answered(said["asks"])
-        raise SatchelError(f"the server asked back more than {_MOST_ROUNDS} times", "Server and program differ")
+        request["facts"] += self._facts.of_parameters(facts, named)
+        if name.endswith(_OF_EDITS):
+            request["facts"] += self._facts.of_edits(*arguments)
+        return self._taken(self._exchange(name, request, deadline))
+
+    def _is_start(self, name: str, arguments: tuple[Any, ...], *, cites: bool) -> bool:
+        kind = None if self._caller is None else self._caller.kind
+        if kind == HOOK:
+            return name == "moments.make" and (arguments[0].opens_window or arguments[0].name == "resume")
+        return (cites and name == "get_briefing") or (not self._has_compared and (cites or kind == SERVER))
+
+    def _compare(self, request: Mapping[str, Any], deadline: float) -> list[Fact]:
+        """Return what holds here of what the server has recorded of this machine and tree."""
+        self._has_compared = True
+        recorded = self._exchange(RECORDED, {**request, "arguments": [], "named": {}}, deadline)
+        half = (time.monotonic() + deadline) / 2
+        return self._facts.compared(unpacked(recorded.get("answer")), lambda: time.monotonic() > half)
 
     @property
     def where(self) -> str:
         """The server, in words."""
         return f"that of the server {self._connection.url}"
-
-    def _answered(self, asks: list[list[Any]]) -> list[list[Any]]:
-        return [[question, given, answer(question, given, self._standing.here)] for question, given in asks]
 
     def take_side(self, name: str) -> Any:
         """Return what came beside the last answer of this thread, once: ``notice`` or ``receipt``.
@@ -167,16 +183,15 @@ class Calls:
                 raise
             raise AnswerLost(f"what was to be kept is kept; {error.problem}", _READ_BACK) from None
 
-    def _exchange(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
+    def _exchange(self, name: str, request: Mapping[str, Any], deadline: float) -> dict[str, Any]:
         """Send a request until it is answered: with its key, so that it is done once.
 
         Once an answer was lost, only an answer that knows of the key says what became of the call.
         """
-        deadline = time.monotonic() + (self._standing.seconds or SECONDS)
         lost: str | None = None
         pauses = iter(_PAUSES if self._standing.seconds is None else ())
         while True:
-            body = json.dumps(request | ({} if lost is None else {"again": True}), separators=(",", ":")).encode()
+            body = json.dumps({**request, **({} if lost is None else {"again": True})}, separators=(",", ":")).encode()
             try:
                 seconds = max(0.05, deadline - time.monotonic())
                 return _read(self._connection.post(f"/api/{name}", body, CONTENT_TYPE, seconds), lost)
@@ -241,24 +256,6 @@ class Calls:
             "connection": self._identity,
         }
 
-    def _facts(self) -> list[Any]:
-        """Return what nearly every first call is asked back for, so that it need not be asked."""
-        process, until, known = self._last_facts
-        if process == os.getpid() and time.monotonic() < until:
-            return [*known]
-        caller, here = self._caller, self._standing.here
-        asked: list[tuple[str, list[Any]]] = [("machine", [])]
-        if caller is not None:
-            asked += [("own", []), ("ancestors", [])]
-            if caller.client is not None:
-                asked.append(("find_client", packed([caller.client.prefixes])))
-        known = [[name, given, answer(name, given, here)] for name, given in asked]
-        self._last_facts = os.getpid(), time.monotonic() + _FACTS_SECONDS, known
-        if caller is None:
-            return [*known]
-        head = [None if here.files_root is None else ROOT]
-        return [*known, ["read_head", head, answer("read_head", head, here)]]
-
 
 def _read(reply: Reply, lost: str | None) -> dict[str, Any]:
     """Return what a server said; raise the error that it is.
@@ -299,14 +296,7 @@ def _read(reply: Reply, lost: str | None) -> dict[str, Any]:
 
 def _is_said(said: Mapping[str, Any]) -> bool:
     """Whether it is what a Satchel server says of a call."""
-    if "asks" in said:
-        asks = said["asks"]
-        return isinstance(asks, list) and len(asks) <= _MOST_QUESTIONS and all(map(_is_question, asks))
     return said.get("kept") is True or ("answer" in said and said.get("kept") is False)
-
-
-def _is_question(ask: object) -> bool:
-    return isinstance(ask, list) and len(ask) == 2 and isinstance(ask[0], str) and isinstance(ask[1], list)
 
 
 def _unknown(why: str) -> Untaken:

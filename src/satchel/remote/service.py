@@ -20,7 +20,7 @@ from satchel.keep.projects import Workplace
 from satchel.keep.sessions.caller import HOOK, Caller
 from satchel.remote.calls import NOTHING, RECORD, SERVED, Calls, Standing
 from satchel.remote.connection import Connection
-from satchel.remote.questions import Surroundings
+from satchel.remote.facts import Surroundings
 
 if TYPE_CHECKING:
     from satchel.brief.briefing import Briefing
@@ -181,7 +181,7 @@ class RemoteSatchel(Satchel):
 
     def brief(self, *given: Any, **asked: Any) -> Briefing:
         """Ask the server for a briefing."""
-        made: Briefing = self._calls.call("brief", *given, **asked)
+        made: Briefing = self._calls.call("brief", *given, cites=True, **asked)
         return made
 
 
@@ -213,9 +213,9 @@ def open_server(
         value = value if value is not None else environ.get(variable) or None
         return None if value is None else check_name(value, field)
 
-    here = Surroundings(
-        _text(place.root), _text(place.files_root), _text(place.worktree), os.uname().nodename.replace(":", "-")
-    )
+    most = config.context_max_content_kib * 1024
+    host = os.uname().nodename.replace(":", "-")
+    here = Surroundings(_text(place.root), _text(place.files_root), _text(place.worktree), host, most)
     acting = as_caller(caller, environ)
     standing = Standing(
         here,
@@ -240,7 +240,7 @@ def open_server(
         files_root=here.files_root,
         run_id=standing.run,
         agent=standing.agent,
-        max_content_bytes=config.context_max_content_kib * 1024,
+        max_content_bytes=most,
         max_per_loop=None,
         worktree=here.worktree,
         caller=acting,

@@ -11,11 +11,11 @@ from satchel import Satchel
 from satchel.base.errors import Interrupted
 from satchel.brief.briefing import answering, collecting, packages, rules, run, sources
 from satchel.brief.briefing.answering import Relevance
-from satchel.brief.briefing.sources import Asked, Source
+from satchel.brief.briefing.sources import BriefingContext, Source
 from satchel.find.query import Query
 
 ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-MISSING = "packages, constraints, decisions, messages, error patterns, strategies, entries were not looked at"
+MISSING = "packages, constraints, decisions, messages, error patterns, strategies, entries were not read"
 
 
 def change(store: Satchel, sql: str) -> None:
@@ -47,11 +47,11 @@ def processor(monkeypatch: pytest.MonkeyPatch) -> Processor:
     return made
 
 
-def until_out_of_time(asked: Asked, processor: Processor, a_look: float = 6.0) -> None:
+def until_out_of_time(context: BriefingContext, processor: Processor, a_look: float = 6.0) -> None:
     """Run a statement that ends only because the time is over while it runs; PostgreSQL is looked at every 0.1 s."""
     processor.a_look = a_look
     try:
-        asked.transaction.one(ENDLESS)
+        context.transaction.one(ENDLESS)
     finally:
         processor.a_look = 0.0
 
@@ -75,8 +75,8 @@ class TestADeadline:
     def test_leaves_out_what_was_not_reached_and_says_so(
         self, filled: Satchel, processor: Processor, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def slow(asked: Asked) -> Source:
-            until_out_of_time(asked, processor)
+        def slow(context: BriefingContext) -> Source:
+            until_out_of_time(context, processor)
             raise AssertionError("the statement ended by itself")
 
         slow.__name__ = "packages"
@@ -93,10 +93,10 @@ class TestADeadline:
     ) -> None:
         find = answering._find
 
-        def slow(asked: Asked, query: Query, small: int, candidates: int) -> Relevance:
+        def slow(context: BriefingContext, query: Query, small: int, candidates: int) -> Relevance:
             if candidates > 200:
-                until_out_of_time(asked, processor)
-            return find(asked, query, small, candidates)
+                until_out_of_time(context, processor)
+            return find(context, query, small, candidates)
 
         monkeypatch.setattr(answering, "_find", slow)
         briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000, query="kafka")
@@ -106,7 +106,7 @@ class TestADeadline:
     def test_leaves_the_query_unanswered_where_only_that_is_slow(
         self, filled: Satchel, processor: Processor, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(answering, "_find", lambda asked, *_: until_out_of_time(asked, processor))
+        monkeypatch.setattr(answering, "_find", lambda context, *_: until_out_of_time(context, processor))
         briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000, query="kafka")
         assert len(briefing.items) == 4
         assert briefing.notes == ("the store was slow: the query was not answered",)
@@ -118,8 +118,8 @@ class TestADeadline:
         clock = Processor()
         monkeypatch.setattr(collecting, "monotonic", clock)
 
-        def slow(asked: Asked, *_: object) -> None:
-            until_out_of_time(asked, clock, 24.0)
+        def slow(context: BriefingContext, *_: object) -> None:
+            until_out_of_time(context, clock, 24.0)
 
         monkeypatch.setattr(answering, "_find", slow)
         briefing = filled.brief(loop_id="L", task_id="T1", budget=5_000, query="kafka")
@@ -136,20 +136,20 @@ class TestADeadline:
         self, filled: Satchel, processor: Processor, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with monkeypatch.context() as slow:
-            slow.setattr(answering, "_find", lambda asked, *_: until_out_of_time(asked, processor))
+            slow.setattr(answering, "_find", lambda context, *_: until_out_of_time(context, processor))
             filled.brief(query="kafka")
         assert refs(filled, query="kafka") == ["c1", "e1", "e2", "e3"]
 
     def test_of_the_real_time_ends_a_statement_that_never_would(
         self, open_in: Callable[..., Satchel], filled: Satchel, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def attempts(asked: Asked) -> Source:
-            asked.transaction.one(ENDLESS)
-            return run.attempts(asked)
+        def attempts(context: BriefingContext) -> Source:
+            context.transaction.one(ENDLESS)
+            return run.attempts(context)
 
         monkeypatch.setattr(collecting, "_SOURCES", (attempts, rules.constraints))
         hurried = open_in(filled.place.file.parent.parent, settings={"brief.deadline_ms": 5})
-        assert hurried.brief(budget=5_000).notes == ("the store was slow: attempts, constraints were not looked at",)
+        assert hurried.brief(budget=5_000).notes == ("the store was slow: attempts, constraints were not read",)
 
     @pytest.mark.usefixtures("processor")
     def test_by_the_clock_comes_to_a_thread_that_gets_no_processor_too(
@@ -164,9 +164,9 @@ class TestADeadline:
     ) -> None:
         interrupt = filled.interrupter()
 
-        def attempts(asked: Asked) -> Source:
+        def attempts(context: BriefingContext) -> Source:
             interrupt()
-            return run.attempts(asked)
+            return run.attempts(context)
 
         monkeypatch.setattr(collecting, "_SOURCES", (attempts,))
         with pytest.raises(Interrupted):

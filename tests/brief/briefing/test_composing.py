@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from briefing_parts import NOW, candidate, collected, words
 from satchel.base.vocabulary import SECTIONS
-from satchel.brief.attempts import Standing
+from satchel.brief.attempts import LoopStatus
 from satchel.brief.briefing.collecting import Collected
 from satchel.brief.briefing.composing import REPORTS, Composed, compose
 from satchel.brief.briefing.records import Candidate
@@ -18,8 +18,8 @@ from satchel.brief.briefing.shares import shares_of
 from satchel.brief.briefing.zones import EMERGENCY, NORMAL, ZONES, Zone, zone_of
 from satchel.find.kind import Kind
 
-STUCK = Standing(is_stuck=True, is_repeating=False, iterations=4)
-REPEATING = Standing(is_stuck=False, is_repeating=True, iterations=2)
+STUCK = LoopStatus(is_stuck=True, is_repeating=False, iterations=4)
+REPEATING = LoopStatus(is_stuck=False, is_repeating=True, iterations=2)
 LONG = "word " * 99 + "end"
 
 
@@ -28,7 +28,7 @@ def composed(what: Collected, budget: int, zone: Zone = NORMAL) -> Composed:
 
 
 def refs(one: Composed) -> list[str]:
-    return [shown.candidate.ref for shown in one.shown]
+    return [shown.candidate.ref for shown in one.items]
 
 
 def left_out(one: Composed) -> list[str]:
@@ -53,7 +53,7 @@ class TestTheFrame:
         assert composed(collected([candidate(priority=4)]), 500, zone).text.splitlines()[1] == zone.advice
 
     @pytest.mark.parametrize(
-        ("standing", "budget", "said"),
+        ("status", "budget", "said"),
         [
             (STUCK, 500, "STUCK: 4 iterations without progress, each another approach. Write the blocker into a "),
             (STUCK, 499, "STUCK: stop, write down the blocker"),
@@ -62,14 +62,14 @@ class TestTheFrame:
         ],
     )
     def test_a_loop_that_is_stuck_is_told_before_anything_else(
-        self, standing: Standing, budget: int, said: str
+        self, status: LoopStatus, budget: int, said: str
     ) -> None:
-        lines = composed(collected([candidate(priority=4)], standing=standing), budget).text.splitlines()
+        lines = composed(collected([candidate(priority=4)], status=status), budget).text.splitlines()
         assert lines[budget >= 500].startswith(said)
 
     def test_a_loop_that_is_well_is_told_nothing(self) -> None:
-        standing = Standing(is_stuck=False, is_repeating=False, iterations=1)
-        assert composed(collected([candidate()], standing=standing), 100).text == "entries\ne1 text 1"
+        status = LoopStatus(is_stuck=False, is_repeating=False, iterations=1)
+        assert composed(collected([candidate()], status=status), 100).text == "entries\ne1 text 1"
 
     def test_the_first_three_notes_stand_at_the_end_and_all_are_in_the_record(self) -> None:
         one = composed(collected([candidate()], notes=["a", "b", "a", "c", "d"]), 100)
@@ -81,7 +81,7 @@ class TestWithoutAnything:
     @pytest.mark.parametrize(
         ("given", "notes"),
         [
-            ({}, ("nothing is kept that helps here yet",)),
+            ({}, ("nothing stored here helps yet",)),
             ({"project_id": None, "notes": ["no project yet"]}, ("no project yet",)),
             ({"is_complete": False, "notes": ["the store was slow"]}, ("the store was slow",)),
         ],
@@ -145,7 +145,7 @@ class TestWhatIsLeftOut:
 
     def test_where_only_what_the_query_found_counts_others_shown_do_not(self) -> None:
         what = collected([candidate(1), candidate(2, relevance=0.4)], words=("x",))
-        what.gathered[0].total, what.gathered[0].only_found = 7, True
+        what.gathered[0].total, what.gathered[0].only_matches = 7, True
         one = composed(what, 100)
         assert (refs(one), left_out(one)) == (["e2", "e1"], ["6 entries (search)"])
 
@@ -154,7 +154,7 @@ class TestGivingWay:
     SOME = (candidate(1, priority=4, text="w " * 10), candidate(2), candidate(3, "rules"))
 
     def test_notes_give_way_where_they_would_take_more_than_half_of_the_budget(self) -> None:
-        what = collected(self.SOME[:1], notes=["short", "n " * 20], standing=STUCK)
+        what = collected(self.SOME[:1], notes=["short", "n " * 20], status=STUCK)
         assert composed(what, 28).text.splitlines() == [
             "STUCK: stop, write down the blocker",
             "critical",
@@ -163,12 +163,12 @@ class TestGivingWay:
         ]
 
     def test_at_last_alerts_give_way_too(self) -> None:
-        what = collected(self.SOME[1:2], notes=["n " * 20], standing=STUCK)
+        what = collected(self.SOME[1:2], notes=["n " * 20], status=STUCK)
         assert composed(what, 11).text.splitlines() == ["entries", "e2 text 2"]
 
     def test_in_an_emergency_only_what_does_not_fit_gives_way(self) -> None:
         advice = EMERGENCY.advice
-        what = collected((), notes=["n " * 20], standing=STUCK)
+        what = collected((), notes=["n " * 20], status=STUCK)
         assert composed(what, words(advice) + 6, EMERGENCY).text.splitlines() == [
             "STUCK: stop, write down the blocker",
             advice,
@@ -176,8 +176,8 @@ class TestGivingWay:
         assert composed(what, words(advice) + 5, EMERGENCY).text == "STUCK: stop, write down the blocker"
 
     def test_a_budget_of_nothing_is_an_empty_text_with_everything_counted(self) -> None:
-        one = composed(collected(self.SOME, standing=STUCK), 0)
-        assert (one.text, one.shown) == ("", ())
+        one = composed(collected(self.SOME, status=STUCK), 0)
+        assert (one.text, one.items) == ("", ())
         assert left_out(one) == ["2 entries, 1 critical (search)", "1 rules item (search)"]
 
     def test_in_an_emergency_the_advice_stands_alone_and_everything_is_counted(self) -> None:
@@ -202,28 +202,28 @@ class TestWholeItems:
         facts = [candidate(n, "rules", text=" ".join([f"Fact {n}."] * 150), priority=2) for n in range(1, 6)]
         large = candidate(9, text=f"Much more. {' '.join(['More of it.'] * 200)}", priority=3)
         one = composed(collected([*facts, large]), 1_000)
-        assert {shown.candidate.ref for shown in one.shown if shown.is_shortened} == {"e9"}
+        assert {shown.candidate.ref for shown in one.items if shown.is_shortened} == {"e9"}
         assert '… shortened: get_items(["e9"]) opens it' in one.text.splitlines()
-        assert len(one.shown) == 3
+        assert len(one.items) == 3
 
     def test_the_last_notes_of_a_page_are_lines_that_are_opened_by_their_ids(self) -> None:
         facts = [candidate(n, text=" ".join([f"Fact {n}."] * 50), relevance=1 - n / 100) for n in range(1, 60)]
         one = composed(collected(facts, words=("fact",)), 1_000)
-        shown = [shown.is_shortened for shown in one.shown]
+        shown = [shown.is_shortened for shown in one.items]
         assert shown == sorted(shown)
         assert (shown.count(False), shown.count(True) > 20) == (7, True)
         assert '… shortened: get_items(["e8", ...]) opens them by their ids' in one.text.splitlines()
 
     def test_below_that_what_does_not_fit_whole_is_shortened(self) -> None:
         facts = [candidate(n, text=" ".join([f"Fact {n}."] * 40)) for n in (1, 2, 3, 4)]
-        assert [shown.is_shortened for shown in composed(collected(facts), 400).shown] == [False] * 4
-        assert [shown.is_shortened for shown in composed(collected(facts), 300).shown] == [False, False, False, True]
+        assert [shown.is_shortened for shown in composed(collected(facts), 400).items] == [False] * 4
+        assert [shown.is_shortened for shown in composed(collected(facts), 300).items] == [False, False, False, True]
 
     def test_the_same_text_is_shown_once_and_stands_for_the_others(self) -> None:
         some = [candidate(1, text="Never  log a TOKEN", priority=3), candidate(2, "rules", text="never log a token")]
         one = composed(collected(some), 100)
         assert (refs(one), one.text.casefold().count("never"), left_out(one)) == (["e1"], 1, [])
-        assert [other.ref for other in one.shown[0].candidate.stands_for] == ["c2"]
+        assert [other.ref for other in one.items[0].candidate.stands_for] == ["c2"]
 
     def test_of_equal_texts_the_critical_one_is_shown(self) -> None:
         some = [candidate(1, text="never", relevance=1.0), candidate(2, "rules", text="never", priority=4)]
@@ -269,7 +269,7 @@ some_collected = st.builds(
     lambda some, more, **given: _with_more(collected(some, **given), more),
     some_candidates,
     st.integers(0, 3),
-    standing=st.sampled_from([None, STUCK, REPEATING]),
+    status=st.sampled_from([None, STUCK, REPEATING]),
     notes=st.lists(st.sampled_from(["n1 is broken", "the store was slow", "n " * 30]), max_size=4).map(list),
     words=st.sampled_from([(), ("word",)]),
 )
@@ -288,9 +288,9 @@ def test_no_text_exceeds_its_budget_and_what_is_not_in_it_is_counted(what: Colle
     one = composed(what, budget, zone)
     assert words(one.text) <= budget
     lines = one.text.splitlines()
-    assert [shown for shown in one.shown if shown.line not in lines] == []
+    assert [shown for shown in one.items if shown.line not in lines] == []
     critical = sum(gathered.critical for gathered in what.gathered)
-    said = [item for shown in one.shown for item in (shown.candidate, *shown.candidate.stands_for)]
+    said = [item for shown in one.items for item in (shown.candidate, *shown.candidate.stands_for)]
     assert critical == sum(left.critical for left in one.left_out) + sum(item.is_critical for item in said)
     total = sum(gathered.total for gathered in what.gathered)
     assert total == sum(left.count for left in one.left_out) + len(said)

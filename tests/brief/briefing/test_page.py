@@ -43,7 +43,7 @@ def filled(
 
 
 def numbers(page: Page) -> list[int]:
-    return sorted(one.candidate.number for one in page.shown.values())
+    return sorted(one.candidate.number for one in page.items.values())
 
 
 class TestALine:
@@ -85,13 +85,13 @@ class TestAdding:
 
     def test_leaves_the_page_as_it_is_where_it_does_not_fit(self) -> None:
         page = Page(words, 4, 400)
-        assert (page.add(candidate(text="a b c")), page.used, page.shown, page.text([])) == (None, 0, {}, "")
+        assert (page.add(candidate(text="a b c")), page.used, page.items, page.text([])) == (None, 0, {}, "")
 
     def test_says_what_is_shortened(self) -> None:
         page = Page(words, 500, 60)
         page.add(candidate(1, text=LONG))
         page.add(candidate(2, text=" short "))
-        assert {one.candidate.number: one.is_shortened for one in page.shown.values()} == {1: True, 2: False}
+        assert {one.candidate.number: one.is_shortened for one in page.items.values()} == {1: True, 2: False}
 
     def test_can_be_undone(self) -> None:
         page = Page(words, 20, 400)
@@ -119,9 +119,9 @@ class TestGrowing:
     def test_shows_more_of_the_most_important_while_there_is_room(self) -> None:
         some = [candidate(n, text=LONG, priority=4 - n) for n in (1, 2)]
         page = filled(some, 160, most_of_one=40)
-        assert [one.is_shortened for one in page.shown.values()] == [True, True]
+        assert [one.is_shortened for one in page.items.values()] == [True, True]
         page.grow(ranked(some, NOW))
-        assert [one.is_shortened for one in page.shown.values()] == [False, True]
+        assert [one.is_shortened for one in page.items.values()] == [False, True]
         assert page.used == words(page.text(some)) <= 160
 
     def test_skips_what_does_not_fit(self) -> None:
@@ -137,14 +137,14 @@ class TestShortening:
     def test_what_fits_is_shown_whole(self) -> None:
         some = [candidate(n, text=self.FACTS) for n in (1, 2)]
         page = filled(some, 250, most_of_one=120)
-        assert [one.is_shortened for one in page.shown.values()] == [False, False]
+        assert [one.is_shortened for one in page.items.values()] == [False, False]
         assert "shortened" not in page.text(some)
 
     def test_what_does_not_fit_whole_is_left_out_unless_any_may_be_cut(self) -> None:
         some = [candidate(n, text=self.FACTS, priority=4 - n) for n in (1, 2)]
         assert numbers(filled(some, 150, most_of_one=110)) == [1]
         page = filled(some, 150, most_of_one=110, cuts_to_fit=True)
-        assert {one.candidate.number: one.is_shortened for one in page.shown.values()} == {1: False, 2: True}
+        assert {one.candidate.number: one.is_shortened for one in page.items.values()} == {1: False, 2: True}
 
     def test_what_takes_more_than_one_item_may_is_cut_at_a_sentence_and_the_call_is_said_once(self) -> None:
         some = [candidate(n, text=self.FACTS, priority=4 - n) for n in (1, 2)]
@@ -197,12 +197,12 @@ class TestFilling:
     def test_a_section_has_its_share_before_others_fill_the_rest(self) -> None:
         some = [candidate(n, "messages", priority=3) for n in range(1, 20)] + [candidate(50, "rules", priority=1)]
         page = filled(some, 20)
-        assert [one.candidate.section for one in page.shown.values()].count("rules") == 1
+        assert [one.candidate.section for one in page.items.values()].count("rules") == 1
 
     def test_what_a_section_does_not_need_flows_to_the_others(self) -> None:
         some = [candidate(n, "messages") for n in range(1, 7)]
         shares = {**dict.fromkeys(SECTIONS, 0.0), "rules": 1.0}
-        assert len(filled(some, 20, shares).shown) == 6
+        assert len(filled(some, 20, shares).items) == 6
 
     def test_without_any_shares_rank_alone_decides(self) -> None:
         some = [candidate(n, "messages", priority=3) for n in (1, 2)] + [candidate(3, "rules", priority=1)]
@@ -232,12 +232,12 @@ class TestFilling:
     def test_critical_items_are_whole_where_all_of_them_fit(self) -> None:
         some = [candidate(n, text=LONG, priority=4) for n in (1, 2)]
         page = filled([*some, candidate(9)], 220, most_of_one=70)
-        assert {one.candidate.number: one.is_shortened for one in page.shown.values()} == {1: False, 2: False, 9: False}
+        assert {one.candidate.number: one.is_shortened for one in page.items.values()} == {1: False, 2: False, 9: False}
 
     def test_where_they_do_not_the_last_are_shortened_so_that_all_are_shown(self) -> None:
         some = [candidate(n, text=LONG, priority=4) for n in (1, 2, 3)]
         page = filled(some, 160)
-        assert {one.candidate.number: one.is_shortened for one in page.shown.values()} == {1: False, 2: True, 3: True}
+        assert {one.candidate.number: one.is_shortened for one in page.items.values()} == {1: False, 2: True, 3: True}
 
     def test_a_critical_item_that_fits_only_shorter_is_shown_shorter(self) -> None:
         some = [candidate(1, text=LONG, priority=4)]
@@ -293,7 +293,7 @@ def test_a_page_is_never_fuller_than_its_room(
     )
     page.grow(ranked(some, NOW))
     assert page.used == words(page.text(ranked(some, NOW))) <= room
-    packages = [one for one in page.shown.values() if one.candidate.section == "packages"]
+    packages = [one for one in page.items.values() if one.candidate.section == "packages"]
     assert sum(not one.candidate.is_critical for one in packages) <= max_packages
 
 

@@ -89,16 +89,16 @@ class TestBadInput:
 class TestAProjectWithoutAnything:
     def test_is_said_and_no_store_is_made(self, satchel: Satchel) -> None:
         briefing = satchel.brief("developer")
-        assert briefing.notes == ("no rules, no decisions, no notes are kept here yet",)
+        assert briefing.notes == ("no rules, decisions or notes are stored here yet",)
         assert (briefing.run_id, briefing.items, briefing.is_recorded) == (None, (), False)
         assert not satchel.place.file.exists()
 
     def test_that_has_a_run_alone_is_said(self, store: Satchel) -> None:
-        assert store.brief("developer").notes == ("no rules, no decisions, no notes are kept here yet",)
+        assert store.brief("developer").notes == ("no rules, decisions or notes are stored here yet",)
 
     def test_that_has_nothing_which_helps_is_said(self, store: Satchel) -> None:
         store.entries.write("scratchpad", {"iteration": 1, "done": True}, loop_id="other", agent="ben")
-        assert store.brief("developer", agent="ann").notes == ("nothing is kept that helps here yet",)
+        assert store.brief("developer", agent="ann").notes == ("nothing stored here helps yet",)
 
 
 class TestWhatIsAnswered:

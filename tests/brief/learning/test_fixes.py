@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from conftest import ManualClock
 
 
-UNSAID = "nothing says what fixed x1: where it is fixed, say how with report_outcome, by its id and solution"
+UNSAID = "no scratchpad names the fix of x1: once it is fixed, report it with report_outcome (id and solution)"
 
 
 class TestWhatTheFixIs:
@@ -66,7 +66,7 @@ class TestWhatTheFixIs:
         assert (verdict(open_in(project, agent="stranger")).notes, solutions(dev)) == ((), [])
 
     def test_a_verdict_without_a_scratchpad_says_nothing_of_it(self, dev: Satchel) -> None:
-        assert "nothing says what fixed x1" in verdict(dev).notes[0]
+        assert "no scratchpad names the fix of x1" in verdict(dev).notes[0]
         assert solutions(dev) == []
 
     def test_what_was_met_after_the_newest_scratchpad_is_not_fixed_by_it(
@@ -77,7 +77,7 @@ class TestWhatTheFixIs:
         dev.patterns.report(*OTHER, loop_id="L")
         notes = verdict(dev).notes
         assert (solutions(dev), solutions(dev, "x2")) == (["call it by name"], [])
-        assert "nothing says what fixed x2" in notes[1]
+        assert "no scratchpad names the fix of x2" in notes[1]
 
     def test_scratchpads_of_other_loops_are_no_earlier_ones(self, dev: Satchel) -> None:
         pad(dev, 1, "call it by name", loop="M", test_status="failing")

@@ -44,7 +44,7 @@ class TestErrorsThatAreOnlyNoted:
         assert (pattern.error_type, pattern.example.splitlines()[0]) == (error_type, message)
         assert ([one.text for one in pattern.solutions], pattern.occurrences) == (["do it right"], 1)
         assert entry.notes == (
-            f"x1 {error_type}: y1 is kept as what fixed it (do it right); if not, report_outcome id=y1 helped=false",
+            f"x1 {error_type}: y1 is stored as its fix (do it right); if not, report_outcome id=y1 helped=false",
         )
 
     @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ class TestWhichErrors:
         entry = pad(dev, 1, "call it by name", test_status="passing")
         assert [solutions(dev, ref) for ref in ("x1", "x2", "x3")] == [["call it by name"], ["call it by name"], []]
         assert entry.notes == (
-            "x1 TypeError: y1 is kept as what fixed it (call it by name); if not, report_outcome id=y1 helped=false",
-            "x2 KeyError: y2 is kept as what fixed it (call it by name); if not, report_outcome id=y2 helped=false",
+            "x1 TypeError: y1 is stored as its fix (call it by name); if not, report_outcome id=y1 helped=false",
+            "x2 KeyError: y2 is stored as its fix (call it by name); if not, report_outcome id=y2 helped=false",
         )
 
     def test_the_solution_begins_tentative_and_can_be_taken_back(self, dev: Satchel) -> None:
@@ -73,11 +73,11 @@ class TestWhichErrors:
             dev.patterns.report("NameError", f"name {letter!r} is not defined", loop_id="L")
         told = pad(dev, 1, "import them", test_status="passing").notes
         assert len(told) == 6
-        assert told[5] == "so for 4 more errors of this loop"
+        assert told[5] == "the same for 4 more errors of this loop"
         assert len(dev.patterns.find(query="import").patterns) == 9
 
     def test_of_many_left_unsaid_too(self, dev: Satchel) -> None:
         for letter in "bcdefghi":
             dev.patterns.report("NameError", f"name {letter!r} is not defined", loop_id="L")
         (note,) = pad(dev, 1, test_status="passing").notes
-        assert "what fixed x1, x2, x3, x4, x5 and 4 more: where it is fixed, say how" in note
+        assert "fix of x1, x2, x3, x4, x5 and 4 more: once it is fixed, report it" in note

@@ -60,7 +60,7 @@ def test_a_claim_is_released_once_and_its_holder_told(clients: Clients, person: 
     assert person.room.where().team.sessions[0].claims == ()
     told = agent.messages.inbox(agent="holder").items
     assert [(one.ref, one.sender, one.message) for one in told] == [
-        (released.told, "human:ann", "I released your claim on src/a.py")
+        (released.message, "human:ann", "I released your claim on src/a.py")
     ]
     with pytest.raises(Conflict, match="has already ended"):
         person.room.release(session.uid, claim.path, claim.expires_at)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from satchel import Satchel
-from satchel.keep import events
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -15,21 +14,14 @@ def test_before_anything_is_written_there_is_nothing(satchel: Satchel) -> None:
     assert (satchel.room.threads().items, satchel.room.runs().total) == ((), 0)
 
 
-def test_how_sure_a_solution_was_begins_where_it_is_recorded(satchel: Satchel, clock: ManualClock) -> None:
+def test_an_error_has_what_agents_reported_about_its_solutions(satchel: Satchel, clock: ManualClock) -> None:
     met = satchel.patterns.report("KeyError", "'a'", solution="look before", agent="a")
     assert met.recorded is not None
-    began = clock.now
     for agent in ("b", "c"):
         clock.advance(60_000)
         satchel.patterns.outcome(met.recorded.ref, True, agent=agent)
-    (curve,) = satchel.room.error(met.pattern.ref).curves
-    assert [(one.began_at - began, one.confidence) for one in curve.points] == [(0, 5), (60_000, 6), (120_000, 7)]
-    assert curve.is_whole
-    with satchel.workplace.engine.write() as transaction:
-        transaction.run(f"DELETE FROM events WHERE kind = {events.CONFIDENCE} AND created_at < {clock.now}")
-    (curve,) = satchel.room.error(met.pattern.ref).curves
-    assert [(one.began_at - began, one.confidence) for one in curve.points] == [(120_000, 7)]
-    assert not curve.is_whole
+    words = satchel.room.error(met.pattern.ref).words
+    assert [(one.agent, one.helped, one.confidence) for one in words] == [("c", True, 7), ("b", True, 6)]
 
 
 def test_threads_are_paged_by_their_latest_message(satchel: Satchel) -> None:

@@ -149,7 +149,7 @@ def test_what_is_not_there_is_not_seen(satchel: Satchel, ref: str) -> None:
 
 
 def test_a_change_that_has_not_happened_is_not_seen(satchel: Satchel) -> None:
-    with pytest.raises(InvalidInput, match="has not reached"):
+    with pytest.raises(InvalidInput, match="does not exist yet"):
         satchel.room.see(up_to=10_000, person=ANN)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from brief.working.conftest import Begin
 from satchel import Satchel
-from satchel.brief.working.commands import is_error, says_all
+from satchel.brief.working.commands import is_error, is_simple
 from satchel.brief.working.service import Working
 from satchel.keep.patterns.records import Solution
 
@@ -135,7 +135,7 @@ class TestConfirming:
     "command", ["make test", "cd x && make 2>&1", "a && b", "echo 'a | b; c'", 'grep "x|y" f', "a >&2"]
 )
 def test_the_status_of_a_plain_command_is_that_of_all_its_parts(command: str) -> None:
-    assert says_all(command)
+    assert is_simple(command)
 
 
 class TestLearning:

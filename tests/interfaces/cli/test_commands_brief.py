@@ -86,7 +86,7 @@ def test_a_preview_records_nothing(cli: Cli) -> None:
 
 def test_a_preview_in_a_project_without_a_store_makes_none(cli: Cli, folder: Path) -> None:
     status, out, _ = cli("brief", "--dry-run")
-    assert (status, "no rules, no decisions, no notes are kept here yet" in out) == (0, True)
+    assert (status, "no rules, decisions or notes are stored here yet" in out) == (0, True)
     assert not (folder / ".satchel").exists()
 
 

@@ -353,16 +353,16 @@ def test_an_answer_that_nobody_reads_to_its_end_is_recorded_and_kept(cli: Cli, p
 def test_a_list_says_what_each_holds_and_who_can_be_asked(cli: Cli) -> None:
     status, out, err = cli("consult", "--list")
     assert status == 0
-    assert "other    compatible:tiny" in out
-    assert "3 of 3 conversations\nassistants: openai (OPENAI_API_KEY is not set), " in err
+    assert "3 of 3 conversations" in out
+    assert "other compatible:tiny turns:1" in out
+    assert "assistants: openai (OPENAI_API_KEY is not set), " in err
 
 
 @pytest.mark.usefixtures("known_things")
 def test_one_conversation_is_listed_with_its_files(cli: Cli) -> None:
     out = cli("consult", "--list", "--conversation", "other")[1]
-    assert "big.py        overflow" in out
-    assert "did not fit beside the files that go first" in out
-    assert [line.split()[-1] for line in out.splitlines() if "gone.py" in line] == ["removed"]
+    assert " overflow 1 (did not fit beside the files that go first): big.py" in out
+    assert " removed 1: gone.py" in out
 
 
 @pytest.mark.usefixtures("known_things")

@@ -114,12 +114,6 @@ def test_without_the_extra_a_database_needs_it(cli: Cli, monkeypatch: MonkeyPatc
     assert (status, "[postgres]" in err) == (13, True)
 
 
-def test_a_tour_of_a_database_that_cannot_be_reached_shows_no_password(cli: Cli) -> None:
-    status, out, err = cli("tour", "--db", NOBODYS)
-    assert (status, "cannot be reached" in err) == (19, True)
-    assert "canary" not in out + err
-
-
 def test_setup_refuses_a_database(cli: Cli, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("SATCHEL_DB", NOBODYS)
     _refuses(cli("setup", "--yes"))

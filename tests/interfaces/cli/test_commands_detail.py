@@ -72,7 +72,7 @@ def test_titles_are_a_line_each_and_as_json_no_more(cli: Cli, words: tuple[str, 
 
 def test_snippets_have_the_times_of_the_machine(cli: Cli) -> None:
     lines = cli("read", "--detail", "snippets")[1].splitlines()
-    assert lines[0] == "1 entry"
+    assert lines[0] == "1 entry, newest first"
     assert re.fullmatch(r"e1 discovery by bob \d{4}-\d\d-\d\d \d\d:\d\d", lines[1])
     assert lines[2].startswith(" The token service answers late.")
     assert len(lines[2]) < 170

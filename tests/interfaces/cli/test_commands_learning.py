@@ -96,27 +96,30 @@ def test_a_text_that_nobody_gives_or_pipes_is_refused(monkeypatch: pytest.Monkey
 def test_secrets_are_redacted_and_that_is_said(cli: Cli, folder: Path) -> None:
     (folder / "log").write_text(SECRET)
     told = (
-        cli("error", "report", "E", SECRET, "--stack-file", "log", "--solution", SECRET)[1]
-        + cli("strategy", "save", "t", SECRET)[1]
-        + cli("package", "save", SECRET, "--content", SECRET)[1]
+        "".join(cli("error", "report", "E", SECRET, "--stack-file", "log", "--solution", SECRET)[1:])
+        + "".join(cli("strategy", "save", "t", SECRET)[1:])
+        + "".join(cli("package", "save", SECRET, "--content", SECRET)[1:])
     )
-    assert told.count("note: a secret was redacted") == 3
+    assert told.count("a secret was redacted") == 3
     shown = "".join(cli(*command.split())[1] for command in ("error list", "strategy list", "package list"))
     assert "hunter2" not in told + shown + cli("package", "show", "p1")[1]
 
 
 @pytest.mark.usefixtures("known")
 def test_outcomes_move_the_confidence(cli: Cli) -> None:
-    told = "y1 for x1: tentative, confidence 6 of 10 (known from 7; each agent it helps adds 1), helped 1 time\n"
+    told = (
+        "recorded y1 for x1: tentative, confidence 6 of 10 (known from 7; each agent it helps adds 1), helped 1 time\n"
+    )
     assert cli("error", "outcome", "y1")[1] == told
     said = cli("error", "outcome", "y1", "--failed")[1]
     assert (
-        said == "y1 for x1: weak, confidence 4 of 10 (known from 7; each agent it helps adds 1), helped 1 time, "
+        said
+        == "recorded y1 for x1: weak, confidence 4 of 10 (known from 7; each agent it helps adds 1), helped 1 time, "
         "failed 1 time\n"
     )
     told = cli("error", "outcome", "y1", "--helped", "--agent", "ben")[1]
     stands = "tentative, confidence 5 of 10 (known from 7; each agent it helps adds 1), helped 2 times, failed 1 time"
-    assert told == f"y1 for x1: {stands}\n"
+    assert told == f"recorded y1 for x1: {stands}\n"
 
 
 def test_an_error_is_named_by_its_hash_too(cli: Cli) -> None:
@@ -125,15 +128,10 @@ def test_an_error_is_named_by_its_hash_too(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("known")
-def test_errors_are_a_table_with_a_row_for_each_solution(cli: Cli) -> None:
+def test_errors_are_listed_with_their_solutions(cli: Cli) -> None:
     cli("error", "report", "TS2307", "no such module", "--lang", "typescript")
     _, out, err = cli("error", "list")
-    assert headings(out) == [
-        *("id", "type", "error", "lang", "met", "last", "kept until"),
-        *("solution", "state", "helped", "by", "fixed by"),
-    ]
-    starts = [line.split()[0] for line in out.splitlines()[2:] if re.match(r"x|\s+y\d", line)]
-    assert starts == ["x2", "x1", "y1"]
+    assert [line.split()[0] for line in out.splitlines() if re.match(r"[xy]\d", line)] == ["x2", "x1", "y2", "y1"]
     assert err == "2 of 2 errors\n"
 
 
@@ -169,7 +167,7 @@ def test_people_see_every_field_of_a_package(cli: Cli) -> None:
 def test_a_near_duplicate_of_a_strategy_is_pointed_out(cli: Cli) -> None:
     told = "refresh the token well before it expires"
     cli("strategy", "save", "tokens", told)
-    assert "note: s1 says nearly the same" in cli("strategy", "save", "refreshing", told)[1]
+    assert "s1 says nearly the same" in cli("strategy", "save", "refreshing", told)[2]
 
 
 @pytest.mark.usefixtures("failed_then_passed")
@@ -262,9 +260,8 @@ def test_packages_are_counted_by_priority(cli: Cli) -> None:
 
 def test_a_rule_that_changes_nothing_says_so(cli: Cli) -> None:
     cli("package", "save", "s", "--content", "x", "--priority", "critical")
-    assert cli("package", "priority", "p1", "--event", "finding")[1] == (
-        "p1 is critical\nnote: p1 is critical already; finding does not change that\n"
-    )
+    _, out, err = cli("package", "priority", "p1", "--event", "finding")
+    assert (out, err) == ("p1 is critical\n", "p1 is critical already; finding does not change that\n")
 
 
 @pytest.mark.parametrize("command", ["error list", "strategy list"])

@@ -265,7 +265,7 @@ def test_who_changes_a_priority_learns_of_critical_messages(cli: Cli) -> None:
     assert "notice" not in cli(*command)[2]
     assert (
         cli(*command, "--agent", "reviewer")[2]
-        == "notice: 1 unread message for reviewer from planner, 1 critical: satchel message list\n"
+        == "p1 is low already\nnotice: 1 unread message for reviewer from planner, 1 critical: satchel message list\n"
     )
 
 

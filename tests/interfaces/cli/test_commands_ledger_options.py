@@ -42,6 +42,7 @@ FILTERS: list[tuple[tuple[str, ...], str, tuple[str, ...], list[str]]] = [
     (("file claims",), "--path", ("--path", "docs/c.md"), ["docs/**"]),
     (("file claims",), "--limit", ("--limit", "1"), ["docs/**"]),
     (("file claims",), "--offset", ("--offset", "1"), ["src/a.py"]),
+    (("file claims",), "--since", ("--since", "2999-01-01"), []),
 ]
 
 ALPHA = ("decide", "alpha")

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from satchel.interfaces.cli.tables import show_table
-from satchel.interfaces.text_parts import counted
+from satchel.interfaces.text.parts import counted
+from satchel.interfaces.text.tables import show_table
 
 Cli = Callable[..., tuple[int, str, str]]
 Terminal = Callable[..., str]
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
-LISTS = ["decisions", "rule list", "message list --agent builder", "file list", "file claims"]
+LISTS = ["decisions", "rule list", "file list", "file claims"]
 
 
 class Screen(io.StringIO):
@@ -108,7 +108,7 @@ def test_no_colour_is_printed_where_the_environment_forbids_it(
 
 @pytest.mark.usefixtures("ledger")
 @pytest.mark.parametrize("width", [34, 60, 100, 200])
-@pytest.mark.parametrize("command", [*LISTS, "decisions --key alpha"])
+@pytest.mark.parametrize("command", LISTS)
 def test_nothing_is_lost_or_too_wide_on_any_terminal(terminal: Terminal, cli: Cli, command: str, width: int) -> None:
     shown = ESCAPES.sub("", terminal(*command.split(), width=width))
     assert max(map(len, shown.splitlines())) <= width
@@ -128,8 +128,7 @@ def test_a_narrow_terminal_gets_a_block_for_each_item(terminal: Terminal) -> Non
 @pytest.mark.parametrize("text", ["[red]x[/red]", "[/]", "[link=x]y[/link]", ":smile:", "a\\[b", "[bold]", "{0}", "%s"])
 def test_markup_is_shown_as_it_is(cli: Cli, text: str) -> None:
     cli("decide", "key", text, "--why", text, "--tag", text)
-    for answer in (cli("decisions")[1], cli("decisions", "--key", "key")[1]):
-        assert answer.count(text) == 3
+    assert cli("decisions")[1].count(text) == 3
 
 
 def test_wide_characters_keep_the_columns_in_line(cli: Cli) -> None:
@@ -167,7 +166,6 @@ def test_what_differs_for_one_is_a_column_for_all(cli: Cli) -> None:
             "rule list --status all",
             "id, priority, category, rule, layer, tags, by, added, status, ended, ended by, reason",
         ),
-        ("message list --agent builder", "id, read, priority, type, from, to, sent, message, payload, answers, thread"),
         ("file list", "id, file, change, by, when, layer, what"),
         ("file claims", "path, by, how, since, until, what for"),
     ],
@@ -228,15 +226,14 @@ def test_a_notice_is_given_where_the_environment_names_the_agent(cli: Cli, monke
 
 
 @pytest.mark.usefixtures("ledger")
-def test_layers_are_counted_as_a_table(cli: Cli) -> None:
+def test_layers_are_counted(cli: Cli) -> None:
     status, out, err = cli("stats", "--layers")
-    rows = {line.split()[0]: line.split()[1:] for line in out.splitlines()[2:]}
-    assert status == 0
-    assert headings(out) == ["layer", "active decisions", "active constraints", "file changes"]
-    assert rows["data"] == ["0", "1", "1"]
-    assert rows["business"] == ["1", "0", "0"]
-    assert rows["(none)"] == ["0", "1", "2"]
-    assert err.startswith("file changes are those since 2")
+    head, *lines = out.splitlines()
+    assert (status, err) == (0, "")
+    assert re.search(r"file changes since \d{4}-\d\d-\d\d \d\d:\d\d$", head)
+    assert "data: 0 decisions, 1 constraint, 1 file change" in lines
+    assert "business: 1 decision, 0 constraints, 0 file changes" in lines
+    assert "no layer: 0 decisions, 1 constraint, 2 file changes" in lines
 
 
 @pytest.mark.usefixtures("ledger")

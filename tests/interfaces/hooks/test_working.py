@@ -117,10 +117,10 @@ class TestEdits:
             server.workplace.caller.set_client("claude-code", "1")
             server.files.claim(["a.py"])
         said = denial(at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")))
-        assert 'did not meet: release_files(["a.py"]) ends it' in said
+        assert 'in separate sessions: release_files(["a.py"]) ends it' in said
         assert "starting the client with SATCHEL_SESSION=" in said
         codex = {"tool_input": {"command": "*** Begin Patch\n*** Update File: a.py\n*** End Patch"}}
-        assert "did not meet" not in denial(at_work("c1", "PreToolUse", "apply_patch", **codex))
+        assert "separate sessions" not in denial(at_work("c1", "PreToolUse", "apply_patch", **codex))
 
     def test_nor_by_the_patch_of_another_client(self, at_work: AtWork, store: Satchel) -> None:
         store.files.claim(["a.py"], agent="ben")

@@ -165,7 +165,7 @@ def test_an_error_that_nobody_expected_is_told_without_what_it_says(
 
 
 def test_what_is_no_exception_is_answered_in_json_too(server: Served) -> None:
-    assert code_of(server.ask("/fail/asks")) == (500, "internal")
+    assert code_of(server.ask("/fail/kept")) == (500, "internal")
 
 
 def test_an_answer_that_breaks_off_ends_its_connection_alone(

@@ -169,7 +169,7 @@ def test_a_consultation_with_files_names_the_local_program(server: Served, store
 
 def test_checking_files_says_that_the_disk_is_not_seen(server: Served, store: Satchel) -> None:
     said = server.call(server.give(store), "check_files", {"paths": ["src/planted.py"]})
-    assert "the server does not see your disk" in said
+    assert "the server cannot see your disk" in said
     assert "disk" not in server.call(server.give(store), "check_files", {"paths": ["issue:311"]})
 
 

@@ -137,7 +137,7 @@ def test_a_token_that_another_process_revokes_gives_no_access_at_once(
 
 
 def test_no_two_states_of_the_file_look_alike(tokens: Tokens, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("satchel.interfaces.http.private_file.time.time_ns", lambda: 1_795_000_000_000_000_000)
+    monkeypatch.setattr("satchel.base.private_file.time.time_ns", lambda: 1_795_000_000_000_000_000)
     seen = set()
     for number in range(5):
         new(tokens, f"n{number}")

@@ -120,8 +120,7 @@ def test_the_text_of_the_statistics_has_every_field(world: Callable[[], Asker]) 
 def test_clearing_is_a_preview_unless_confirmed(world: Callable[[], Asker]) -> None:
     ask = world()
     assert ask.text("clear_old_data", messages_hours=2, file_changes_hours=2) == (
-        "would remove 1 message, 1 file change, 0 conversations, 0 expired claims, 0 expired error patterns; "
-        "nothing was removed: give confirm=true"
+        "would remove 1 message, 1 file change; nothing was removed: give confirm=true"
     )
     assert ask.fields("get_stats")["messages"] == 2
 
@@ -129,7 +128,7 @@ def test_clearing_is_a_preview_unless_confirmed(world: Callable[[], Asker]) -> N
 def test_what_is_confirmed_is_removed(world: Callable[[], Asker]) -> None:
     ask = world()
     told = ask.text("clear_old_data", messages_hours=2, file_changes_hours=0, conversations_days=0, confirm=True)
-    assert told == "removed 1 message, 2 file changes, 1 conversation, 0 expired claims, 0 expired error patterns"
+    assert told == "removed 1 message, 2 file changes, 1 conversation"
     counted = ask.fields("get_stats")
     assert (counted["messages"], counted["file_changes"], counted["conversations"]) == (1, 0, 0)
 

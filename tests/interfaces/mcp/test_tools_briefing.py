@@ -149,7 +149,7 @@ def test_a_budget_without_room_says_what_waits(full: Callable[[], Asker], budget
 
 def test_a_budget_without_room_in_an_empty_project_says_that_nothing_waits(empty: Asker) -> None:
     text = empty.text("get_briefing", budget=0)
-    assert text.startswith("a budget of 0 tokens has no room for a briefing; no rules, no decisions")
+    assert text.startswith("a budget of 0 tokens has no room for a briefing; no rules, decisions")
 
 
 def test_a_preview_records_nothing(world: Callable[[], Asker]) -> None:

@@ -92,7 +92,7 @@ def test_the_format_is_chosen(world: Callable[[], Asker]) -> None:
     assert ask.text("report_error", **NEW).startswith("x2 KeyError, new")
     assert ask.fields("report_error", **NEW)["is_new"] is False
     assert ask.text("report_outcome", id="y1").startswith(
-        "y1 for x1: tentative, confidence 6 of 10 (known from 7; each agent it helps adds 1), "
+        "recorded y1 for x1: tentative, confidence 6 of 10 (known from 7; each agent it helps adds 1), "
     )
     assert ask.fields("report_outcome", id="y1", agent="ben")["confidence"] == 7
     for tool, arguments in (("report_error", NEW), ("report_outcome", {"id": "y1"})):

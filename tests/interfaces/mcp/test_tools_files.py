@@ -214,7 +214,7 @@ def test_who_was_refused_is_told_with_its_next_answer_that_it_is_free(world: Cal
     assert "wait_seconds (1 to 45)" in ask.refused("claim_files", paths=["src/main.py"], agent="ann")
     assert "free now" not in ask.text("get_constraints")
     freed = ask.text("release_files", paths=["src/main.py"], agent="ben")
-    assert freed.splitlines()[1] == "ann was refused src/main.py at 11-18 11:09 UTC, and is told that it is free"
+    assert freed.splitlines()[1] == "ann was refused src/main.py at 11-18 11:09 UTC, and is notified that it is free"
     told = ask.text("write_context", type="discovery", content="x", agent="ann").splitlines()[-1]
     assert told.startswith("notice: src/main.py is free now (you were refused it less than 1 min ago)")
     assert "free now" not in ask.text("write_context", type="discovery", content="y", agent="ann")

@@ -97,11 +97,13 @@ def test_a_copy_that_was_changed_is_not_given_back(file: Path) -> None:
     assert file.read_text() == "{}"
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"files": {}}'])
+@pytest.mark.parametrize("content", ["{", "[]", '{"schema": 1, "files": {}}'])
 def test_a_damaged_journal_is_refused(file: Path, content: str, tmp_path: Path) -> None:
     (tmp_path / "state" / "satchel").mkdir(parents=True)
-    (tmp_path / "state" / "satchel" / "setup.json").write_text(content)
-    with pytest.raises(Refused, match=r"setup\.json, which says what setup has changed, cannot be read"):
+    damaged = tmp_path / "state" / "satchel" / "setup.json"
+    damaged.write_text(content)
+    damaged.chmod(0o600)
+    with pytest.raises(Refused, match=r"what setup has changed in .*setup\.json cannot be read"):
         Journal().write(read(file), "{}")
     assert file.read_text() != "{}"
 

@@ -14,7 +14,9 @@ from kept_bytes import kept_bytes
 from satchel import FileChange, Found, InvalidInput, Satchel, StoreDamaged, TooLarge
 from satchel.base.clock import iso
 from satchel.find.index import index_of
+from satchel.keep import kept as kept_items
 from satchel.keep.files import changes as file_changes
+from satchel.keep.files.kind import FILE_CHANGE
 from satchel.keep.files.records import CHANGES
 
 if TYPE_CHECKING:
@@ -179,7 +181,7 @@ def test_the_index_of_changes_can_be_made_anew(satchel: Satchel, clock: ManualCl
 def test_deleted_changes_leave_the_index_too(satchel: Satchel) -> None:
     gone, kept = (satchel.files.record("a.py", "modified", description="note") for _ in range(2))
     with satchel.workplace.engine.write() as transaction:
-        file_changes.delete(transaction, 1, [gone.id])
+        kept_items.delete(FILE_CHANGE, transaction, 1, [gone.id])
         assert file_changes.DOCUMENTS.texts(transaction, [gone.id, kept.id]) == {kept.id: "a.py\nnote"}
     assert numbers(satchel.files.changes()) == numbers(satchel.files.changes(query="note")) == [kept.id]
     checks = {check.name: check.status for check in satchel.housekeeping.doctor()}

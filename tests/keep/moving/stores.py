@@ -44,7 +44,6 @@ def whole_dump(satchel: Satchel) -> list[Line]:
     """Return all lines of a store, without short ids."""
     with satchel.workplace.engine.read() as transaction:
         project = projects.find(transaction, satchel.workplace)
-        assert project is not None
         every = list(moving.all_lines(transaction, project.id, satchel.workplace.clock(), damaged=[]))
     return [{name: value for name, value in line.items() if name != "id"} for line in every]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from satchel import Satchel
-from satchel.interfaces.briefing.errors_text import reported_text
+from satchel.interfaces.text.errors import reported_text
 
 
 def test_a_new_error_comes_with_what_is_like_it(satchel: Satchel) -> None:

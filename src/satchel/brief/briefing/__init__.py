@@ -1,4 +1,4 @@
-"""Briefings: what one agent needs most, inside its budget."""
+"""Briefings: the items that one agent needs most, within its budget."""
 
 from __future__ import annotations
 

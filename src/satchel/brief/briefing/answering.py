@@ -1,4 +1,4 @@
-"""What a query finds: how well items match it, in the time that there is."""
+"""Matches of a query within the time of a briefing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from satchel.base.errors import Interrupted
 from satchel.base.records import replace
 from satchel.brief.briefing import run
-from satchel.brief.briefing.sources import Asked
+from satchel.brief.briefing.sources import BriefingContext
 from satchel.find import search
 from satchel.find.kind import Kind
 from satchel.find.query import Query, parse
@@ -22,34 +22,34 @@ if TYPE_CHECKING:
 __all__ = ["Relevance", "find_in_time", "parse"]
 
 Relevance = Mapping[int, Mapping[int, float]]
-"""How well items match a query, by the numbers of their kinds and their own: 0 to 1 of the best match."""
+"""How well items match a query, by kind number and item id: 0 to 1 of the best match."""
 
 _SHARE_OF_QUERY = 0.6
-"""So much of its time a briefing spends on the query before it tries fewer candidates."""
+"""The part of its time that a briefing spends on the query before it tries fewer candidates."""
 
 _SHARES_OF_CLOCK = 0.5, 0.75
-"""The same by the clock, for both tries: what a server takes up is no processor time of this program."""
+"""The same by the clock, for both tries: the time of a database server is no processor time of this program."""
 
 _SHARE_IN_HASTE = 1.5
-"""So much it takes in all after that: the rest must be looked at too."""
+"""The part of its time that the briefing may take in all after that, to read the rest."""
 
 _SMALL_IN_HASTE = 200
 
 _MOST_COUNTED = 20_000
-"""So many entries are counted, in 0.5 ms: how rare a word is hardly differs beyond."""
+"""How many entries are counted: the rarity of words hardly differs beyond."""
 
 _SMALL, _CANDIDATES = 2_000, 1_000
-"""Up to so many documents are scored whole, and so many of a larger scope: a briefing shows no pages of results."""
+"""The scope that is scored whole, and how many documents of a larger one: a briefing has no pages of results."""
 
 
-def find_in_time(asked: Asked, notes: list[str], query: Query, deadline: Deadline) -> Relevance:
-    """Return what a query finds; short of time among fewer candidates, and where that takes too long, nothing."""
+def find_in_time(context: BriefingContext, notes: list[str], query: Query, deadline: Deadline) -> Relevance:
+    """Return the matches of a query; short of time among fewer candidates, and at last none."""
     tries = (_SHARE_OF_QUERY, _SMALL, _CANDIDATES), (1.0, _SMALL_IN_HASTE, _SMALL_IN_HASTE)
     for (share, small, candidates), of_clock in zip(tries, _SHARES_OF_CLOCK, strict=True):
         deadline.share, deadline.share_of_clock = share, of_clock
         try:
-            with asked.transaction.savepoint():
-                found = _find(asked, query, small, candidates)
+            with context.transaction.savepoint():
+                relevance = _find(context, query, small, candidates)
         except Interrupted:
             if not deadline.has_passed():
                 raise
@@ -60,19 +60,19 @@ def find_in_time(asked: Asked, notes: list[str], query: Query, deadline: Deadlin
             notes.append(f"the store was slow: the query was answered from the newest {_SMALL_IN_HASTE} that match")
             deadline.share = _SHARE_IN_HASTE
         deadline.share = max(1.0, deadline.share)
-        return found
+        return relevance
     deadline.share = _SHARE_IN_HASTE
     notes.append("the store was slow: the query was not answered")
     return {}
 
 
-def _find(asked: Asked, query: Query, small: int, candidates: int) -> Relevance:
-    """Search the project: the entries of all runs compete on equal terms.
+def _find(context: BriefingContext, query: Query, small: int, candidates: int) -> Relevance:
+    """Search the project; the entries of all runs compete on equal terms.
 
     Entries are ranked among themselves, since a word that is rare among them may be usual elsewhere: with 5,600 other
-    items beside 600 turns of LoCoMo a briefing of 1,000 tokens shows .822 of the evidence so, and .795 otherwise.
+    items beside 600 turns of LoCoMo a briefing of 1,000 tokens then shows .822 of the evidence, else .795.
     """
-    transaction, scope = asked.transaction, Scope(asked.project_id, now=asked.now)
+    transaction, scope = context.transaction, Scope(context.project_id, now=context.now)
     ranking = search.rank(transaction, query, scope, small=small, candidates=candidates, near_best=False)
     scores = {hit.document: hit.score for hit in ranking.hits}
     scores |= _among_entries(transaction, query, scope, scores, small, candidates)
@@ -80,7 +80,6 @@ def _find(asked: Asked, query: Query, small: int, candidates: int) -> Relevance:
     relevance: dict[int, dict[int, float]] = {}
     if best <= 0:
         return relevance
-    # beyond so many there is no use for a result, whatever kind it is of
     documents = sorted(scores, key=lambda document: (-scores[document], -document))[:SMALL]
     items = {
         document: (kind, item)
@@ -92,7 +91,7 @@ def _find(asked: Asked, query: Query, small: int, candidates: int) -> Relevance:
         kind, item = items[document]
         relevance.setdefault(kind, {})[item] = max(scores[document], 0.0) / best
     entries = relevance.get(Kind.ENTRY.number, {})
-    for number, newest in answer(run.newest_scratchpads(asked, entries)).items() if entries else ():
+    for number, newest in answer(run.newest_scratchpads(context, entries)).items() if entries else ():
         entries[newest] = max(entries.get(newest, 0.0), entries[number])
     return relevance
 
@@ -100,11 +99,6 @@ def _find(asked: Asked, query: Query, small: int, candidates: int) -> Relevance:
 def _among_entries(
     transaction: Transaction, query: Query, scope: Scope, scores: Mapping[int, float], small: int, candidates: int
 ) -> dict[int, float]:
-    """Return the scores of entries among entries, the best of them as high as it is among everything.
-
-    Args:
-        scores: of everything, by document.
-    """
     counted = transaction.one(
         "SELECT count(*) FROM (SELECT 1 FROM context WHERE project_id = :project LIMIT :most) AS counted",
         {"project": scope.project_id, "most": _MOST_COUNTED},

@@ -1,4 +1,4 @@
-"""Collecting what a briefing could say, in one snapshot and within a deadline."""
+"""The items that a briefing could show, read in one snapshot and within a deadline."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.errors import Interrupted
 from satchel.base.records import dataclass, field, replace
 from satchel.brief import attempts, loop_history
-from satchel.brief.briefing import citing, left_off, own, packages, rules, run
-from satchel.brief.briefing.sources import Asked, Gathered, Source, gather, with_pins
+from satchel.brief.briefing import left_off, own, packages, rules, run
+from satchel.brief.briefing.packages import joined
+from satchel.brief.briefing.records import Candidate
+from satchel.brief.briefing.sources import BriefingContext, Gathered, Source, gather, with_pins
 from satchel.brief.loop_history import Attempt, History
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, pins, projects, runs
@@ -29,7 +31,7 @@ from satchel.store.transaction import Transaction, set_of
 if TYPE_CHECKING:
     from satchel.brief.briefing.answering import Relevance
 
-_SOURCES: tuple[Callable[[Asked], Source], ...] = (
+_SOURCES: tuple[Callable[[BriefingContext], Source], ...] = (
     run.attempts,
     run.reviews,
     packages.packages,
@@ -40,30 +42,29 @@ _SOURCES: tuple[Callable[[Asked], Source], ...] = (
     packages.strategies,
     run.entries,
 )
-"""What a briefing draws on, what it can least do without first."""
+"""The sources of a briefing, the most needed first."""
 
 _CLOCK_PER_PROCESSOR = 4
-"""So many times its processor time a briefing may take by the clock: 2 s with the usual 500 ms."""
+"""How many times its processor time a briefing may take by the clock."""
 
 _SHARE_TO_END = 1.5
-"""So much of its time a briefing takes where answers that were asked for together took nearly all of it: what they name
-is still loaded."""
+"""The part of its time for loading the items, if the queries that name them took nearly all of it."""
 
 _MOST_OTHERS = 3
-"""So many others at work are named."""
+"""How many others at work are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was asked for, checked.
+    """The checked arguments of a briefing.
 
     Attributes:
-        role: folded, or None; ``role_as_given`` is how it was written.
-        budget: tokens; there is no use for more candidates than fill it.
-        again: whether what was delivered is shown again.
-        since: only what changed after that time is shown, in milliseconds UTC; None is everything.
-        reminds: whether what is critical stays in a line after it was delivered.
-        counts: whether what is left out is counted; otherwise only what is critical.
+        role: folded, or None; ``role_as_given`` as it was written.
+        budget: tokens; more candidates than fill it are not collected.
+        again: whether delivered items are shown again.
+        since: only later changes are shown, in milliseconds UTC; None is everything.
+        reminds: whether a line of critical items stays after their delivery.
+        counts: whether everything left out is counted; otherwise only critical items.
     """
 
     role: str | None
@@ -83,27 +84,28 @@ class Request:
 
 @dataclass(slots=True)
 class Collected:
-    """What there is to brief an agent on.
+    """Material for a briefing.
 
     Attributes:
-        run: the run of the agent's loop; None where nothing was written for the project yet.
+        run: the run of the agent's loop; None if nothing is stored for the project yet.
         is_run_chosen: whether it was chosen.
         gathered: one for each source that was reached before the deadline.
-        words: those of the query that can be searched for; empty without one.
-        notes: what could not be read or looked at.
-        is_complete: whether everything was looked at in time.
+        status: of the agent's loop.
+        words: of the query; empty without one.
+        notes: problems that the reader should know.
+        is_complete: whether everything was read in time.
         claims: the paths that the agent's session claims, the newest first.
-        others: who else is at work.
-        unanswered: the agent's questions that nobody has answered, each with whom it went to.
-        is_bare: whether no rule, decision or note is kept.
+        others: other sessions at work.
+        unanswered: the agent's unanswered questions, each with its receiver.
+        is_bare: whether no rule, decision or note is stored.
         missing: the names of the sources that were not reached.
     """
 
-    project_id: int | None = None
+    project_id: int = 0
     run: RunChoice | None = None
     is_run_chosen: bool = False
     gathered: list[Gathered] = field(default_factory=list)
-    standing: attempts.Standing | None = None
+    status: attempts.LoopStatus | None = None
     words: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
     is_complete: bool = True
@@ -115,7 +117,7 @@ class Collected:
 
 
 class Deadline:
-    """When a briefing makes do with what it has: by the processor time of its thread, and by the clock.
+    """The end of the time for a briefing, in processor time of its thread and by the clock.
 
     Args:
         milliseconds: of processor time, from now on.
@@ -135,17 +137,13 @@ class Deadline:
         self.share_of_clock = 1.0
 
     def has_passed(self) -> bool:
-        """Whether the time is over."""
         if thread_time() - self._began > self._seconds * self.share:
             return True
         return monotonic() - self._began_by_clock > self._clock_seconds * self.share_of_clock
 
 
 def collect(workplace: Workplace, request: Request, deadline: Deadline) -> Collected:
-    """Collect what a briefing could say, what the query finds first.
-
-    Args:
-        deadline: what was not looked at by then is left out, and a note says so.
+    """Collect material for a briefing, matches of the query first; a note names what the deadline left out.
 
     Raises:
         NotFound: the run does not exist.
@@ -161,12 +159,12 @@ def collect(workplace: Workplace, request: Request, deadline: Deadline) -> Colle
             raise
         missing = [name.replace("_", " ") for name in collected.missing]
         collected.is_complete = False
-        collected.notes.append(f"the store was slow: {', '.join(missing) or 'others at work'} were not looked at")
+        collected.notes.append(f"the store was slow: {', '.join(missing) or 'others at work'} were not read")
     return collected
 
 
 def _find_states(*arguments: Any) -> Mapping[int, AgentState]:
-    from satchel.brief.room import states  # for those who work alone there are none
+    from satchel.brief.room import states  # not needed by an agent that works alone
 
     return states.find(*arguments)
 
@@ -175,18 +173,18 @@ def _collect(
     collected: Collected, transaction: Transaction, workplace: Workplace, request: Request, deadline: Deadline
 ) -> None:
     project = projects.find(transaction, workplace)
-    if project is None:
-        runs.choose(transaction, workplace, None, request.run_id)
+    if not project.id:
+        runs.choose(transaction, workplace, project.id, request.run_id)
         collected.is_bare = True
         return
-    chosen, actor = both(
+    choice, actor = both(
         runs.choosing(transaction, workplace, project.id, request.run_id),
-        _reading(transaction, workplace, project.id, request.agent),
+        _actor(transaction, workplace, project.id, request.agent),
     )
     agent = actor.number
-    run_of_loop = chosen or runs.find_main(transaction, project.id)
+    run_of_loop = choice or runs.find_main(transaction, project.id)
     collected.project_id = project.id
-    collected.run, collected.is_run_chosen = run_of_loop, chosen is not None
+    collected.run, collected.is_run_chosen = run_of_loop, choice is not None
     window = window_of(project.id, actor, run_of_loop.id, request.task_id, request.role, request.iteration)
     now = workplace.clock()
     delivered = None
@@ -209,22 +207,22 @@ def _collect(
     )
     got = {} if delivered is None else deliveries.by_kind(delivered)
     if got and not actor.is_named:
-        # those who give no name may be several, and each needs all of it
+        # several agents may give no name, and each needs everything
         got = {}
-        collected.notes.append("you gave no name, so all of it comes again: with agent=NAME only what is new does")
-    for kind, items in () if request.again else written.known.items():
+        collected.notes.append("no agent name, so everything is repeated; pass agent=NAME to get only what is new")
+    for kind, items in () if request.again else written.in_window.items():
         got[kind] = {**got.get(kind, {}), **items}
     query = None
     if request.query is not None:
-        from satchel.brief.briefing import answering  # searching takes a fifth of what a briefing imports
+        from satchel.brief.briefing import answering  # a briefing without a query does not import search
 
         query = answering.parse(request.query)
-    asked = Asked(
+    context = BriefingContext(
         transaction=transaction,
         workplace=workplace,
         project_id=project.id,
         run=run_of_loop,
-        is_run_chosen=chosen is not None,
+        is_run_chosen=choice is not None,
         task_id=request.task_id,
         loop_id=request.loop_id,
         role=request.role,
@@ -241,45 +239,48 @@ def _collect(
         loop_since=_since(history),
         left_off=goes_on_from,
     )
-    collected.standing = loop_history.standing(history)
+    collected.status = loop_history.judge(history)
     relevance: Relevance = {}
     if query is not None and not query.terms:
         collected.notes.append(f"{(request.query or '').strip()[:80]!r} holds no word to search for")
     elif query is not None:
-        relevance = answering.find_in_time(asked, collected.notes, query, deadline)
+        relevance = answering.find_in_time(context, collected.notes, query, deadline)
         collected.words = tuple(dict.fromkeys(word for term in query.terms for word in term.words))
-    _gather(asked, collected, relevance, actor, deadline, history)
+    _gather(context, collected, relevance, actor, deadline, history)
     for gathered in collected.gathered:
         if gathered.source.kind.number in written.written:
-            gathered.candidates = {number: written.marked(one) for number, one in gathered.candidates.items()}
-    _compare_citations(asked, collected, deadline)
+            gathered.candidates = {number: written.mark(one) for number, one in gathered.candidates.items()}
+    _mark_stale(context, collected, deadline)
 
 
-def _reading(transaction: Transaction, workplace: Workplace, project_id: int, agent: str | None) -> Asking[Actor]:
-    """Find who reads: what waits to be asked goes out with that."""
-    yield from ()
+def _actor(transaction: Transaction, workplace: Workplace, project_id: int, agent: str | None) -> Asking[Actor]:
+    yield from ()  # a generator, so that its query is sent together with others
     return reading(transaction, workplace, project_id, agent)
 
 
 def _gather(
-    asked: Asked, collected: Collected, relevance: Relevance, actor: Actor, deadline: Deadline, history: History
+    context: BriefingContext,
+    collected: Collected,
+    relevance: Relevance,
+    actor: Actor,
+    deadline: Deadline,
+    history: History,
 ) -> None:
-    """Gather from every source, and ask for what is said beside items."""
-    transaction, project_id, now = asked.transaction, asked.project_id, asked.now
+    transaction, project_id, now = context.transaction, context.project_id, context.now
     done: dict[int, Gathered] = {}
     shared: list[str] = []
 
     def names() -> Asking[None]:
-        if collected.standing is not None:
-            tried = history.attempts[: history.recent][: collected.standing.iterations]
-            collected.standing = replace(collected.standing, others=(yield from _others(asked, tried)))
+        if collected.status is not None:
+            tried = history.attempts[: history.recent][: collected.status.iterations]
+            collected.status = replace(collected.status, others=(yield from _others(context, tried)))
 
-    def gathering(place: int, make: Callable[[Asked], Source]) -> Asking[None]:
-        source = with_pins(asked, make(asked))
-        done[place] = yield from gather(asked, source, relevance.get(source.kind.number, {}), collected.notes)
+    def gathering(place: int, make: Callable[[BriefingContext], Source]) -> Asking[None]:
+        source = with_pins(context, make(context))
+        done[place] = yield from gather(context, source, relevance.get(source.kind.number, {}), collected.notes)
 
     def is_bare() -> Asking[None]:
-        collected.is_bare = not (yield from own.is_anything_kept(transaction, project_id))
+        collected.is_bare = not (yield from own.has_items(transaction, project_id))
 
     def unanswered() -> Asking[None]:
         collected.unanswered = yield from own.unanswered(transaction, project_id, actor, now)
@@ -300,7 +301,7 @@ def _gather(
         yield rows
         ((count,),) = rows.all()
         if count:
-            # their words are not shown: a stranger may have written them
+            # a stranger may have written them, so the words are not shown
             texts = "1 shared text waits" if count == 1 else f"{count:,} shared texts wait"
             shared.append(f"{texts} for a person to accept: satchel proposals")
 
@@ -318,10 +319,9 @@ def _gather(
     collected.notes += shared
 
 
-def _compare_citations(asked: Asked, collected: Collected, deadline: Deadline) -> None:
-    """Mark the entries whose file stands otherwise than when they were written, and count those that hold no more."""
+def _mark_stale(context: BriefingContext, collected: Collected, deadline: Deadline) -> None:
     candidates = [one for gathered in collected.gathered for one in gathered.candidates.values()]
-    compared = citing.marked(asked.transaction, asked.workplace.files_root, candidates, deadline.has_passed)
+    compared = _compared(context.transaction, context.workplace.files_root, candidates, deadline.has_passed)
     marked = {one.number: one for one in compared}
     for gathered in collected.gathered if marked else ():
         if gathered.source.kind is Kind.ENTRY:
@@ -331,20 +331,40 @@ def _compare_citations(asked: Asked, collected: Collected, deadline: Deadline) -
         collected.notes.append(f"{stale} notes cite changed files" if stale > 1 else "1 note cites a changed file")
 
 
+def _compared(
+    transaction: Transaction, files_root: str | None, candidates: Sequence[Candidate], is_over: Callable[[], bool]
+) -> list[Candidate]:
+    """Return the candidates whose cited file could be compared, with the result in their heads."""
+    on_files = [one for one in candidates if one.kind is Kind.ENTRY and one.file is not None]
+    if not on_files:
+        return []
+    from satchel.keep import citations
+
+    on_files.sort(key=lambda one: (-one.relevance, -one.changed_at))
+    places = citations.load(transaction, [one.number for one in on_files])
+    results = citations.Comparing(files_root, is_over).compare(places)
+    compared: list[Candidate] = []
+    for one in on_files:
+        citation = results.get(one.number)
+        if citation is not None:
+            marks = ", ".join(citation.marks)
+            compared.append(replace(one, head=joined(one.head, f"({marks})" if marks else None), citation=citation))
+    return compared
+
+
 def _since(history: History) -> tuple[int, int]:
-    """Return after which of its scratchpads a loop is shown, as :class:`Asked` has it."""
+    """Return the time and id after which the scratchpads of a loop are shown."""
     if history.attempts and not history.recent:
-        return history.attempts[0].created_at, history.attempts[0].number - 1  # how it stands says the newest
+        return history.attempts[0].created_at, history.attempts[0].number - 1  # the newest describes the state
     return history.since, history.success
 
 
-def _others(asked: Asked, tried: Sequence[Attempt]) -> Asking[tuple[str, ...]]:
-    """Return the names of those who made attempts, but for the agent itself, by the alphabet."""
-    authors = {one.place.author for one in tried} - {asked.agent}
+def _others(context: BriefingContext, tried: Sequence[Attempt]) -> Asking[tuple[str, ...]]:
+    authors = {one.place.author for one in tried} - {context.agent}
     unnamed = (run.UNNAMED,) if None in authors else ()
     numbers = [author for author in authors if author is not None]
     if not numbers:
         return unnamed
-    rows = asked.transaction.ask(f"SELECT name FROM agents WHERE id IN {set_of(numbers)} ORDER BY name")
+    rows = context.transaction.ask(f"SELECT name FROM agents WHERE id IN {set_of(numbers)} ORDER BY name")
     yield rows
     return (*(name for (name,) in rows.all()), *unnamed)

@@ -1,4 +1,4 @@
-"""Where the work was left off: what the last session of the same task or worktree noted before it was over."""
+"""The last scratchpad of an earlier session of the same task or worktree."""
 
 from __future__ import annotations
 
@@ -12,19 +12,16 @@ from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction, set_of
 
 _LOOKED_AT = 10
-"""So many sessions are looked at, those seen last first."""
+"""How many sessions are read, those seen last first."""
 
 
 def find(
     transaction: Transaction, workplace: Workplace, project_id: int, actor: Actor, task_id: str | None, now: int
 ) -> int | None:
-    """Return the number of the scratchpad that a session goes on from while it has written none of its own, or None.
+    """Return the id of the scratchpad that a session continues, until it writes one itself, or None.
 
-    That is the last scratchpad of the session of the same task which was over last, else of that of the same worktree.
-
-    Args:
-        task_id: the task that the agent names, or None.
-        now: milliseconds UTC; what is older than 14 days is left alone.
+    It is the last scratchpad of the latest ended session of the same task, else of the same worktree, of the last 14
+    days.
     """
     if actor.session is None:
         return None
@@ -53,8 +50,8 @@ def _of_task(transaction: Transaction, values: dict[str, object], now: int) -> i
     )
     if not rows:
         return None
-    found = joining.load(transaction, f"s.id IN {set_of(session for _, session in rows)}", {})
-    over = {one.state.id for one in found if joining.is_gone(one, now)}
+    sessions = joining.load(transaction, f"s.id IN {set_of(session for _, session in rows)}", {})
+    over = {one.state.id for one in sessions if joining.is_gone(one, now)}
     return next((number for number, session in rows if session in over), None)
 
 

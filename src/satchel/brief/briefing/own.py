@@ -1,4 +1,4 @@
-"""What the reader wrote itself: in this window it knows that; later it is marked as its own. And what it asked."""
+"""The reader's own notes, which its window has already, and its unanswered questions."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _YOURS = "yours"
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """What an agent wrote in its session.
+    """Notes of an agent in its session.
 
     Attributes:
         name: the agent's.
-        known: what of it was written in the window it asks in: by the numbers of kind and item the item's seq.
-        written: all of it, by the number of the kind.
+        in_window: those written in its present window: the seq by kind number and item id.
+        written: all of them, by kind number.
     """
 
     name: str = ""
-    known: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
+    in_window: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
     written: Mapping[int, frozenset[int]] = field(default_factory=dict)
 
-    def marked(self, candidate: Candidate) -> Candidate:
-        """Return a candidate, marked where the reader wrote it."""
+    def mark(self, candidate: Candidate) -> Candidate:
+        """Return a candidate, marked as yours if the reader wrote it."""
         if candidate.number not in self.written.get(candidate.kind.number, ()):
             return candidate
         by = f"by {self.name}"
@@ -47,20 +47,16 @@ class Own:
 
 
 def find(transaction: Transaction, project_id: int, actor: Actor, window: Window) -> Own:
-    """Return what an agent wrote in its session; nothing without a session.
-
-    Args:
-        window: the one in which it asks.
-    """
+    """Return the notes that an agent wrote in its session; none without a session."""
     if actor.session is None or actor.number is None or actor.name is None:
         return Own()
     row = transaction.one("SELECT created_at FROM sessions WHERE id = :session", {"session": actor.session})
     if row is None:
         return Own()
-    # the first window begins with the session; another, as far as can be told, with what was delivered first in it
+    # the first window begins with the session, a later one with its first delivery
     is_first = window.number == 1 and not window.iteration
     since = row[0] if is_first else deliveries.first_delivery(transaction, window)
-    # of other kinds it is not kept in which session they were written, and another may go by the same name
+    # other kinds do not record their session, and another agent may have the same name
     rows = transaction.all(
         """
         SELECT id, seq, created_at FROM context
@@ -68,17 +64,13 @@ def find(transaction: Transaction, project_id: int, actor: Actor, window: Window
         """,
         {"project": project_id, "me": actor.number, "session": actor.session, "began": row[0]},
     )
-    known = {number: seq for number, seq, moment in rows if since is not None and moment >= since}
+    in_window = {number: seq for number, seq, moment in rows if since is not None and moment >= since}
     kind = Kind.ENTRY.number
-    return Own(actor.name, {kind: known}, {kind: frozenset(number for number, _, _ in rows)})
+    return Own(actor.name, {kind: in_window}, {kind: frozenset(number for number, _, _ in rows)})
 
 
 def unanswered(transaction: Transaction, project_id: int, actor: Actor, now: int) -> Asking[list[str]]:
-    """Return the newest questions of an agent that nobody has answered: each with whom it went to.
-
-    Args:
-        now: milliseconds UTC.
-    """
+    """Return an agent's newest unanswered questions, each with its receiver."""
     rows = transaction.ask(
         f"""
         SELECT m.id, a.name FROM agent_messages m LEFT JOIN agents a ON a.id = m.to_agent_id
@@ -91,8 +83,8 @@ def unanswered(transaction: Transaction, project_id: int, actor: Actor, now: int
     return [f"{Kind.MESSAGE.ref(number)} to {name or 'all'}" for number, name in rows.all()]
 
 
-def is_anything_kept(transaction: Transaction, project_id: int) -> Asking[bool]:
-    """Whether a project has any rule, decision or note."""
+def has_items(transaction: Transaction, project_id: int) -> Asking[bool]:
+    """Return whether a project has any rule, decision or note."""
     tables = ("context", "decisions", "constraints")
     some = " OR ".join(f"EXISTS (SELECT 1 FROM {table} WHERE project_id = :project)" for table in tables)
     rows = transaction.ask(f"SELECT {some}", {"project": project_id})

@@ -1,4 +1,4 @@
-"""What agents hand to each other: packages, error solutions, strategies, messages."""
+"""Packages, messages, error solutions and strategies as sources of a briefing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.briefing.ranking import HIGH, MEDIUM, base_score_sql
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.brief.briefing.shortening import shortened
-from satchel.brief.briefing.sources import ANY_PRIORITY, Asked, New, Source, candidates, loading
+from satchel.brief.briefing.sources import ANY_PRIORITY, BriefingContext, New, Source, candidates, loading
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, ARMS, IS_MINE, UNREAD
@@ -22,7 +22,7 @@ from satchel.store.asking import Asking
 from satchel.store.transaction import Row, set_of
 
 STALE_DAYS = 30
-"""A package that was not touched for so long ranks as low, unless it is critical."""
+"""A package unchanged for so long ranks as low, unless it is critical."""
 
 _MAX_ERROR_CHARS = 120
 _MAX_FIELD_CHARS = 80
@@ -39,17 +39,16 @@ _IS_STALE, _IS_FRESH = (f"c.updated_at {how} :now - {STALE_DAYS * DAY_MS}" for h
 _PACKAGE_PRIORITY = f"CASE WHEN c.priority < {CRITICAL} AND {_IS_STALE} THEN 1 ELSE c.priority END"
 
 
-def packages(asked: Asked) -> Source:
+def packages(context: BriefingContext) -> Source:
     """Return the live packages of the project: those for this role or any, and every critical one."""
     live = "c.project_id = :project AND c.superseded_by IS NULL"
-    pinned, is_open = set_of(asked.pinned.get(Kind.PACKAGE.number, ())), f"NOT EXISTS ({_CONSUMERS})"
-    # PostgreSQL counts 12,500 in 2.8 ms by a list of those for the role, and in 5.6 by looking for each; where only the
-    # first are wanted, SQLite finds them in 0.03 ms by looking for each, and in 0.15 with the list
+    pinned, is_open = set_of(context.pinned.get(Kind.PACKAGE.number, ())), f"NOT EXISTS ({_CONSUMERS})"
+    # a list of those for the role is faster for counting all, a look-up of each for finding the first
     every, each = (
-        "" if asked.role is None else f" AND (c.priority = {CRITICAL} OR c.id IN {pinned} OR {is_open} OR {for_role})"
+        "" if context.role is None else f" AND (c.priority = {CRITICAL} OR c.id IN {pinned} OR {is_open} OR {for_role})"
         for for_role in (_ARE_FOR_ROLE, _IS_FOR_ROLE)
     )
-    of_task = "c.task_id = :task AND c.run_id = :run" if asked.is_run_chosen else "c.task_id = :task"
+    of_task = "c.task_id = :task AND c.run_id = :run" if context.is_run_chosen else "c.task_id = :task"
     rank, rank_of_role = (
         base_score_sql(_PACKAGE_PRIORITY, of_task, for_role, "c.updated_at") for for_role in (_IS_FOR_ROLE, "TRUE")
     )
@@ -63,12 +62,12 @@ def packages(asked: Asked) -> Source:
         reminds=True,
         where=live + every,
         narrowed=live,
-        # what is of no task and for no role ranks by priority, then by age: an index has that order. PostgreSQL walks
-        # it only if superseded_by stands in it too, although that is null: of 12,500 packages 4 ms, and 0.5 so
+        # packages of no task and for no role rank by priority, then by age: an index has that order, which PostgreSQL
+        # uses only if superseded_by is named too, although that is null
         orders=(
             ("c.updated_at DESC, c.id DESC", f"c.priority = {CRITICAL}"),
-            *([(f"{rank} DESC, c.id DESC", of_task + each)] if asked.task_id is not None else []),
-            *([(f"{rank_of_role} DESC, c.id DESC", _ARE_FOR_ROLE)] if asked.role is not None else []),
+            *([(f"{rank} DESC, c.id DESC", of_task + each)] if context.task_id is not None else []),
+            *([(f"{rank_of_role} DESC, c.id DESC", _ARE_FOR_ROLE)] if context.role is not None else []),
             (
                 "c.superseded_by DESC, c.priority DESC, c.updated_at DESC, c.id DESC",
                 f"{ANY_PRIORITY} AND {_IS_FRESH}{each}",
@@ -87,24 +86,24 @@ def packages(asked: Asked) -> Source:
     )
 
 
-def _package(asked: Asked, new: New, row: Row) -> Candidate:
+def _package(context: BriefingContext, new: New, row: Row) -> Candidate:
     number, _seq, kind, priority, summary, path, task, run_id, agent, changed, is_for_role = row
-    problem = None if path is None else _unreadable(path, asked.workplace.files_root)
+    problem = None if path is None else _unreadable(path, context.workplace.files_root)
     return new(
         label="package",
-        group="packages (get_packages shows what they hold)",
+        group="packages (get_packages shows their contents)",
         head=joined(
-            priority_said(priority),
+            priority_text(priority),
             TYPES[kind - 1],
             by(agent),
-            other_run(asked, run_id),
-            other_task(asked, task),
+            other_run(context, run_id),
+            other_task(context, task),
             named(path),
         ),
         text=summary if problem is None else f"{summary} (its file {problem})",
         priority=priority,
         changed_at=changed,
-        is_of_task=is_task(asked, task, run_id),
+        is_of_task=is_task(context, task, run_id),
         is_for_role=bool(is_for_role),
         file=path,
         subject=path or Kind.PACKAGE.ref(number),
@@ -117,7 +116,7 @@ def _unreadable(path: str, files_root: str | None) -> str | None:
     return contents.unreadable(path, files_root, contents.MAX_BYTES)
 
 
-# the project stands in the pattern: named for the solution too, it would have to be looked up
+# the condition on the pattern covers the project; one on the solution would need another look-up
 _IS_SOLVED = f"EXISTS (SELECT 1 FROM error_solutions s WHERE s.pattern_id = c.id AND s.confidence >= {TENTATIVE})"
 _IS_KNOWN = f"EXISTS (SELECT 1 FROM error_solutions s WHERE s.pattern_id = c.id AND s.confidence >= {KNOWN})"
 _WAS_MET = """
@@ -128,10 +127,10 @@ _PATTERN_PRIORITY = f"CASE WHEN {_IS_KNOWN} THEN {HIGH} ELSE {MEDIUM} END"
 _LAST_SEEN = "c.last_seen DESC, c.id DESC"
 
 
-def error_patterns(asked: Asked) -> Source:
-    """Return the errors with a solution that is known or tentative; what is less sure is no advice."""
+def error_patterns(context: BriefingContext) -> Source:
+    """Return the errors with a known or tentative solution."""
     alive = "c.project_id = :project AND c.expires_at > :now"
-    may_be_met = asked.task_id is not None or asked.loop_id is not None
+    may_be_met = context.task_id is not None or context.loop_id is not None
     return Source(
         name="error patterns",
         section="errors",
@@ -152,30 +151,32 @@ def error_patterns(asked: Asked) -> Source:
     )
 
 
-def _load_patterns(asked: Asked, source: Source, numbers: Sequence[int], notes: list[str]) -> Asking[list[Candidate]]:
-    solutions = ask_solutions(asked.transaction, asked.project_id, numbers, TENTATIVE)
-    rows = asked.transaction.ask(
+def _load_patterns(
+    context: BriefingContext, source: Source, numbers: Sequence[int], notes: list[str]
+) -> Asking[list[Candidate]]:
+    solutions = ask_solutions(context.transaction, context.project_id, numbers, TENTATIVE)
+    rows = context.transaction.ask(
         f"""
         SELECT c.id, c.seq, c.error_type, c.message, c.lang, c.last_seen, {_WAS_MET}
         FROM error_patterns c WHERE c.id IN {set_of(numbers)}
         """,
-        asked.values,
+        context.values,
     )
     yield rows
     fixes = by_pattern(solutions)
 
     def pattern(new: New, row: Row) -> Candidate:
-        number, _seq, error_type, message, lang, seen, was_met = row
+        number, _seq, error_type, message, lang, last_seen, was_met = row
         best = fixes[number][0]
         is_known = best.confidence >= KNOWN
         return new(
             label="error",
-            group="errors, each with a fix that was reported",
+            group="errors, each with a reported fix",
             head=joined(lang, f"{error_type}: {shortened(message, _MAX_ERROR_CHARS)}")
             + f" -> {best.ref} {best.standing}, confidence {best.confidence} of 10",
             text=best.text,
             priority=HIGH if is_known else MEDIUM,
-            changed_at=seen,
+            changed_at=last_seen,
             is_of_task=bool(was_met),
             subject=f"{error_type}: {message}",
         )
@@ -183,7 +184,7 @@ def _load_patterns(asked: Asked, source: Source, numbers: Sequence[int], notes: 
     return candidates(source, rows.all(), pattern, notes)
 
 
-def strategies(_asked: Asked) -> Source:
+def strategies(_context: BriefingContext) -> Source:
     """Return the strategies that helped at least as often as not, the most helpful first."""
     return Source(
         name="strategies",
@@ -204,8 +205,8 @@ def strategies(_asked: Asked) -> Source:
     )
 
 
-def _strategy(_asked: Asked, new: New, row: Row) -> Candidate:
-    _number, _seq, topic, insight, lang, framework, helped, not_helped, agent, seen = row
+def _strategy(_context: BriefingContext, new: New, row: Row) -> Candidate:
+    _number, _seq, topic, insight, lang, framework, helped, not_helped, agent, last_seen = row
     tried = helped + not_helped
     return new(
         label="strategy",
@@ -215,15 +216,15 @@ def _strategy(_asked: Asked, new: New, row: Row) -> Candidate:
         ),
         text=insight,
         priority=MEDIUM,
-        changed_at=seen,
+        changed_at=last_seen,
     )
 
 
-def messages(asked: Asked) -> Source:
-    """Return what the agent has not read: to itself, and to all."""
-    is_known = asked.agent is not None and asked.agent != -1
+def messages(context: BriefingContext) -> Source:
+    """Return unread messages to the agent and to all."""
+    is_known = context.agent is not None and context.agent != -1
     to_all = "m.project_id = :project AND m.to_agent_id IS NULL"
-    # each arm is walked in an index of its own: of 12,500 messages that takes half the time, and less for a small inbox
+    # each arm uses another index
     arms = [arm.replace("m.", "c.") for arm in (ARMS if is_known else (to_all,))]
     return Source(
         name="messages",
@@ -232,7 +233,7 @@ def messages(asked: Asked) -> Source:
         tool="get_messages",
         table="agent_messages c",
         where=f"{IS_MINE if is_known else to_all} AND {ALIVE} AND {UNREAD}".replace("m.", "c.")
-        if asked.agent is not None
+        if context.agent is not None
         else "",
         narrowed=f"{ALIVE} AND {UNREAD}".replace("m.", "c."),
         orders=tuple(("c.priority DESC, c.created_at DESC, c.id DESC", arm) for arm in arms),
@@ -247,13 +248,13 @@ def messages(asked: Asked) -> Source:
     )
 
 
-def _message(_asked: Asked, new: New, row: Row) -> Candidate:
+def _message(_context: BriefingContext, new: New, row: Row) -> Candidate:
     _number, _seq, kind, priority, text, has_payload, agent, to, created = row
     return new(
         label="message",
         group="messages",
         head=joined(
-            priority_said(priority),
+            priority_text(priority),
             MESSAGE_TYPES[kind - 1],
             by(agent),
             "to all" if to is None else None,
@@ -267,7 +268,6 @@ def _message(_asked: Asked, new: New, row: Row) -> Candidate:
 
 
 def joined(*parts: str | None) -> str:
-    """Return what stands before an item's text, without the parts that are empty."""
     return " ".join(filter(None, parts))
 
 
@@ -282,25 +282,21 @@ def named(field: str | None) -> str | None:
 
 
 def by(agent: str | None) -> str | None:
-    """Return how an author is shown."""
     return None if agent is None else f"by {named(agent) if not is_persons(agent) else agent}"
 
 
-def priority_said(priority: int) -> str | None:
-    """Return how a priority is shown: medium goes without saying, and critical items stand under a heading."""
+def priority_text(priority: int) -> str | None:
     return None if priority in {MEDIUM, CRITICAL} else PRIORITIES[priority - 1]
 
 
-def is_task(asked: Asked, task: str | None, run_id: str) -> bool:
-    """Whether a task is the agent's own; one of that name in another run is not, where a run was chosen."""
-    return task is not None and task == asked.task_id and (not asked.is_run_chosen or run_id == asked.run.run_id)
+def is_task(context: BriefingContext, task: str | None, run_id: str) -> bool:
+    """Return whether a task is the agent's own, also by its run if one was chosen."""
+    return task is not None and task == context.task_id and (not context.is_run_chosen or run_id == context.run.run_id)
 
 
-def other_run(asked: Asked, run_id: str) -> str | None:
-    """Return how another run than the agent's own is shown."""
-    return None if run_id == asked.run.run_id else f"of run {named(run_id)}"
+def other_run(context: BriefingContext, run_id: str) -> str | None:
+    return None if run_id == context.run.run_id else f"of run {named(run_id)}"
 
 
-def other_task(asked: Asked, task: str | None) -> str | None:
-    """Return how another task than the agent's own is shown."""
-    return None if task is None or task == asked.task_id else f"task {named(task)}"
+def other_task(context: BriefingContext, task: str | None) -> str | None:
+    return None if task is None or task == context.task_id else f"task {named(task)}"

@@ -1,4 +1,4 @@
-"""Ranking: what an agent needs most, whatever kind it is of."""
+"""Ranking of items of all kinds by how much an agent needs them."""
 
 from __future__ import annotations
 
@@ -7,51 +7,38 @@ from satchel.base.vocabulary import priority_number
 from satchel.brief.briefing.records import Candidate
 
 PRIORITY, SAME_TASK, FOR_ROLE = 4.0, 2.0, 1.5
-"""What a step of priority counts, the same task, and being meant for this role."""
+"""Points for each step of priority, for the same task, and for being meant for this role."""
 
 RELEVANCE = 8.0
-"""What the best match of the query counts; others count by their share of its score."""
+"""Points of the best match of the query; others get their share of them."""
 
 STALE = 4.0
-"""What is taken from a note whose file has changed or is gone: half of what the best match counts."""
+"""Points deducted from a note whose file has changed or is gone."""
 
 RELEVANT = 0.5
-"""From this share of the best match on, an item that is no entry counts as an answer to the query."""
+"""The share of the best match from which an item other than an entry answers the query."""
 
 MEDIUM, HIGH = priority_number("medium"), priority_number("high")
 
 
 def score(candidate: Candidate, now: int) -> float:
-    """Return how much an agent needs an item: the higher, the more.
+    """Return how much an agent needs an item.
 
-    ``4 x priority (1-4) + 2 x same task + 1.5 x meant for this role + 1 / (days + 1)``, as the design has it, and
-    :data:`RELEVANCE` times the relevance to the query, less :data:`STALE` where what is cited is not there any more.
-
-    Args:
-        now: milliseconds UTC.
+    ``4 x priority (1-4) + 2 x same task + 1.5 x meant for this role + 1 / (days + 1)``, plus :data:`RELEVANCE` times
+    the relevance to the query, less :data:`STALE` if the cited lines have changed.
     """
-    return sum(parts(candidate, now))
-
-
-def parts(candidate: Candidate, now: int) -> tuple[float, float, float, float, float, float]:
-    """Return what a score is the sum of: for priority, task, role, age, query, and what was cited."""
     return (
-        PRIORITY * candidate.priority,
-        SAME_TASK * candidate.is_of_task,
-        FOR_ROLE * candidate.is_for_role,
-        1 / (max(0, now - candidate.changed_at) // DAY_MS + 1),
-        RELEVANCE * candidate.relevance,
-        -STALE * candidate.is_stale,
+        PRIORITY * candidate.priority
+        + SAME_TASK * candidate.is_of_task
+        + FOR_ROLE * candidate.is_for_role
+        + 1 / (max(0, now - candidate.changed_at) // DAY_MS + 1)
+        + RELEVANCE * candidate.relevance
+        - STALE * candidate.is_stale
     )
 
 
 def base_score_sql(priority: str, of_task: str, for_role: str, changed_at: str) -> str:
-    """Return the SQL of :func:`score` without the query's part.
-
-    Args:
-        priority, changed_at: expressions.
-        of_task, for_role: conditions.
-    """
+    """Return the SQL of :func:`score` without the part of the query, from SQL expressions and conditions."""
     return (
         f"{PRIORITY} * {priority} + CASE WHEN {of_task} THEN {SAME_TASK} ELSE 0 END "
         f"+ CASE WHEN {for_role} THEN {FOR_ROLE} ELSE 0 END "
@@ -60,10 +47,9 @@ def base_score_sql(priority: str, of_task: str, for_role: str, changed_at: str) 
 
 
 def is_wanted(candidate: Candidate, *, has_query: bool) -> bool:
-    """Whether an item has a claim to its section's share; what has none fills what is left in the end.
+    """Return whether an item belongs to its section's share; other items only fill the rest.
 
-    With a query that is what answers it, what belongs to the agent's own loop or review, and what is urgent in its own
-    task; without one, everything.
+    With a query these are its answers, items of the agent's own loop or review, and urgent ones of its task or role.
     """
     if not has_query or candidate.is_own or candidate.is_critical or is_answer(candidate):
         return True
@@ -71,6 +57,6 @@ def is_wanted(candidate: Candidate, *, has_query: bool) -> bool:
 
 
 def is_answer(candidate: Candidate) -> bool:
-    """Whether an item answers the query: an entry that it finds, or anything else that matches it well."""
+    """Return whether an item answers the query: an entry that matches, or anything else that matches well."""
     least = 0.0 if candidate.section == "entries" else RELEVANT
     return candidate.relevance > 0 and candidate.relevance >= least

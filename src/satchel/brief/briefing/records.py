@@ -1,8 +1,8 @@
-"""The records of briefings."""
+"""Records of briefings."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from satchel.base.records import dataclass
 from satchel.base.vocabulary import PRIORITIES
@@ -10,6 +10,36 @@ from satchel.find.kind import Kind
 
 if TYPE_CHECKING:
     from satchel.keep.citations import Citation
+
+
+class BriefingRequest(TypedDict, total=False):
+    """The arguments of a briefing, apart from the role.
+
+    Keys:
+        task_id, loop_id: the agent's task and loop.
+        iteration: its attempt, from 0; a new one sees everything again.
+        query: the planned work, in the agent's words.
+        budget: tokens, 0 to 1,000,000; None takes ``brief.budget``. Counted exactly with the tokens extra, else
+            estimated with a margin of 30 %.
+        window_used: 0 to 1 of the 85 % of its window that can be used; the fuller, the shorter the briefing.
+        again: repeat delivered items, as after a compaction.
+        dry_run: record nothing.
+        run_id: the run of the loop and the task; None takes the default; without one the loop is of the run ``main``,
+            and the task of any, as with ``*``. Notes of all runs are shown.
+        agent: the receiver; None takes the default, which may be nobody.
+    """
+
+    task_id: str | None
+    loop_id: str | None
+    iteration: int
+    query: str | None
+    budget: int | None
+    window_used: float | None
+    again: bool
+    dry_run: bool
+    run_id: str | None
+    agent: str | None
+
 
 CRITICAL = len(PRIORITIES)
 """The number of the priority that is never dropped silently."""
@@ -21,13 +51,13 @@ class Briefed:
 
     Attributes:
         ref: its short id.
-        kind: what it is, as search names kinds.
+        kind: as search names kinds.
         section: one of :data:`satchel.brief.briefing.SECTIONS`.
         priority: low, medium, high or critical.
         is_shortened: whether only part of its text is shown.
-        file: the file it is about, if it is about one.
-        stands_for: the short ids of other items whose text it says.
-        citation: how that file stands by what was cited of it, where that is known.
+        file: the file it is about, or None.
+        stands_for: the short ids of other items with the same text.
+        citation: whether its file still matches the citation, if known.
     """
 
     ref: str
@@ -41,18 +71,18 @@ class Briefed:
 
 
 COUNTED = 1_000
-"""What is left out of a briefing is counted so far."""
+"""The limit for counting items left out of a briefing."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """How much of one kind a briefing does not show although it is new to the agent.
+    """The new items of one kind that a briefing does not show.
 
     Attributes:
         kind: in the plural, as in ``error patterns``.
-        count: how many, of everything that was eligible; more than :data:`COUNTED` may be any number above it.
+        count: how many; more than :data:`COUNTED` may be any higher number.
         critical: how many of them are critical.
-        tool: what to ask for them with.
+        tool: the tool that returns them.
     """
 
     kind: str
@@ -62,7 +92,7 @@ class LeftOut:
 
     @property
     def counted(self) -> str:
-        """How many there are of the kind, as in ``2 constraints, 1 critical``."""
+        """The count with its noun, as in ``2 constraints, 1 critical``."""
         noun = self.kind
         if self.count == 1:
             noun = f"{noun[:-3]}y" if noun.endswith("ies") else noun[:-1]
@@ -77,24 +107,24 @@ class LeftOut:
 
 
 def count_text(count: int) -> str:
-    """Write how many things were counted, as in ``20`` and ``more than 1,000``."""
+    """Return a count as text, as in ``20`` and ``more than 1,000``."""
     return str(count) if count <= COUNTED else f"more than {COUNTED:,}"
 
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """What one agent needs most, inside a budget.
+    """The items that one agent needs most, within a budget.
 
     Attributes:
-        text: the briefing; empty where the budget allows none.
-        tokens: how many the text has by ``counter``.
+        text: the briefing; empty if the budget allows none.
+        tokens: its length by ``counter``.
         counter: the vocabulary that counted, or estimate.
-        budget: the tokens that were asked for.
+        budget: the allowed tokens.
         zone: how full the agent's window is.
         run_id: the run that was chosen, or None.
-        items: what it shows, the most needed first.
-        left_out: what it does not show, by kind.
-        notes: what went wrong or should be known, such as that nothing is new; in the text too where there is room.
+        items: the items shown, the most needed first.
+        left_out: items not shown, by kind.
+        notes: problems and hints, such as that nothing is new; in the text too if there is room.
         is_stuck: whether the loop's last attempts all failed.
         is_recorded: whether the items were recorded as delivered.
     """
@@ -122,25 +152,24 @@ class Candidate:
 
     Attributes:
         seq: the number of its last change: a later one makes it new again.
-        label: what it is, for where items of several kinds stand together.
-        group: the heading that it stands under.
-        head: what its line says before the text, never shortened: who, where, how sure.
-        text: what it says.
+        label: its kind, for lists of several kinds.
+        group: its heading.
+        head: the part of its line before the text, never shortened: author, place, certainty.
         priority: 1 to 4.
         changed_at: milliseconds UTC.
         is_of_task: whether it belongs to the agent's own task or loop.
         is_for_role: whether it was meant for the agent or its role.
-        is_own: whether it belongs to the agent's own loop or review, and is shown whatever was asked for.
-        relevance: how well it matches the query, 0 to 1 of the best match.
+        is_own: whether it belongs to the agent's own loop or review, and is shown whatever the query.
+        relevance: to the query, 0 to 1 of the best match.
         file: the file it is about.
-        subject: what its text is about where only the head says it, such as the key of a decision.
-        series: of a scratchpad whose it is of which task or loop: of these only the newest is shown whole.
-        tried: of a scratchpad what was attempted.
-        leads: whether it stands before everything but what is critical.
-        is_repeated: whether the receiver has got it before, and is only reminded of it.
+        subject: its subject if only the head names it, such as the key of a decision.
+        series: the author, task and loop of a scratchpad; only the newest of a series is shown whole.
+        tried: the attempts of a scratchpad.
+        leads: whether it precedes everything that is not critical.
+        is_repeated: whether the receiver has it already, and this is a reminder.
         is_yours: whether the receiver wrote it in this session.
-        stands_for: other items whose text it says, so that they need no line of their own.
-        citation: how its file stands by what was cited of it, where that is known.
+        stands_for: other items with the same text, which need no line of their own.
+        citation: whether its file still matches the citation, if known.
         is_pinned: whether a person has pinned it, so that it ranks as critical.
     """
 
@@ -170,7 +199,7 @@ class Candidate:
     is_pinned: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what another tool may have written: columns have types only as far as those who write keep to them."""
+        """Refuse values of other types, which rows written by other programs may have."""
         if not isinstance(self.text, str):
             raise TypeError("its text is no text")
         if not isinstance(self.changed_at, int):
@@ -178,20 +207,16 @@ class Candidate:
 
     @property
     def ref(self) -> str:
-        """Its short id."""
         return self.kind.ref(self.number)
 
     @property
     def key(self) -> tuple[int, int]:
-        """What tells it from every other item."""
         return self.kind.number, self.number
 
     @property
     def is_stale(self) -> bool:
-        """Whether what it cites is not there any more."""
         return self.citation is not None and self.citation.is_stale
 
     @property
     def is_critical(self) -> bool:
-        """Whether it must not be dropped silently."""
         return self.priority == CRITICAL

@@ -1,11 +1,11 @@
-"""What binds everyone: constraints and decisions."""
+"""Constraints and decisions as sources of a briefing."""
 
 from __future__ import annotations
 
-from satchel.brief.briefing.packages import by, joined, named, priority_said
+from satchel.brief.briefing.packages import by, joined, named, priority_text
 from satchel.brief.briefing.ranking import MEDIUM
 from satchel.brief.briefing.records import Candidate
-from satchel.brief.briefing.sources import ANY_PRIORITY, Asked, New, Source, loading
+from satchel.brief.briefing.sources import ANY_PRIORITY, BriefingContext, New, Source, loading
 from satchel.find.kind import Kind
 from satchel.keep.decisions.records import STATUSES, Value
 from satchel.keep.decisions.state import DEPRECATED, value_of
@@ -14,8 +14,8 @@ from satchel.store.transaction import Row
 _ACTIVE, _DRAFT = (STATUSES.index(status) + 1 for status in ("active", "draft"))
 
 
-def constraints(_asked: Asked) -> Source:
-    """Return the constraints that hold, the most urgent first."""
+def constraints(_context: BriefingContext) -> Source:
+    """Return the active constraints, the most urgent first."""
     return Source(
         name="constraints",
         section="rules",
@@ -36,20 +36,20 @@ def constraints(_asked: Asked) -> Source:
     )
 
 
-def _constraint(_asked: Asked, new: New, row: Row) -> Candidate:
+def _constraint(_context: BriefingContext, new: New, row: Row) -> Candidate:
     _number, _seq, priority, text, category, agent, created = row
     return new(
         label="constraint",
         group="constraints",
-        head=joined(priority_said(priority), named(category), by(agent)),
+        head=joined(priority_text(priority), named(category), by(agent)),
         text=text,
         priority=priority,
         changed_at=created,
     )
 
 
-def decisions(_asked: Asked) -> Source:
-    """Return the decisions that hold, the last changed first, then the drafts that are proposed."""
+def decisions(_context: BriefingContext) -> Source:
+    """Return the active decisions, the last changed first, then drafts."""
     return Source(
         name="decisions",
         section="rules",
@@ -61,7 +61,7 @@ def decisions(_asked: Asked) -> Source:
         narrowed="c.project_id = :project",
         orders=(
             ("c.updated_at DESC, c.id DESC", f"c.status = {_ACTIVE}"),
-            # drafts are few: by the order of the first, all 12,500 decisions are read for them: 11 ms
+            # drafts are few: + avoids reading all decisions in the order of the index
             ("+c.updated_at DESC, c.id DESC", f"c.status = {_DRAFT}"),
         ),
         priority=str(MEDIUM),
@@ -74,18 +74,18 @@ def decisions(_asked: Asked) -> Source:
     )
 
 
-def _decision(_asked: Asked, new: New, row: Row) -> Candidate:
+def _decision(_context: BriefingContext, new: New, row: Row) -> Candidate:
     _number, _seq, key, status, text, value, rationale, agent, changed = row
     return new(
         label="decision",
         group="decisions",
         head=joined(named(key), "draft, proposed" if status == _DRAFT else None, by(agent)),
-        text=f"{_told(value_of(text, value))}{f'; reason: {rationale}' if rationale else ''}",
+        text=f"{_value_text(value_of(text, value))}{f'; reason: {rationale}' if rationale else ''}",
         priority=MEDIUM,
         changed_at=changed,
         subject=key,
     )
 
 
-def _told(value: Value) -> str:
+def _value_text(value: Value) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)

@@ -1,4 +1,4 @@
-"""What the runs know: entries, open review issues, the loop's own attempts."""
+"""Notes, open reviews and the loop's own attempts as sources of a briefing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from satchel.base.errors import InvalidInput
 from satchel.brief.briefing.packages import by, is_task, joined, named, other_run, other_task
 from satchel.brief.briefing.ranking import HIGH, MEDIUM
 from satchel.brief.briefing.records import Candidate
-from satchel.brief.briefing.sources import Asked, New, Source, loading
+from satchel.brief.briefing.sources import BriefingContext, New, Source, loading
 from satchel.find.kind import Kind
 from satchel.keep.entries import labels, structured
 from satchel.keep.entries.records import (
@@ -32,21 +32,21 @@ _NOTES = tuple(
 )
 
 UNNAMED = "an unnamed agent"
-"""How the author of an attempt is shown who gave no name."""
+"""The author of an attempt without a name."""
 
 _LIVE = "c.project_id = :project AND c.superseded_by IS NULL"
 
 
-def entries(asked: Asked) -> Source:
+def entries(context: BriefingContext) -> Source:
     """Return the notes of all runs, the newest first, of the agent's own task before others.
 
-    What the query finds counts whatever type it is of; what other sections offer is not counted again.
+    Matches of the query count whatever their type, unless another section offers them.
     """
     where = f"{_LIVE} AND c.type IN ({', '.join(map(str, _NOTES))})"
-    elsewhere = [source.where for source in (attempts(asked), reviews(asked)) if source.where]
-    # not just NOT: without a loop or task that would be null, and nothing would be found
-    found = "".join(f" AND ({other}) IS NOT TRUE" for other in elsewhere)
-    own = (("c.created_at DESC, c.id DESC", "c.task_id = :task"),) if asked.task_id is not None else ()
+    elsewhere = [source.where for source in (attempts(context), reviews(context)) if source.where]
+    # not just NOT: without a loop or task that would be null, and exclude everything
+    match_filter = "".join(f" AND ({other}) IS NOT TRUE" for other in elsewhere)
+    own = (("c.created_at DESC, c.id DESC", "c.task_id = :task"),) if context.task_id is not None else ()
     return Source(
         name="entries",
         section="entries",
@@ -58,8 +58,8 @@ def entries(asked: Asked) -> Source:
         priority=str(MEDIUM),
         load=loading(_COLUMNS, _SOURCE, _entry),
         tokens=8,
-        found_where=f"{_LIVE}{found}",
-        counts_found=True,
+        match_where=f"{_LIVE}{match_filter}",
+        counts_matches=True,
         narrows=_without_older,
     )
 
@@ -70,40 +70,37 @@ _COLUMNS = (
 _SOURCE = "context c JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id = c.agent_id"
 
 
-def _entry(asked: Asked, new: New, row: Row) -> Candidate:
+def _entry(context: BriefingContext, new: New, row: Row) -> Candidate:
     _number, _seq, kind, content, task, loop, file, line, last, run, run_id, agent, created = row
     name = ENTRY_TYPES[kind - 1]
     text = labels.labelled(name, content) if name in STRUCTURED_TYPES else content
     return new(
         label=name,
-        # measured with a query: who wrote in which run took a fifth of 300 tokens, in headings
-        group=name if asked.has_query else joined(name, by(agent), other_run(asked, run_id)),
-        head=joined(other_task(asked, task), place(file, line, last)),
+        # with a query, headings that named author and run took a fifth of 300 tokens
+        group=name if context.has_query else joined(name, by(agent), other_run(context, run_id)),
+        head=joined(other_task(context, task), place(file, line, last)),
         text=text,
         priority=MEDIUM,
         changed_at=created,
-        is_of_task=is_task(asked, task, run_id) or (loop is not None and loop == asked.loop_id and run == asked.run.id),
+        is_of_task=is_task(context, task, run_id)
+        or (loop is not None and loop == context.loop_id and run == context.run.id),
         file=file,
         subject=joined(place(file, line, last)),
-        **(_as_pad(content, run, agent, task, loop) if kind == SCRATCHPAD else {}),
+        **(_series_fields(content, run, agent, task, loop) if kind == SCRATCHPAD else {}),
     )
 
 
-def newest_scratchpads(asked: Asked, found: Collection[int]) -> Asking[dict[int, int]]:
-    """Return, of entries that are scratchpads, the newest of the same author, task and loop: it says how they stand.
-
-    Args:
-        found: the numbers of entries.
-    """
+def newest_scratchpads(context: BriefingContext, numbers: Collection[int]) -> Asking[dict[int, int]]:
+    """Return the newest scratchpad of the same author, task and loop for each entry that is a scratchpad."""
     same = " AND ".join(f"n.{column} IS NOT DISTINCT FROM c.{column}" for column in ("agent_id", "task_id", "loop_id"))
     newest = f"""
         SELECT n.id FROM context n
         WHERE n.run_id = c.run_id AND n.{OF_LOOPS} AND n.type = {SCRATCHPAD} AND n.superseded_by IS NULL AND {same}
         ORDER BY n.created_at DESC, n.id DESC LIMIT 1
     """
-    rows = asked.transaction.ask(
+    rows = context.transaction.ask(
         f"""
-        SELECT c.id, ({newest}) FROM context c WHERE c.id IN {set_of(found)} AND c.type = {SCRATCHPAD}
+        SELECT c.id, ({newest}) FROM context c WHERE c.id IN {set_of(numbers)} AND c.type = {SCRATCHPAD}
             AND (c.task_id IS NOT NULL OR c.loop_id IS NOT NULL)
         """
     )
@@ -111,26 +108,26 @@ def newest_scratchpads(asked: Asked, found: Collection[int]) -> Asking[dict[int,
     return {number: last for number, last in rows.all() if last is not None}
 
 
-def _without_older(asked: Asked, found: Sequence[int]) -> Asking[list[int]]:
-    """Leave out scratchpads whose author's newest of the task and loop is not among what was found.
+def _without_older(context: BriefingContext, matches: Sequence[int]) -> Asking[list[int]]:
+    """Drop scratchpads if the newest of their author, task and loop is not among the matches.
 
-    It was delivered, or stands among the attempts; how far the work was before says nothing more.
+    It was delivered, or is among the attempts; older ones add nothing.
     """
-    last, there = (yield from newest_scratchpads(asked, found)), set(found)
-    return [number for number in found if last.get(number, number) in there]
+    last, there = (yield from newest_scratchpads(context, matches)), set(matches)
+    return [number for number in matches if last.get(number, number) in there]
 
 
-def reviews(asked: Asked) -> Source:
+def reviews(context: BriefingContext) -> Source:
     """Return the open issues and the failed verdict of the review of the agent's task, or of its loop without one.
 
-    A task may be worked at in several runs, where none was chosen; a loop is within one.
+    A task may span several runs, unless one was chosen; a loop is within one.
     """
     of_review = "c.task_id = :task"
-    if asked.task_id is None:
+    if context.task_id is None:
         of_review = "c.loop_id = :loop AND c.run_id = :run"
-    elif asked.is_run_chosen:
+    elif context.is_run_chosen:
         of_review += " AND c.run_id = :run"
-    is_known = asked.task_id is not None or asked.loop_id is not None
+    is_known = context.task_id is not None or context.loop_id is not None
     return Source(
         name="review issues",
         section="reviews",
@@ -145,7 +142,7 @@ def reviews(asked: Asked) -> Source:
     )
 
 
-def _review(asked: Asked, new: New, row: Row) -> Candidate:
+def _review(context: BriefingContext, new: New, row: Row) -> Candidate:
     _number, _seq, kind, content, _task, _loop, file, line, last, _run, _run_id, agent, created = row
     name = ENTRY_TYPES[kind - 1]
     fields = structured.parse_object(name, content)
@@ -156,7 +153,7 @@ def _review(asked: Asked, new: New, row: Row) -> Candidate:
         head = joined(state, by(agent), place(file, line, last))
     return new(
         label="review",
-        group=f"review of your {'loop' if asked.task_id is None else 'task'}",
+        group=f"review of your {'loop' if context.task_id is None else 'task'}",
         head=head,
         text=text or "no summary",
         priority=HIGH,
@@ -168,17 +165,17 @@ def _review(asked: Asked, new: New, row: Row) -> Candidate:
     )
 
 
-def attempts(asked: Asked) -> Source:
-    """Return the scratchpads of the agent's loop since it succeeded last, and its newest, and what it goes on from.
+def attempts(context: BriefingContext) -> Source:
+    """Return the scratchpads of the agent's loop since its last success, its newest, and the one that it continues.
 
     They are one series for each author, whatever else of the loop or task each names.
     """
     where = (
-        f"{asked.loop.holds('context', 'c')} AND c.{OF_LOOPS} AND c.superseded_by IS NULL "
+        f"{context.loop.holds('context', 'c')} AND c.{OF_LOOPS} AND c.superseded_by IS NULL "
         f"AND c.type = {SCRATCHPAD} AND (c.created_at, c.id) > (:loop_since, :success)"
     )
-    if asked.left_off is not None:
-        where = f"(c.id = {asked.left_off} OR c.id IN (SELECT c.id FROM context c WHERE {where}))"
+    if context.left_off is not None:
+        where = f"(c.id = {context.left_off} OR c.id IN (SELECT c.id FROM context c WHERE {where}))"
     return Source(
         name="scratchpads",
         section="attempts",
@@ -193,15 +190,15 @@ def attempts(asked: Asked) -> Source:
     )
 
 
-def _attempt(asked: Asked, new: New, row: Row) -> Candidate:
+def _attempt(context: BriefingContext, new: New, row: Row) -> Candidate:
     number, _seq, _kind, content, task, _loop, _file, _line, _last, _run, _run_id, agent, created, *scope = row
     is_own, session = scope
     fields = structured.parse_object("scratchpad", content)
-    leads = asked.left_off == number
-    is_before = session in asked.loop.before
+    leads = context.left_off == number
+    is_before = session in context.loop.before
     group = "done so far" if fields.get("done") is True else "tried so far (do not repeat it)"
     if leads:
-        at = joined(other_task(asked, task), f"{span_in_words(asked.now - created)} ago")
+        at = joined(other_task(context, task), f"{span_in_words(context.now - created)} ago")
         group = f"where {'you' if is_own or is_before else agent or UNNAMED} left off ({at})"
     return new(
         label="scratchpad",
@@ -219,8 +216,7 @@ def _attempt(asked: Asked, new: New, row: Row) -> Candidate:
     )
 
 
-def _as_pad(content: str, run: int, agent: str | None, task: str | None, loop: str | None) -> dict[str, Any]:
-    """Return what only the candidate of a scratchpad has: the series that it is one of, and what was tried."""
+def _series_fields(content: str, run: int, agent: str | None, task: str | None, loop: str | None) -> dict[str, Any]:
     try:
         tried = structured.scratchpad(content).attempted
     except InvalidInput:
@@ -229,7 +225,6 @@ def _as_pad(content: str, run: int, agent: str | None, task: str | None, loop: s
 
 
 def place(file: str | None, line: int | None, last: int | None) -> str | None:
-    """Return how the place of a note is shown."""
     file = named(file)
     if file is None or line is None:
         return file

@@ -1,4 +1,4 @@
-"""Shares: which part of a budget each section may fill first, by the role of the agent."""
+"""The part of a budget that each section may fill first, by the agent's role."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import MappingProxyType
 from satchel.base.vocabulary import SECTIONS
 
 ROLES = ("developer", "senior_engineer", "qa_expert", "tech_lead", "investigator")
-"""The roles with shares of their own; any other name is a role too."""
+"""The roles with their own shares; any other name is a role too."""
 
 _ORDINARY = (8, 8, 14, 14, 12, 8, 36)
 
@@ -24,21 +24,17 @@ _MAX_PACKAGES = {"developer": 3, **dict.fromkeys(ROLES[1:], 5)}
 _MAX_PACKAGES_OTHERWISE = 3
 
 
-def shares_of(role: str | None, chosen: Mapping[str, int] | None = None) -> Mapping[str, float]:
-    """Return the part of the budget that each section may fill before the others' rests flow on.
+def shares_of(role: str | None, configured: Mapping[str, int] | None = None) -> Mapping[str, float]:
+    """Return each section's part of the budget; the parts sum to 1.
 
-    Args:
-        role: folded; one without a row of its own, or none, has the ordinary shares.
-        chosen: weights by section that replace those of the table, from the configuration.
-
-    Returns:
-        Parts that sum to 1.
+    ``configured`` weights by section, from the configuration, replace those of the role; an unknown role has the
+    ordinary shares.
     """
-    weights = dict(zip(SECTIONS, _TABLE.get(role or "", _ORDINARY), strict=True)) | dict(chosen or {})
+    weights = dict(zip(SECTIONS, _TABLE.get(role or "", _ORDINARY), strict=True)) | dict(configured or {})
     total = sum(weights.values()) or 1
     return MappingProxyType({section: weight / total for section, weight in weights.items()})
 
 
 def max_packages(role: str | None) -> int:
-    """Return how many packages a briefing for a role shows, critical ones apart."""
+    """Return how many packages a briefing for a role shows, not counting critical ones."""
     return _MAX_PACKAGES.get(role or "", _MAX_PACKAGES_OTHERWISE)

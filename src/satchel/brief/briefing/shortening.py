@@ -1,4 +1,4 @@
-"""Shortening a text: to whole sentences where it has any, else to whole words, with an ellipsis where it was cut."""
+"""Shortening of texts to whole sentences, else to whole words, with an ellipsis at each cut."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Sequence
 from satchel.find.words import unspaced_runs
 
 MAX_SENTENCE_CHARS = 240
-"""A sentence that is longer counts as none: it is cut between words."""
+"""Longer sentences are cut between words."""
 
 _ELLIPSIS = "…"
 _MAX_PLACES = 200
-"""Of the places where a text holds words of the query so many are looked at."""
+"""How many places with words of the query are compared."""
 
 _LEAST_TAIL_CHARS = 58
-"""Of an end that is no sentence at least so much is kept."""
+"""How much is kept of an end without a sentence."""
 
 _LEAST_HEAD_CHARS = 20
-"""Before an end that is kept the beginning is shown where there is room for so much of it."""
+"""The least length of a beginning that is shown before a kept end."""
 
-# a full stop before a small letter ends no sentence, and none after a single letter or digit, as of a list; it begins
-# with a set of characters, which is searched for three times as fast as alternatives are tried
+# a full stop ends no sentence before a small letter, or after a single letter or digit, as in lists; the pattern begins
+# with a set of characters, which is searched for faster than alternatives
 _SENTENCE_END = re.compile(
     r"[.!?。！？\n](?:(?<=\S\n)|(?<=[.!?])(?<!\b\w.)[.!?]*[\"'”’)\]]*(?=\s)(?!\s+[a-z])|(?<=[。！？])[。！？]*[」』”’)]*)"
 )
@@ -34,13 +34,11 @@ def on_one_line(text: str) -> str:
 
 
 def shortened(text: str, most: int | None, words: Sequence[str] = (), *, keeps_end: bool = False) -> str:
-    """Return a text on one line, shortened to whole sentences or words where it is longer than asked.
+    """Return a text on one line, shortened to whole sentences or words.
 
-    Args:
-        most: how many characters at most, the ellipses included, but never less than one sentence; None is all of it.
-        words: in lower case: of a longer text the part that holds most of them is shown; a word is found by how it
-            begins, but for its last two letters.
-        keeps_end: leave out the middle, never the last sentence.
+    ``most`` characters include ellipses, but at least one sentence is kept; None is all. The part with most of the
+    ``words`` (in lower case) is kept; a word matches by its beginning without its last two letters. ``keeps_end`` cuts
+    the middle.
     """
     text = text.strip()
     if most is None or len(text) <= most:
@@ -56,12 +54,7 @@ def _beginning(text: str, most: int) -> str:
 
 
 def _end(text: str, start: int, most: int, least: int = 0) -> int:
-    """Return where a part that begins at a sentence ends: behind a sentence, at least one, else behind a word.
-
-    Args:
-        most: how many characters the part has at most.
-        least: how many it has at least if it ends behind a sentence.
-    """
+    """Return where a part that begins with a sentence ends: after a sentence, else after a word."""
     reach = max(most, MAX_SENTENCE_CHARS)
     ends = _sentence_ends(text, start, start + reach + 2)
     if len(text) <= start + reach:
@@ -76,12 +69,10 @@ def _end(text: str, start: int, most: int, least: int = 0) -> int:
 
 
 def _sentence_ends(text: str, start: int, stop: int) -> list[int]:
-    """Return where sentences, and lines, end in a part of a text."""
     return [match.end() - (match[0] == "\n") for match in _SENTENCE_END.finditer(text, start, stop)]
 
 
 def _word_end(text: str, start: int, at: int) -> int:
-    """Return the last place up to another where a word has ended; ``start`` where there is none."""
     return next((place for place in range(at, start, -1) if _is_between_words(text, place)), start)
 
 
@@ -93,7 +84,6 @@ def _is_between_words(text: str, place: int) -> bool:
 
 
 def _with_end(text: str, most: int) -> str:
-    """Return the beginning and the end of a text, at least its last sentence."""
     ends = _sentence_ends(text, max(0, len(text) - MAX_SENTENCE_CHARS - 2), len(text))
     before = [end for end in ends if text[end:].strip()]
     start = before[-1] if before else 0
@@ -110,17 +100,17 @@ def _with_end(text: str, most: int) -> str:
 
 
 def _around(text: str, most: int, words: Sequence[str]) -> str | None:
-    """Return the part of a text that holds most of the words; None where its beginning holds as many."""
+    """Return the part of a text with most of the words; None if its beginning has as many."""
     stems = [word[: max(3, len(word) - 2)] for word in words]
     places = _places(_lowered(text), stems) if stems else []
     room = most - 4
-    held = len({stem for place, stem in places if place < room})
+    most_stems = len({stem for place, stem in places if place < room})
     best: tuple[int, int] | None = None
     for first, _ in places:
         start = _start(text, first, room // 3)
         inside = len({stem for place, stem in places if start <= place < start + room})
-        if inside > held:
-            held, best = inside, (start, first)
+        if inside > most_stems:
+            most_stems, best = inside, (start, first)
     if best is None:
         return None
     start, first = best
@@ -132,7 +122,7 @@ def _around(text: str, most: int, words: Sequence[str]) -> str | None:
 
 
 def _start(text: str, place: int, lead: int) -> int:
-    """Return where to begin a part that shows a place: its sentence if that begins near, else some words before."""
+    """Return where to begin a part around a place: at its sentence if that is near, else some words before."""
     near = max(0, place - lead)
     ends = _sentence_ends(text, near, place)
     if ends:
@@ -141,24 +131,21 @@ def _start(text: str, place: int, lead: int) -> int:
 
 
 def _places(text: str, stems: Sequence[str]) -> list[tuple[int, str]]:
-    """Return the first places where words begin with one of the stems, and with which, in order.
-
-    In a script without spaces a word begins anywhere.
-    """
+    """Return the first places where words begin with a stem (anywhere in scripts without spaces), with the stem."""
     ordered = sorted(set(stems), key=len, reverse=True)
     pattern = re.compile(
         "|".join(re.escape(stem) if unspaced_runs(stem) else rf"\b{re.escape(stem)}" for stem in ordered)
     )
-    found: list[tuple[int, str]] = []
+    places: list[tuple[int, str]] = []
     for match in pattern.finditer(text):
-        found.append((match.start(), match[0]))
-        if len(found) == _MAX_PLACES:
+        places.append((match.start(), match[0]))
+        if len(places) == _MAX_PLACES:
             break
-    return found
+    return places
 
 
 def _lowered(text: str) -> str:
-    """Return a text in lower case, every character at its place: some have two in lower case."""
+    """Return a text in lower case with every character at its place: some characters become two."""
     lower = text.lower()
     if len(lower) == len(text):
         return lower

@@ -1,4 +1,4 @@
-"""Zones: the fuller the agent's window, the less a briefing says."""
+"""Zones of the agent's window: the fuller it is, the shorter a briefing."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ _LOWEST, _HIGH, _CRITICAL = priority_number("low"), priority_number("high"), pri
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """How much room an agent's window has left.
+    """One state of an agent's window.
 
     Attributes:
-        name: as it is said.
-        begins: the share of the window in use from which on it is this zone.
+        begins: the share of the window in use from which it applies.
         max_chars: how much of an item's text is shown, but never less than a sentence; None is all.
         least_priority: the lowest priority that is shown.
-        advice: what to tell the agent; empty in the normal zone.
+        advice: for the agent; empty in the normal zone.
     """
 
     name: str
@@ -42,19 +41,16 @@ ZONES = (
         "call get_briefing with again=true in a fresh window",
     ),
 )
-"""The zones, each from its share on, the bounds included."""
-
 NORMAL, EMERGENCY = ZONES[0], ZONES[-1]
 
 
 def zone_of(window_used: float | None) -> Zone:
     """Return the zone of a window.
 
-    Args:
-        window_used: 0 to 1 of the 85 % of a window that can be used; None, unknown, is the normal zone.
+    ``window_used`` is 0 to 1 of the 85 % of a window that can be used; None, unknown, is the normal zone.
 
     Raises:
-        InvalidInput: it is no number from 0 to 1.
+        InvalidInput: not a number from 0 to 1.
     """
     if window_used is None:
         return NORMAL

@@ -1,1 +1,1 @@
-"""What a person looks at every few minutes: what needs them, what has changed, who is where, what collides."""
+"""The status of a project for people: needs, changes, sessions and collisions."""

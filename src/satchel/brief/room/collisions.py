@@ -1,4 +1,4 @@
-"""Collisions: claims and recent edits of different sessions that overlap, in whatever worktrees."""
+"""Collisions: overlapping claims and recent edits of different sessions, in all worktrees."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from satchel.keep.sessions import joining
 from satchel.store.transaction import Transaction, set_of
 
 RECENT_MS = 3_600_000
-"""An edit may collide for so long."""
+"""How long an edit may collide."""
 
 MOST = 50
-"""So many are shown."""
+"""How many are shown."""
 
 _MOST_PAIRS = 1_000
 _LOOKED_AT = 1_000
-"""So many claims and edits are looked at, the newest."""
+"""How many claims and edits are read, newest first."""
 
 _CLAIMS = f"""
     SELECT c.path, c.is_key, c.agent_id, a.name, c.session_id, c.worktree, c.exclusive, c.created_at, c.expires_at
@@ -38,7 +38,7 @@ _EDITS = f"""
 
 
 class _Hold(NamedTuple):
-    """A claim, or the last edit of a file by one."""
+    """A claim, or the last edit of a file by one worker."""
 
     place: Place
     agent: int | None
@@ -50,46 +50,42 @@ class _Hold(NamedTuple):
 
     @property
     def worker(self) -> tuple[str, int]:
-        """Who it is: a session, or without one an agent."""
+        """A session, or without one an agent."""
         return ("session", self.session) if self.session is not None else ("agent", self.agent or 0)
 
     def is_of(self, other: _Hold) -> bool:
-        """Whether both are of one session, or of one agent where either has no session."""
+        """Return whether both are of one session, or of one agent if either has no session."""
         if self.session is not None and other.session is not None:
             return self.session == other.session
         return self.agent == other.agent
 
 
 def find(transaction: Transaction, project_id: int, now: int) -> Collisions:
-    """Return where two work at the same: each pair once for each file.
-
-    Args:
-        now: milliseconds UTC.
-    """
+    """Return the collisions, each pair of workers once for each file."""
     values = {"project": project_id, "now": now, "since": now - RECENT_MS}
-    held = [_hold(row) for row in transaction.all(_CLAIMS, values)]
-    over, uids = _sessions(transaction, held)
-    holds = [one for one in held if one.session not in over]
+    claimed = [_hold(row) for row in transaction.all(_CLAIMS, values)]
+    over, uids = _ended_and_uids(transaction, claimed)
+    holds = [one for one in claimed if one.session not in over]
     edits: dict[tuple[tuple[str, int], Place], _Hold] = {}
     for one in map(_hold, transaction.all(_EDITS, values)):
         edits.setdefault((one.worker, one.place), one)
     holds += edits.values()
-    uids |= _sessions(transaction, list(edits.values()))[1]
-    found: dict[tuple[frozenset[tuple[str, int]], str], tuple[_Hold, _Hold]] = {}
+    uids |= _ended_and_uids(transaction, list(edits.values()))[1]
+    pairs: dict[tuple[frozenset[tuple[str, int]], str], tuple[_Hold, _Hold]] = {}
     # the first of a pair is covered by the second, so that its path is the narrower one
-    for pair in _meeting(holds):
+    for pair in _overlaps(holds):
         key = frozenset(one.worker for one in pair), pair[0].place.path
-        if key not in found or _claims(pair) > _claims(found[key]):
-            found[key] = pair
-        if len(found) >= _MOST_PAIRS:
+        if key not in pairs or _claims(pair) > _claims(pairs[key]):
+            pairs[key] = pair
+        if len(pairs) >= _MOST_PAIRS:
             break
-    latest = sorted(found.items(), key=lambda one: (-max(hold.began_at for hold in one[1]), one[0][1]))
+    latest = sorted(pairs.items(), key=lambda one: (-max(hold.began_at for hold in one[1]), one[0][1]))
     items = tuple(_collision(path, pair, uids) for (_, path), pair in latest[:MOST])
-    return Collisions(items, len(found), now)
+    return Collisions(items, len(pairs), now)
 
 
-def _meeting(holds: list[_Hold]) -> Iterator[tuple[_Hold, _Hold]]:
-    """Yield the pairs of different workers that have a file or a key in common, of claims one at least exclusive."""
+def _overlaps(holds: list[_Hold]) -> Iterator[tuple[_Hold, _Hold]]:
+    """Yield the pairs of different workers with a common file or key; at least one claim is exclusive."""
     by_path = grouped(((one.place.is_key, one.place.path), one) for one in holds)
     for one in holds:
         for path in _covering(one.place):
@@ -104,7 +100,7 @@ def _claims(pair: tuple[_Hold, _Hold]) -> int:
 
 @lru_cache(maxsize=2 * _LOOKED_AT)
 def _covering(place: Place) -> tuple[str, ...]:
-    """Return the paths of claims that cover a place, itself first; the next look asks for the same places."""
+    """Return the paths of claims that cover a place, itself first."""
     if place.is_key:
         return (place.path,)
     steps = place.path.removesuffix("**").rstrip("/").split("/") if place.is_folder else place.path.split("/")
@@ -112,14 +108,13 @@ def _covering(place: Place) -> tuple[str, ...]:
     return tuple(dict.fromkeys([place.path, *reversed(folders), "**"]))
 
 
-def _sessions(transaction: Transaction, holds: list[_Hold]) -> tuple[set[int], dict[int, str]]:
-    """Return which sessions are over, and the uids of all."""
+def _ended_and_uids(transaction: Transaction, holds: list[_Hold]) -> tuple[set[int], dict[int, str]]:
     numbers = {one.session for one in holds if one.session is not None}
     if not numbers:
         return set(), {}
-    found = joining.load(transaction, f"s.id IN {set_of(numbers)}", {})
-    ended = {one.state.id for one in found if one.state.ended_at is not None}
-    return ended, {one.state.id: one.state.uid.hex() for one in found}
+    loaded = joining.load(transaction, f"s.id IN {set_of(numbers)}", {})
+    ended = {one.state.id for one in loaded if one.state.ended_at is not None}
+    return ended, {one.state.id: one.state.uid.hex() for one in loaded}
 
 
 def _hold(row: tuple) -> _Hold:  # type: ignore[type-arg] # as rows are

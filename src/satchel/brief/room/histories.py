@@ -1,4 +1,4 @@
-"""What became of an item and of what fixes an error, and how much was noted in each run."""
+"""Histories of items and errors, and the number of notes in each run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, events
 from satchel.keep.corrections import log
-from satchel.keep.patterns.records import FIRST, SOLUTION_LETTER, ErrorPattern, Solution
+from satchel.keep.patterns.records import SOLUTION_LETTER, ErrorPattern
 from satchel.keep.runs import Run
 from satchel.store.transaction import Transaction
 
@@ -18,16 +18,16 @@ MOST_REPORTS = 20
 
 _ACTIONS = {log.SUPERSEDED: "replaced", log.RETRACTED: "retracted", log.CONFIRMED: "confirmed"}
 _SUPERSEDED = {Kind.ENTRY, Kind.PACKAGE, Kind.STRATEGY}
-"""The kinds whose table says what replaced an item."""
+"""The kinds whose table names the replacement of an item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """That an item was delivered to an agent.
+    """A delivery of an item to an agent.
 
     Attributes:
         session: the uid of the session, in hexadecimal, with its client and branch; None without one.
-        delivered_at: when it was, as it stood then, in milliseconds UTC.
+        delivered_at: in milliseconds UTC.
     """
 
     agent: str | None
@@ -39,12 +39,12 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class ItemCorrection:
-    """What an agent or a person said of an item.
+    """A correction of an item by an agent or a person.
 
     Attributes:
         action: replaced, retracted or confirmed.
         reason: why, or None.
-        heir: the short id of what replaced it, or None.
+        heir: the short id of its replacement, or None.
         corrected_at: in milliseconds UTC.
     """
 
@@ -57,14 +57,14 @@ class ItemCorrection:
 
 @dataclass(frozen=True, slots=True)
 class ItemHistory:
-    """What became of an item.
+    """The history of an item.
 
     Attributes:
         item: its short id.
-        corrections: those that stand, in order.
-        replaces: the short ids of what it replaced, at most 20.
-        replaced_by: the short id of what replaced it; None where nothing did.
-        deliveries: to whom it was delivered, the latest first, at most 20.
+        corrections: those in force, in order.
+        replaces: the short ids of at most 20 items that it replaced.
+        replaced_by: the short id of its replacement, or None.
+        deliveries: the latest first, at most 20.
     """
 
     item: str
@@ -76,11 +76,11 @@ class ItemHistory:
 
 @dataclass(frozen=True, slots=True)
 class SolutionWord:
-    """That an agent said whether a solution helped.
+    """An agent's report on whether a solution helped.
 
     Attributes:
         solution: its short id.
-        confidence: in tenths after that; None where it was not recorded.
+        confidence: in tenths after that; None if it was not recorded.
         said_at: in milliseconds UTC.
     """
 
@@ -92,33 +92,11 @@ class SolutionWord:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfidencePoint:
-    """How sure a solution was from a time on, in tenths; the time in milliseconds UTC."""
-
-    began_at: int
-    confidence: int
-
-
-@dataclass(frozen=True, slots=True)
-class ConfidenceCurve:
-    """How sure a solution was over time, up to now.
-
-    Attributes:
-        points: in order; from each on up to the next one its confidence held.
-        is_whole: whether it begins with the solution; else what was before is not recorded.
-    """
-
-    solution: str
-    points: tuple[ConfidencePoint, ...]
-    is_whole: bool
-
-
-@dataclass(frozen=True, slots=True)
 class ErrorReport:
-    """That an error was met and waits for a fix, or had one.
+    """A report of an error.
 
     Attributes:
-        solution: the short id of what fixed it there, or None.
+        solution: the short id of its fix there, or None.
         reported_at: in milliseconds UTC.
     """
 
@@ -132,25 +110,23 @@ class ErrorReport:
 
 @dataclass(frozen=True, slots=True)
 class ErrorHistory:
-    """An error with what was said of its solutions.
+    """An error with the reports on its solutions.
 
     Attributes:
         words: the newest first, at most 200, of the last 90 days.
-        curves: one for each solution, as the pattern has them.
-        reports: where it was met, the newest first, at most 20.
+        reports: of the error, the newest first, at most 20.
         asked_at: in milliseconds UTC.
     """
 
     pattern: ErrorPattern
     words: tuple[SolutionWord, ...]
-    curves: tuple[ConfidenceCurve, ...]
     reports: tuple[ErrorReport, ...]
     asked_at: int
 
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """A run, with how many notes it has, those replaced or retracted included, and when the last was written."""
+    """A run, the number of its notes (replaced and retracted ones included), and the time of the last."""
 
     run: Run
     notes: int
@@ -158,7 +134,7 @@ class RunSummary:
 
 
 def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int) -> ItemHistory:
-    """Return what became of an item that the project has."""
+    """Return the history of an item of the project."""
     corrections = tuple(
         ItemCorrection(
             _ACTIONS[one.action],
@@ -203,15 +179,15 @@ def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int) 
     )
 
 
-def is_kept(transaction: Transaction, project_id: int, kind: Kind, number: int) -> bool:
-    """Whether the project has an item."""
+def has_item(transaction: Transaction, project_id: int, kind: Kind, number: int) -> bool:
+    """Return whether the project has an item."""
     sql = f"SELECT 1 FROM {kind.table} WHERE id = :id AND project_id = :project"
     return transaction.one(sql, {"id": number, "project": project_id}) is not None
 
 
 def of_error(transaction: Transaction, project_id: int, pattern: ErrorPattern, now: int) -> ErrorHistory:
-    """Return what was said of an error's solutions, and where it was met."""
-    said = transaction.all(
+    """Return the reports on an error and on its solutions."""
+    rows = transaction.all(
         f"""
         SELECT a.name, e.details, e.created_at FROM events e LEFT JOIN agents a ON a.id = e.agent_id
         WHERE e.project_id = :project AND e.kind = {events.CONFIDENCE}
@@ -220,7 +196,7 @@ def of_error(transaction: Transaction, project_id: int, pattern: ErrorPattern, n
         """,
         {"project": project_id, "id": pattern.id},
     )
-    words = tuple(_word(agent, details, at) for agent, details, at in said)
+    words = tuple(_word(agent, details, at) for agent, details, at in rows)
     reports = transaction.all(
         f"""
         SELECT a.name, u.run_id, r.task_id, r.loop_id, r.solution_id, r.created_at
@@ -232,7 +208,6 @@ def of_error(transaction: Transaction, project_id: int, pattern: ErrorPattern, n
     return ErrorHistory(
         pattern,
         words,
-        tuple(_curve(one, words) for one in pattern.solutions),
         tuple(
             ErrorReport(agent, run, task, loop or None, None if fix is None else f"{SOLUTION_LETTER}{fix}", at)
             for agent, run, task, loop, fix, at in reports
@@ -244,27 +219,15 @@ def of_error(transaction: Transaction, project_id: int, pattern: ErrorPattern, n
 def _word(agent: str | None, text: str | None, at: int) -> SolutionWord:
     try:
         read = json.loads(text or "{}")
-    except (ValueError, RecursionError):  # a row written by other means
+    except (ValueError, RecursionError):  # another program may have written the row
         read = {}
     details: dict[str, object] = read if isinstance(read, dict) else {}
     confidence = details.get("confidence")
-    known = confidence if isinstance(confidence, int) else None
-    return SolutionWord(str(details.get("solution")), agent, details.get("helped") is True, known, at)
-
-
-def _curve(solution: Solution, words: tuple[SolutionWord, ...]) -> ConfidenceCurve:
-    """Return how sure a solution was: what is recorded of it, and where it begins if that all is."""
-    of_it = [one for one in reversed(words) if one.solution == solution.ref]
-    points = [ConfidencePoint(one.said_at, one.confidence) for one in of_it if one.confidence is not None]
-    is_whole = len(points) == solution.confirmed + solution.failed and (bool(points) or solution.confidence == FIRST)
-    if is_whole:
-        points.insert(0, ConfidencePoint(solution.created_at, FIRST))
-    if not points or points[-1].confidence != solution.confidence:
-        points.append(ConfidencePoint(solution.updated_at, solution.confidence))
-    return ConfidenceCurve(solution.ref, tuple(points), is_whole)
+    tenths = confidence if isinstance(confidence, int) else None
+    return SolutionWord(str(details.get("solution")), agent, details.get("helped") is True, tenths, at)
 
 
 def of_run(transaction: Transaction, run: Run) -> RunSummary:
-    """Return how much was noted in a run."""
+    """Return the number of notes in a run."""
     noted = transaction.one("SELECT count(*), max(created_at) FROM context WHERE run_id = :run", {"run": run.id})
     return RunSummary(run, *(noted or (0, None)))

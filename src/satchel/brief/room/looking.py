@@ -1,4 +1,4 @@
-"""For whom something is looked up, and when."""
+"""The person who looks at a project, and the time."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from satchel.keep.names import PERSONS, find_agent
 from satchel.store.transaction import Transaction
 
 LINE_CHARS = 160
-"""So long is the line of text of an item."""
+"""The length of an item's line."""
 
 
 class Look(NamedTuple):
     """One look at a project.
 
     Attributes:
-        person: the name of the one who looks.
-        number: theirs; -1 for one that nothing is recorded of.
-        everybody: the number of ``human``; -1 where nothing was ever addressed to it.
+        person: the name of the person.
+        number: their id; -1 for a person without a record.
+        everybody: the id of ``human``; -1 if nothing was ever addressed to it.
         now: milliseconds UTC.
-        former: the number of ``human`` if they are the only person with a name, so that what was stored before persons
-            had names is their own; else -1.
+        former: the id of ``human`` if they are the only person with a name, so that items stored before persons had
+            names are theirs; else -1.
     """
 
     transaction: Transaction
@@ -35,12 +35,11 @@ class Look(NamedTuple):
 
     @property
     def is_named(self) -> bool:
-        """Whether the person is one by name, and not ``human``."""
+        """Whether the person has a name other than ``human``."""
         return self.number != self.everybody
 
     @property
     def values(self) -> dict[str, object]:
-        """The parameters that statements here take."""
         return {
             "project": self.project_id,
             "me": self.number,
@@ -50,12 +49,10 @@ class Look(NamedTuple):
         }
 
     def rows(self, statement: str, **values: object) -> list[tuple]:  # type: ignore[type-arg] # as rows are
-        """Return the rows of a statement."""
         return self.transaction.all(statement, {**self.values, **values})
 
 
 def begin(transaction: Transaction, project_id: int, person: str, now: int) -> Look:
-    """Return a person's look at a project."""
     number = find_agent(transaction, project_id, person)
     everybody = number if fold(person) == HUMAN else find_agent(transaction, project_id, HUMAN)
     assert number is not None
@@ -68,6 +65,6 @@ def begin(transaction: Transaction, project_id: int, person: str, now: int) -> L
     return Look(transaction, project_id, person, number, everybody, now, former)
 
 
-def decided(text: str | None, number: float | None) -> str:
-    """Return what was decided as text, of the columns for texts and numbers; the table has numbers as floats."""
+def value_text(text: str | None, number: float | None) -> str:
+    """Return a decision's value as text, from its columns for text and number."""
     return str(value_of(text, number))

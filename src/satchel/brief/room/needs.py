@@ -1,7 +1,8 @@
-"""What needs a person: each kind of need has a function that finds it as it stands now."""
+"""Needs of a person, with one function for each kind."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 from satchel.base.clock import DAY_MS
@@ -10,11 +11,12 @@ from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.base.vocabulary import MAIN_RUN, PRIORITIES
 from satchel.brief.decision_change_notice import is_notice
-from satchel.brief.room import needs_claims, needs_hooks, needs_proposals, quiet, states
-from satchel.brief.room.looking import LINE_CHARS, Look, decided
+from satchel.brief.room import last_need, needs_claims, needs_proposals, states
+from satchel.brief.room.looking import LINE_CHARS, Look, value_text
 from satchel.brief.room.records import NEEDS, Need, Needs
-from satchel.brief.room.seen import marks
+from satchel.brief.room.seen import hook_ref, marks
 from satchel.find.kind import Kind
+from satchel.keep import events
 from satchel.keep.decisions.records import STATUSES
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
@@ -22,6 +24,7 @@ from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, UNREAD
 from satchel.keep.moving.kinds import LINE_KINDS
+from satchel.keep.moving.marks import HOOK
 from satchel.keep.names import PERSONS, is_persons
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
@@ -29,24 +32,25 @@ from satchel.keep.shared.states import BOTH, WHYS
 from satchel.store.transaction import set_of
 
 MOST = 50
-"""So many are shown."""
+"""How many are shown."""
 
 LOOKED_AT = 200
-"""So many of each kind are looked at, the newest."""
+"""How many of each kind are read, newest first."""
 
 RECENT_DAYS = 7
-"""What is older needs nobody any more: a decision that was overtaken, a verdict, an error that was met."""
+"""How long changed decisions, verdicts and errors need somebody."""
+
+_HOOK_EVENTS = 500
 
 _LOW, _MEDIUM, _HIGH, _CRITICAL = PRIORITIES
 _REQUEST = MESSAGE_TYPES.index("request") + 1
 _DRAFT = STATUSES.index("draft") + 1
 _RUN = f"CASE WHEN r.status = 1 AND r.run_id <> '{MAIN_RUN}' THEN r.run_id END"
-"""The name of a run that can be ended."""
+"""The name of a run that can be ended, in SQL."""
 
 
 def find(look: Look) -> Needs:
-    """Return what needs a person."""
-    found = [
+    needs = [
         *_agents(look),
         *_messages(look),
         *needs_claims.find(look, MOST),
@@ -55,18 +59,18 @@ def find(look: Look) -> Needs:
         *_verdicts(look),
         *_errors(look),
         *_shared(look),
-        *needs_hooks.find(look),
+        *_hooks(look),
         *needs_proposals.find(look),
     ]
-    found.sort(key=lambda one: (-PRIORITIES.index(one.severity), one.began_at or look.now, one.kind, one.ref or ""))
-    quiet_since = None if found else quiet.since(look)
-    items = tuple(one if one.key else replace(one, key=f"{one.kind}-{one.ref}") for one in found[:MOST])
-    return Needs(look.person, items, len(found), quiet_since, look.now, _more(look, found))
+    needs.sort(key=lambda one: (-PRIORITIES.index(one.severity), one.began_at or look.now, one.kind, one.ref or ""))
+    quiet_since = None if needs else last_need.since(look)
+    items = tuple(one if one.key else replace(one, key=f"{one.kind}-{one.ref}") for one in needs[:MOST])
+    return Needs(look.person, items, len(needs), quiet_since, look.now, _more(look, needs))
 
 
-def _more(look: Look, found: list[Need]) -> tuple[str, ...]:
-    """Return the kinds of which not all were looked at."""
-    counts = Counter(one.kind for one in found)
+def _more(look: Look, needs: list[Need]) -> tuple[str, ...]:
+    """Return the kinds of which not all items were read."""
+    counts = Counter(one.kind for one in needs)
     limits = dict.fromkeys(("message", "draft", "shared"), LOOKED_AT) | {"waiting": MOST, "refusal": MOST}
     columns = ", ".join(
         f"EXISTS (SELECT 1 FROM {source} AND {time} > :after ORDER BY {time} LIMIT 1 OFFSET {LOOKED_AT}) "
@@ -86,16 +90,15 @@ _LIMITED = {
     ),
     "error": ("error_patterns WHERE project_id = :project AND expires_at > :now", "last_seen"),
 }
-"""Where the kinds are found of which the newest items are looked at, needs or not."""
+"""The sources of kinds of which the newest items are read, needs or not."""
 
 
-def _those(**actions: object) -> tuple[str, ...]:
-    """Return the names of the actions that are possible."""
+def _possible(**actions: object) -> tuple[str, ...]:
     return tuple(name for name, possible in actions.items() if possible)
 
 
 def _agents(look: Look) -> list[Need]:
-    """Return the agents that are stuck, and those at work that wait for what their last scratchpad says blocks them."""
+    """Return stuck agents, and agents at work that wait for a blocker in their last scratchpad."""
     sessions = joining.load(
         look.transaction,
         "s.project_id = :project AND s.seen_at > :since",
@@ -104,12 +107,12 @@ def _agents(look: Look) -> list[Need]:
     )
     over = {one.state.id for one in sessions if joining.is_gone(one, look.now)}
     found_states = states.find(look.transaction, look.project_id, sessions, None, look.now)
-    standing = {
+    state_of = {
         number: state
         for number, state in found_states.items()
         if state.name == "stuck" or (state.name == "waiting" and number not in over)
     }
-    if not standing:
+    if not state_of:
         return []
     rows = look.rows(
         f"""
@@ -120,30 +123,30 @@ def _agents(look: Look) -> list[Need]:
             ORDER BY n.created_at DESC, n.id DESC LIMIT 1
         )
         LEFT JOIN agents a ON a.id = c.agent_id JOIN runs r ON r.id = c.run_id
-        WHERE s.id IN {set_of(standing)}
+        WHERE s.id IN {set_of(state_of)}
         """
     )
-    found = []
+    needs = []
     for session, uid, agent, number, content, created, run in rows:
         try:
             pad = structured.scratchpad(content)
-        except InvalidInput:  # a row written by other means
+        except InvalidInput:  # another program may have written the row
             continue
-        state = standing[session]
+        state = state_of[session]
         is_stuck = state.name == "stuck"
         if not is_stuck and (pad.done or not pad.blockers or state.since_at != created):
             continue
-        kind, actions = "stuck" if is_stuck else "blocked", _those(answer=agent, end_run=run, see=is_stuck)
+        kind, actions = "stuck" if is_stuck else "blocked", _possible(answer=agent, end_run=run, see=is_stuck)
         ref, key = Kind.ENTRY.ref(number), f"session-{uid.hex()}"
-        found.append(
+        needs.append(
             Need(kind, _HIGH, state.reason or "", ref, uid.hex(), agent, state.since_at, actions, run=run, key=key)
         )
-    return found
+    return needs
 
 
 def _messages(look: Look) -> list[Need]:
-    """Return what is to the person or to all persons, and was neither read by them nor answered."""
-    # each is walked in an index: of 50,000 messages in one statement all were sorted, which took 50 ms
+    """Return messages to the person or to all persons, neither read nor answered."""
+    # each arm is read in the order of an index; in one statement all messages were sorted
     arms = [
         f"""
         SELECT m.* FROM agent_messages m
@@ -162,18 +165,18 @@ def _messages(look: Look) -> list[Need]:
         LEFT JOIN agents a ON a.id = m.from_agent_id ORDER BY m.created_at DESC, m.id DESC LIMIT {LOOKED_AT}
         """
     )
-    found = []
+    needs = []
     for number, kind, priority, text, sender, created in rows:
         if is_notice(text):  # the decision itself is shown
             continue
         severity = PRIORITIES[max(priority - 1, PRIORITIES.index(_HIGH) if kind == _REQUEST else 0)]
-        ref, actions = Kind.MESSAGE.ref(number), _those(answer=sender, read=True)
-        found.append(Need("message", severity, shortened(text, LINE_CHARS), ref, None, sender, created, actions))
-    return found
+        ref, actions = Kind.MESSAGE.ref(number), _possible(answer=sender, read=True)
+        needs.append(Need("message", severity, shortened(text, LINE_CHARS), ref, None, sender, created, actions))
+    return needs
 
 
 def _overtaken(look: Look) -> list[Need]:
-    """Return the decisions that another than who had set them has changed, until a person has seen or set them."""
+    """Return decisions changed by another agent, until a person has seen or set them."""
     floor = marks(look)["decision"].seq
     rows = look.rows(
         f"""
@@ -191,22 +194,22 @@ def _overtaken(look: Look) -> list[Need]:
         floor=floor,
         after=look.now - RECENT_DAYS * DAY_MS,
     )
-    found = []
+    needs = []
     for number, key, *values, agent, former, updated in rows:
         before, value = values[:2], values[2:]
         if is_persons(agent) and not is_persons(former):
             continue
         text = shortened(
-            f"{key}: {former} had {shortened(decided(*before), LINE_CHARS // 3)}, now {decided(*value)}", LINE_CHARS
+            f"{key}: {former} had {shortened(value_text(*before), LINE_CHARS // 3)}, now {value_text(*value)}",
+            LINE_CHARS,
         )
         severity = _HIGH if is_persons(former) else _MEDIUM
         actions = ("decide", "see")
-        found.append(Need("overtaken", severity, text, Kind.DECISION.ref(number), None, agent, updated, actions))
-    return found
+        needs.append(Need("overtaken", severity, text, Kind.DECISION.ref(number), None, agent, updated, actions))
+    return needs
 
 
 def _drafts(look: Look) -> list[Need]:
-    """Return the decisions that are drafts of others."""
     rows = look.rows(
         f"""
         SELECT x.id, x.key, x.value_text, x.value_number, a.name, x.updated_at
@@ -220,7 +223,7 @@ def _drafts(look: Look) -> list[Need]:
         Need(
             "draft",
             _LOW,
-            shortened(f"{key}: {decided(*value)}", LINE_CHARS),
+            shortened(f"{key}: {value_text(*value)}", LINE_CHARS),
             Kind.DECISION.ref(number),
             None,
             agent,
@@ -232,7 +235,7 @@ def _drafts(look: Look) -> list[Need]:
 
 
 def _verdicts(look: Look) -> list[Need]:
-    """Return the reviews that failed and were not followed by another of the same task or loop in an active run."""
+    """Return failed reviews in active runs without a later review of the same task or loop."""
     rows = look.rows(
         f"""
         SELECT x.id, x.content, x.run_id, x.task_id, x.loop_id, a.name, x.created_at, r.status, u.uid,
@@ -248,7 +251,7 @@ def _verdicts(look: Look) -> list[Need]:
         """,
         after=look.now - RECENT_DAYS * DAY_MS,
     )
-    found = []
+    needs = []
     later: set[tuple[object, ...]] = set()
     for number, content, run_number, task, loop, agent, created, status, uid, is_seen, run in rows:
         place = (run_number, task, None if task else loop, None if task or loop else agent)
@@ -262,15 +265,15 @@ def _verdicts(look: Look) -> list[Need]:
             continue
         text = shortened(": ".join(filter(None, (task or loop, verdict.summary or "the review failed"))), LINE_CHARS)
         session = None if uid is None else uid.hex()
-        actions, ref = _those(answer=agent, end_run=run, see=True), Kind.ENTRY.ref(number)
-        found.append(Need("verdict", _MEDIUM, text, ref, session, agent, created, actions, run=run))
-    return found
+        actions, ref = _possible(answer=agent, end_run=run, see=True), Kind.ENTRY.ref(number)
+        needs.append(Need("verdict", _MEDIUM, text, ref, session, agent, created, actions, run=run))
+    return needs
 
 
 def _errors(look: Look) -> list[Need]:
-    """Return the errors that two agents met lately and nobody has solved.
+    """Return unsolved errors that two agents met lately.
 
-    Whether it were two is asked in the order of an index: of 50,000 reports of one error by one agent all were read.
+    Whether there were two is checked in the order of an index: otherwise all reports of one error would be read.
     """
     rows = look.rows(
         f"""
@@ -298,30 +301,62 @@ def _errors(look: Look) -> list[Need]:
         """,
         after=look.now - RECENT_DAYS * DAY_MS,
     )
-    found = []
+    needs = []
     for number, error, message, times, last in rows:
         text = shortened(f"{error}: {message} (met {times} times)", LINE_CHARS)
         ref = Kind.ERROR_PATTERN.ref(number)
-        found.append(Need("error", _MEDIUM, text, ref, None, None, last, ("solve", "see")))
-    return found
+        needs.append(Need("error", _MEDIUM, text, ref, None, None, last, ("solve", "see")))
+    return needs
 
 
 def _shared(look: Look) -> list[Need]:
-    """Return the shared text that waits until a person accepts it; it conflicts where both sides have changed."""
+    """Return shared texts that wait for acceptance; those changed on both sides conflict."""
     rows = look.rows(
         f"SELECT uid, kind, file, why FROM shared_texts WHERE project_id = :project AND waiting IS NOT NULL "
         f"ORDER BY why DESC LIMIT {LOOKED_AT}"
     )
-    found = []
+    needs = []
     for uid, kind, file, why in rows:
-        known = LINE_KINDS.get(kind)
-        here = [] if known is None else look.rows(f"SELECT id FROM {known.table} WHERE uid = :uid", uid=uid)
-        ref = f"{known.letter}{here[0][0]}" if known is not None and here else uid.hex()[:8]
-        said = _WHY[WHYS.index(why)]
-        text = shortened(f"{kind.replace('_', ' ')} in the shared text: {said}", LINE_CHARS)
+        line_kind = LINE_KINDS.get(kind)
+        here = [] if line_kind is None else look.rows(f"SELECT id FROM {line_kind.table} WHERE uid = :uid", uid=uid)
+        ref = f"{line_kind.letter}{here[0][0]}" if line_kind is not None and here else uid.hex()[:8]
+        reason = _WHY[WHYS.index(why)]
+        text = shortened(f"{kind.replace('_', ' ')} in the shared text: {reason}", LINE_CHARS)
         severity, key = _HIGH if why >= BOTH else _MEDIUM, f"shared-{uid.hex()}"
-        found.append(Need("shared", severity, text, ref, None, None, None, ("accept", "reject"), place=file, key=key))
-    return found
+        needs.append(Need("shared", severity, text, ref, None, None, None, ("accept", "reject"), place=file, key=key))
+    return needs
 
 
 _WHY = ("new", "changed", "changed on both sides", "another item here has its key")
+
+
+def _hooks(look: Look) -> list[Need]:
+    """Return the hooks that failed in the last day, have not worked since, and whose last fault is unseen."""
+    rows = look.rows(
+        f"""
+        SELECT e.seq, e.details, e.created_at, s.seq FROM events e
+        LEFT JOIN seen s ON s.person_id = :me AND s.kind = {HOOK} AND s.item_id = e.seq
+        WHERE e.project_id = :project AND e.kind = {events.HOOK_FAILED} AND e.created_at > :after
+        ORDER BY e.created_at DESC, e.seq DESC LIMIT {_HOOK_EVENTS}
+        """,
+        after=look.now - DAY_MS,
+    )
+    faults: dict[str, list[tuple[int, dict[str, object], int]]] = {}
+    over: set[str] = set()
+    for number, details, at, seen_seq in rows:
+        fields = {} if details is None else json.loads(details)
+        hook = str(fields.get("hook") or "a hook")
+        if fields.get("works") or seen_seq is not None:
+            over.add(hook)
+        elif hook not in over:
+            faults.setdefault(hook, []).append((number, fields, at))
+    return [_hook_need(hook, *faults_of[0][:2], faults_of[-1][2]) for hook, faults_of in faults.items()]
+
+
+def _hook_need(hook: str, number: int, fields: dict[str, object], began: int) -> Need:
+    times = fields.get("times")
+    often = f", {times} times or more within the hour" if isinstance(times, int) and times > 1 else ""
+    text = shortened(f"{hook} fails{often}: {fields.get('problem') or 'unknown reason'}", LINE_CHARS)
+    remedy = f"`satchel hook --explain {hook}` or `satchel doctor` shows why"
+    key = f"hook-{''.join(one if one.isalnum() else '-' for one in hook)}"
+    return Need("hook", "high", text, hook_ref(number), None, None, began, ("see",), remedy=remedy, key=key)

@@ -1,4 +1,4 @@
-"""Claims that others wait for: what was refused and is still held, and calls that wait."""
+"""Claims that others wait for or were refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from satchel.store.transaction import set_of
 
 
 class _Wish(NamedTuple):
-    """What somebody would claim."""
+    """A claim that somebody wants."""
 
     kind: str
     actor: Actor
@@ -25,24 +25,20 @@ class _Wish(NamedTuple):
 
 
 def find(look: Look, most: int) -> list[Need]:
-    """Return what is waited for, and what was refused to sessions that are still at work, as long as it is held.
-
-    Args:
-        most: how many at most.
-    """
+    """Return needs for claims that are waited for, or were refused to sessions still at work, while they are held."""
     wishes = _wishes(look, most)
     if not wishes:
         return []
     places = list(dict.fromkeys(place for wish in wishes for place in wish.places))
-    held = claims.load_overlapping(look.transaction, look.project_id, places, look.now)
-    sessions = [one.actor.session for one in wishes] + [one.session for one in held]
-    orphaned, uids = _sessions(look, {number for number in sessions if number is not None})
-    found: dict[tuple[str | None, str], Need] = {}
+    leases = claims.load_overlapping(look.transaction, look.project_id, places, look.now)
+    sessions = [one.actor.session for one in wishes] + [one.session for one in leases]
+    orphaned, uids = orphaned_and_uids(look, {number for number in sessions if number is not None})
+    needs: dict[tuple[str | None, str], Need] = {}
     for wish in wishes:
         if wish.actor.session in orphaned:
             continue
         for place in wish.places:
-            holder = next((one for one in held if one.session not in orphaned and _stands(one, wish, place)), None)
+            holder = next((one for one in leases if one.session not in orphaned and _conflicts(one, wish, place)), None)
             if holder is None:
                 continue
             text = shortened(f"{place.path} is held by {holder.claim.agent}", LINE_CHARS)
@@ -63,12 +59,12 @@ def find(look: Look, most: int) -> list[Need]:
                 held_path=holder.claim.path,
                 held_until=holder.claim.expires_at,
             )
-            found.setdefault((wish.actor.name, place.path), need)
-    return list(found.values())
+            needs.setdefault((wish.actor.name, place.path), need)
+    return list(needs.values())
 
 
 def _key(agent: str | None, path: str) -> str:
-    """Return what names a wish; the path may be of any length, and not of letters alone."""
+    """Return a key for a wish; its path may be long and have any characters."""
     from hashlib import blake2b
 
     return f"claim-{blake2b(chr(0).join((agent or '', path)).encode(), digest_size=8).hexdigest()}"
@@ -83,19 +79,17 @@ def _wishes(look: Look, most: int) -> list[_Wish]:
     return wishes
 
 
-def _stands(held: Lease, wish: _Wish, place: Place) -> bool:
-    """Whether a claim stands against what somebody would claim."""
-    if not place.clashes(held.place) or not (wish.exclusive or held.claim.exclusive):
+def _conflicts(lease: Lease, wish: _Wish, place: Place) -> bool:
+    if not place.clashes(lease.place) or not (wish.exclusive or lease.claim.exclusive):
         return False
-    if wish.actor.session is not None and held.session is not None:
-        return held.session != wish.actor.session
-    return held.claim.agent != wish.actor.name
+    if wish.actor.session is not None and lease.session is not None:
+        return lease.session != wish.actor.session
+    return lease.claim.agent != wish.actor.name
 
 
-def _sessions(look: Look, numbers: set[int]) -> tuple[set[int], dict[int, str]]:
-    """Return which of some sessions are over, and the uids of all."""
+def orphaned_and_uids(look: Look, numbers: set[int]) -> tuple[set[int], dict[int, str]]:
     if not numbers:
         return set(), {}
-    found = joining.load(look.transaction, f"s.id IN {set_of(numbers)}", {})
-    orphaned = {one.state.id for one in found if joining.is_gone(one, look.now)}
-    return orphaned, {one.state.id: one.state.uid.hex() for one in found}
+    loaded = joining.load(look.transaction, f"s.id IN {set_of(numbers)}", {})
+    orphaned = {one.state.id for one in loaded if joining.is_gone(one, look.now)}
+    return orphaned, {one.state.id: one.state.uid.hex() for one in loaded}

@@ -1,4 +1,4 @@
-"""Strategies that runs suggest which are over, and sessions in ``main``: a person accepts or rejects each."""
+"""Strategies proposed by finished runs and sessions, which a person accepts or rejects."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from satchel.base.vocabulary import MAIN_RUN
 from satchel.brief import extraction
 from satchel.brief.extraction import StrategyProposal
 from satchel.brief.room.looking import LINE_CHARS, Look
+from satchel.brief.room.needs_claims import orphaned_and_uids
 from satchel.brief.room.records import Need
 from satchel.brief.room.seen import PROPOSAL_OF
 from satchel.find.kind import Kind, read_number
@@ -19,19 +20,17 @@ from satchel.keep.entries import structured
 from satchel.keep.entries.records import REVIEW_VERDICT
 from satchel.keep.moving.marks import PROPOSAL
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions import joining
-from satchel.store.transaction import set_of
 
 _DAYS = 7
 _LOOKED_AT = 200
-"""So many reviews are looked at, the newest."""
+"""How many reviews are read, newest first."""
 
 _MOST = 20
-"""Of so many parts of runs it is looked up what they suggest."""
+"""For how many parts of runs proposals are computed."""
 
 
 def find(look: Look) -> list[Need]:
-    """Return what is suggested and was neither accepted, rejected nor saved otherwise."""
+    """Return the proposals that were neither accepted, rejected nor saved otherwise."""
     rows = look.rows(
         f"""
         SELECT x.id, x.content, x.run_id, x.task_id, x.loop_id, a.name, x.created_at, x.session_id, r.run_id, r.status,
@@ -45,49 +44,43 @@ def find(look: Look) -> list[Need]:
         """,
         after=look.now - _DAYS * DAY_MS,
     )
-    live = _live(look, {row[7] for row in rows if row[7] is not None})
+    orphaned, uids = orphaned_and_uids(look, {row[7] for row in rows if row[7] is not None})
+    live = uids.keys() - orphaned
     later: set[tuple[object, ...]] = set()
-    found: list[Need] = []
-    looked = 0
+    needs: list[Need] = []
+    read_count = 0
     for number, content, run_number, task, loop, agent, created, session, run, status, is_settled in rows:
         place = (run_number, task, None if task is not None else loop)
         is_last = place not in later
         later.add(place)
         is_over = session not in live if run == MAIN_RUN else status != 1
-        if not is_last or is_settled or not is_over or looked >= _MOST or not _has_passed(content):
+        if not is_last or is_settled or not is_over or read_count >= _MOST or not _has_passed(content):
             continue
-        looked += 1
+        read_count += 1
         proposal = _of(look, number)
         if proposal is not None and not _is_saved(look, proposal.topic, created):
             text = shortened(f"{proposal.topic}: {proposal.insight}", LINE_CHARS)
             ref, key = f"{PROPOSAL_OF}{number}", f"proposal-{number}"
             actions = ("accept", "reject")
-            found.append(Need("proposal", "low", text, ref, None, agent, created, actions, run=run, key=key))
-    return found
+            needs.append(Need("proposal", "low", text, ref, None, agent, created, actions, run=run, key=key))
+    return needs
 
 
-def settle(look: Look, workplace: Workplace, ref: str, *, accepts: bool) -> strategies.Strategy | None:
-    """Save the strategy that is proposed, or pass it over; for all persons.
-
-    Args:
-        look: of a person who has a number, and writes.
-        ref: what the need calls so.
-
-    Returns:
-        The number of the strategy; None where it was rejected.
+def decide(look: Look, workplace: Workplace, ref: str, *, accepts: bool) -> strategies.Strategy | None:
+    """Save a proposed strategy, or reject it for all persons; return the strategy, or None.
 
     Raises:
-        InvalidInput: it is no proposal.
+        InvalidInput: not a proposal.
         NotFound: nothing is proposed there.
         Conflict: it was accepted or rejected before.
     """
     number = read_number(ref.removeprefix(PROPOSAL_OF), "", "a proposal")
     proposal = _of(look, number)
     if proposal is None:
-        raise NotFound(f"{PROPOSAL_OF}{number} proposes nothing", "Give what the answer calls ref")
+        raise NotFound(f"{PROPOSAL_OF}{number} proposes nothing", "Give the ref of a need")
     values = {"kind": PROPOSAL, "item": number}
     if look.rows("SELECT 1 FROM seen WHERE kind = :kind AND item_id = :item", **values):
-        raise Conflict(f"{PROPOSAL_OF}{number} was accepted or rejected before", "Look at what needs you again")
+        raise Conflict(f"{PROPOSAL_OF}{number} was accepted or rejected before", "Reload the needs")
     look.transaction.run(
         "INSERT INTO seen (project_id, person_id, kind, item_id, seq, created_at) "
         "VALUES (:project, :me, :kind, :item, 0, :now)",
@@ -117,7 +110,7 @@ def settle(look: Look, workplace: Workplace, ref: str, *, accepts: bool) -> stra
 
 
 def _of(look: Look, verdict: int) -> StrategyProposal | None:
-    with suppress(InvalidInput):  # what cannot be saved is not proposed
+    with suppress(InvalidInput):  # a strategy that cannot be saved is not proposed
         return extraction.of_verdict(look.transaction, look.project_id, verdict)
     return None
 
@@ -130,14 +123,6 @@ def _is_saved(look: Look, topic: str, since: int) -> bool:
             since=since,
         )
     )
-
-
-def _live(look: Look, sessions: set[int]) -> set[int]:
-    """Return which of some sessions are not over."""
-    if not sessions:
-        return set()
-    found = joining.load(look.transaction, f"s.id IN {set_of(sessions)}", {})
-    return {one.state.id for one in found if not joining.is_gone(one, look.now)}
 
 
 def _has_passed(content: str) -> bool:

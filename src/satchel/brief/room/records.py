@@ -1,4 +1,4 @@
-"""The records of what a person looks at."""
+"""Records of a project's status for people."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ NEEDS = (
     "hook",
     "proposal",
 )
-"""What may need a person: an agent that is stuck or blocked, a message, a claim that is waited for or was refused, a
-decision that was overtaken or is a draft, a review that failed, an error that two agents met without a fix, shared
-text that waits, a hook that fails, and a strategy that a run proposes which is over."""
+"""The needs of a person: a stuck or blocked agent, a message, a claim that is waited for or was refused, a decision
+that another changed or that is a draft, a failed review, an error that two agents met without a fix, a shared text
+that waits, a failing hook, and a strategy proposed by a finished run."""
 
 ACTIONS = ("answer", "read", "release", "end_run", "decide", "accept", "reject", "solve", "see")
-"""What may be done about it."""
+"""The actions on needs."""
 
 CHANGES = ("action", "decision", "rule", "fix", "files", "correction")
-"""What may have changed since a person looked; an action is one that only a person may do or that ends a protection."""
+"""The kinds of changes; an action is one that only a person may do or that ends a protection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +38,19 @@ class Need:
     Attributes:
         kind: one of :data:`NEEDS`.
         severity: one of :data:`satchel.base.vocabulary.PRIORITIES`.
-        text: what it is, in one line.
-        ref: the short id of the item; of a hook that fails, what marks it as seen; of a proposal, what
+        text: one line.
+        ref: the short id of the item; of a failing hook, the ref that marks it as seen; of a proposal, the ref that
             accepts it; None of a claim.
         session: the uid of the session whose agent it is about, in hexadecimal; None without one.
         agent: who it is about, or None.
-        began_at: since when it waits, in milliseconds UTC; None where that is not recorded.
+        began_at: since when it waits, in milliseconds UTC; None if not recorded.
         actions: those of :data:`ACTIONS` that deal with it.
         place: the path, key or file that it is about, or None.
-        holder: who holds that, and ``holder_session`` in which session; None where it is held by name alone.
-        run: the run that ends with ``end_run``, or that proposes something.
-        remedy: what may be done beside the actions, in one sentence, or None.
-        key: what names it as long as it waits, whatever else of it changes.
-        held_path: what they claim, which may be a folder around it, and ``held_until`` until when, in milliseconds UTC.
+        holder: who holds that, and ``holder_session`` in which session; None if it is held by name alone.
+        run: the run that ``end_run`` ends, or that proposes a strategy.
+        remedy: advice beyond the actions, in one sentence, or None.
+        key: its identity while it waits, whatever else changes.
+        held_path: the claimed path, maybe a folder around the place, and ``held_until`` its end, in milliseconds UTC.
     """
 
     kind: str
@@ -73,16 +73,15 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What needs a person, the most urgent first, of equally urgent ones the one that waits longest.
+    """The needs of a person, the most urgent first, then the one that waits longest.
 
     Attributes:
-        person: whom.
+        person: whose.
         items: at most 50 of ``total``.
-        total: how many there are; of the kinds that ``more`` names at least.
-        quiet_since_at: where nothing needs them, since when at the latest; None where something does, or nothing is
-            recorded that says so.
+        total: how many there are; a lower bound for the kinds in ``more``.
+        quiet_since_at: since when nothing needs them, at the latest; None if something does, or nothing is recorded.
         asked_at: in milliseconds UTC.
-        more: the kinds of which there may be more, since the newest alone are looked at: mostly 200.
+        more: the kinds that may have more, since only the newest are read: mostly 200.
     """
 
     person: str
@@ -95,22 +94,22 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """One thing that has changed since a person looked.
+    """One change that a person has not seen.
 
     Attributes:
         kind: one of :data:`CHANGES`.
-        ref: what marks it as seen: a short id, ``files:AGENT``, ``correction:NUMBER`` or ``action:NUMBER``.
-        action: what happened, in a word or two.
-        text: what it is, in one line.
+        ref: the ref that marks it as seen: a short id, ``files:AGENT``, ``correction:NUMBER`` or ``action:NUMBER``.
+        action: a word or two.
+        text: one line.
         agent: by whom, or None.
-        changed_at: when, in milliseconds UTC.
+        changed_at: in milliseconds UTC.
         seq: the number of the change; of an action that of its event.
-        before: of a decision the value as the person knew it; None where it is new to them.
-        after: of a decision the value as it stands.
-        fields: what of a decision differs from what they knew.
-        item: of a correction the short id of what was corrected.
+        before: of a decision the value as the person knew it; None if it is new to them.
+        after: of a decision the present value.
+        fields: of a decision the fields that differ from what they knew.
+        item: of a correction the short id of the corrected item.
         files: of an agent's edits the files, the newest first, at most 5.
-        counts: of an agent's edits how many files there are, and how many edits of each sort.
+        counts: of an agent's edits the number of files, and of edits of each sort.
     """
 
     kind: str
@@ -130,17 +129,17 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """What a person has not seen, the newest first, but for what they did themselves; of actions also that.
+    """Changes by others that a person has not seen, and all actions, the newest first.
 
     Attributes:
         person: who.
         items: at most 50 of each kind.
         totals: how many there are of each kind among its 1,000 newest changes.
-        seq: up to which change it was looked; what marks it all as seen names it, so that nothing is passed over.
-        looked_at: when the person marked everything as seen last, in milliseconds UTC; None for never.
+        seq: the last change that was read; marking everything as seen names it, so that no later change is skipped.
+        looked_at: when the person last marked everything as seen, in milliseconds UTC; None for never.
         asked_at: in milliseconds UTC.
-        older: of each kind how many changes are older than those, at most 10,000: they are neither listed nor counted
-            in ``totals``, may be the person's own or seen, and are marked as seen with all of the kind.
+        older: the number of older changes of each kind, at most 10,000: they are neither listed nor in ``totals``, may
+            be the person's own or seen, and are marked as seen with their whole kind.
     """
 
     person: str
@@ -153,13 +152,13 @@ class Since:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What was marked as seen.
+class MarkedSeen:
+    """Changes marked as seen.
 
     Attributes:
         person: by whom.
-        refs: what; empty where it is everything.
-        seq: up to which change.
+        refs: which; empty for everything.
+        seq: the last change included.
     """
 
     person: str
@@ -169,12 +168,12 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Promoted:
-    """A decision that was made of a note.
+    """A decision made from a note.
 
     Attributes:
-        decision: as it stands.
-        note: the short id of the note, which holds no more.
-        correction: the number of its retraction, for what takes it back.
+        decision: the decision.
+        note: the short id of the retracted note.
+        correction: the number of that retraction, for undoing it.
     """
 
     decision: Decision
@@ -184,7 +183,7 @@ class Promoted:
 
 @dataclass(frozen=True, slots=True)
 class PromotionUndone:
-    """A promotion that was taken back: the decision as it was before, or deprecated, and the note that holds again."""
+    """The decision as it was before a promotion, or deprecated, and the restored note."""
 
     decision: Decision
     note: str
@@ -192,7 +191,7 @@ class PromotionUndone:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """How far a project has come: after every change, and all that happens, the cursor is another."""
+    """The cursor of a project, which changes with every change and event."""
 
     cursor: str
 
@@ -202,19 +201,19 @@ class Released:
     """A claim that a person ended.
 
     Attributes:
-        path: what was claimed.
-        agent: who held it.
-        told: the short id of the message that tells them.
+        path: the claimed path.
+        agent: its holder.
+        message: the short id of the message to them.
     """
 
     path: str
     agent: str
-    told: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A time in which a session was at work, in whole quarters of an hour, in milliseconds UTC."""
+    """A time at work, in whole quarters of an hour, in milliseconds UTC."""
 
     began_at: int
     ended_at: int
@@ -222,11 +221,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class SessionDay:
-    """When a session was at work.
+    """The times at which a session was at work.
 
     Attributes:
         uid: of the session, in hexadecimal.
-        agent: whose it is, or None.
+        agent: its agent, or None.
         spans: in order, none touching another.
     """
 
@@ -238,13 +237,13 @@ class SessionDay:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Who is where, and when they were at work.
+    """The sessions and their times at work.
 
     Attributes:
         team: the sessions.
-        timeline: of those at work in the last 24 hours, at most 50, those seen last first.
-        began_at: when the first of its 96 quarters of an hour begins, in milliseconds UTC.
-        ended_at: when the last ends.
+        timeline: of at most 50 sessions of the last 24 hours, those seen last first.
+        began_at: the start of the first of its 96 quarters of an hour, in milliseconds UTC.
+        ended_at: the end of the last.
     """
 
     team: Team
@@ -255,7 +254,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """What one of two does with a file.
+    """A claim on a file or an edit of it by one of two workers.
 
     Attributes:
         kind: claim or edit.
@@ -263,8 +262,8 @@ class Touch:
         session: the uid of the session, in hexadecimal; None without one.
         worktree: the linked worktree, an absolute path; None is the main one.
         exclusive: of a claim whether nobody else may claim what it covers.
-        began_at: since when it is claimed, or when it was edited last, in milliseconds UTC.
-        expires_at: until when it is claimed; None of an edit.
+        began_at: when it was claimed, or last edited, in milliseconds UTC.
+        expires_at: the end of the claim; None of an edit.
     """
 
     kind: str
@@ -279,12 +278,12 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class Collision:
-    """That two work at the same.
+    """Two workers on the same file.
 
     Attributes:
-        path: what both have to do with: the narrower of their two paths.
-        first, second: what each does with it, the earlier first; of several things the claim, else the last edit.
-        same_tree: whether they do it in one worktree.
+        path: the narrower of their two paths.
+        first, second: their claims or else last edits, the earlier first.
+        same_tree: whether both are in one worktree.
     """
 
     path: str
@@ -295,7 +294,7 @@ class Collision:
 
 @dataclass(frozen=True, slots=True)
 class Collisions:
-    """Where two work at the same, the latest first.
+    """Collisions, the latest first.
 
     Attributes:
         items: at most 50 of ``total``, which counts at most 1,000.
@@ -309,11 +308,11 @@ class Collisions:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a person looks at first, as it was at one time.
+    """The status of a project at one time.
 
     Attributes:
         project: the name of the project.
-        person: who looks.
+        person: for whom.
     """
 
     project: str

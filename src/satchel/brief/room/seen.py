@@ -1,4 +1,4 @@
-"""What a person has seen: everything or all of a kind up to a change of the project, and single items beyond that."""
+"""Marks of what a person has seen: everything or a kind up to a change, and single items beyond that."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ OF_CHANGES = {
     "files": FILES,
     "correction": CORRECTION,
 }
-"""What the table calls each of :data:`CHANGES`."""
+"""The number of each of :data:`CHANGES` in the table."""
 
 MOST = 500
-"""So many things are marked at once."""
+"""How many things are marked at once."""
 
 _FILES_OF, _CORRECTION, _HOOK, PROPOSAL_OF, _ACTION = "files:", "correction:", "hook:", "proposal:", "action:"
 _UNKNOWN_AUTHOR = "?"
 
-_SEE = """
+_MARK = """
     INSERT INTO seen (project_id, person_id, kind, item_id, seq, created_at)
     VALUES (:project, :person, :kind, :item, :seq, :now)
     ON CONFLICT (person_id, kind, item_id) DO UPDATE SET
@@ -39,26 +39,22 @@ _SEE = """
 
 
 class Mark(NamedTuple):
-    """How far something was seen: its last change, and when, in milliseconds UTC; 0 for never."""
+    """The last change seen, and when, in milliseconds UTC; 0 for never."""
 
     seq: int
     seen_at: int
 
 
 class _Thing(NamedTuple):
-    """What is marked as seen, as the table has it."""
-
     kind: int
     item: int
 
 
 def files_ref(agent: str | None) -> str:
-    """Return what marks the edits of an agent as seen."""
     return f"{_FILES_OF}{_UNKNOWN_AUTHOR if agent is None else agent}"
 
 
 def correction_ref(number: int) -> str:
-    """Return what marks a correction as seen."""
     return f"{_CORRECTION}{number}"
 
 
@@ -68,33 +64,30 @@ def action_ref(number: int) -> str:
 
 
 def hook_ref(number: int) -> str:
-    """Return what marks a fault of a hook, an event, as seen."""
     return f"{_HOOK}{number}"
 
 
 def marks(look: Look) -> dict[str, Mark]:
-    """Return how far a person has seen all of each of :data:`CHANGES`."""
+    """Return how far a person has seen each of :data:`CHANGES`, and everything as an empty name."""
     rows = look.rows("SELECT kind, seq, created_at FROM seen WHERE person_id = :me AND item_id = 0")
-    found = {kind: Mark(seq, at) for kind, seq, at in rows}
+    by_kind = {kind: Mark(seq, at) for kind, seq, at in rows}
     never = Mark(0, 0)
-    everything = found.get(EVERYTHING, never)
-    return {"": everything} | {name: max(everything, found.get(OF_CHANGES[name], never)) for name in CHANGES}
+    everything = by_kind.get(EVERYTHING, never)
+    return {"": everything} | {name: max(everything, by_kind.get(OF_CHANGES[name], never)) for name in CHANGES}
 
 
 def mark(look: Look, refs: Sequence[str], up_to: int) -> None:
-    """Mark things as seen by a person who has a number.
+    """Mark things as seen by a person with an id.
 
-    Args:
-        refs: short ids, what else an answer calls ``ref``, or names of :data:`CHANGES`; none is everything.
-        up_to: the change of the project up to which.
+    ``refs`` are short ids, other refs of answers, or names of :data:`CHANGES`; none is everything.
 
     Raises:
-        InvalidInput: one is none of these.
+        InvalidInput: not a ref.
         NotFound: the project has no such thing.
     """
     things = [_thing(look, ref) for ref in refs] or [_Thing(EVERYTHING, 0)]
     look.transaction.many(
-        _SEE,
+        _MARK,
         [
             {
                 "project": look.project_id,
@@ -118,31 +111,31 @@ def mark(look: Look, refs: Sequence[str], up_to: int) -> None:
 
 
 def unmark(look: Look, ref: str) -> bool:
-    """Take back that a person has seen one thing; whether they had, beyond what all of its kind says."""
+    """Remove the mark of one thing; return whether it had its own."""
     thing = _thing(look, ref)
-    gone = look.transaction.execute(
+    removed = look.transaction.execute(
         "DELETE FROM seen WHERE person_id = :me AND kind = :kind AND item_id = :item AND item_id <> 0",
         {"me": look.number, "kind": thing.kind, "item": thing.item},
     )
-    return gone > 0
+    return removed > 0
 
 
 def begin_person(look: Look) -> Look:
-    """Return the look with the person's number, recorded on first use."""
+    """Return the look with the person's id, recorded on first use."""
     number, _ = ensure_agent(look.transaction, look.project_id, look.person, look.now)
     return look._replace(number=number)
 
 
 def check_refs(refs: object) -> tuple[str, ...]:
-    """Return what is to be marked, each once.
+    """Return the refs to mark, each once.
 
     Raises:
-        InvalidInput: it is no list of texts, or too long.
+        InvalidInput: not a list of texts, or too long.
     """
     if isinstance(refs, str) or not isinstance(refs, Sequence) or not all(isinstance(one, str) for one in refs):
-        raise InvalidInput("refs is no list of ids", 'Give it as in ["d12", "rule"], or leave it out for everything')
+        raise InvalidInput("refs is no list of ids", 'Give a list as in ["d12", "rule"], or omit refs for everything')
     if not 1 <= len(refs) <= MOST:
-        raise InvalidInput(f"{len(refs)} ids were given", f"Mark 1 to {MOST} at once, or leave refs out for everything")
+        raise InvalidInput(f"{len(refs)} ids were given", f"Mark 1 to {MOST} at once, or omit refs for everything")
     return tuple(dict.fromkeys(one.strip() for one in refs))
 
 
@@ -152,22 +145,22 @@ def _thing(look: Look, ref: str) -> _Thing:
     if ref.startswith(_FILES_OF):
         name = ref.removeprefix(_FILES_OF)
         number = find_name(look.transaction, "agents", look.project_id, name)
-        return _Thing(FILES, NOBODY if number is None and name == _UNKNOWN_AUTHOR else _found(ref, number))
+        return _Thing(FILES, NOBODY if number is None and name == _UNKNOWN_AUTHOR else _existing(ref, number))
     if ref.startswith(_HOOK):
         number = read_number(ref.removeprefix(_HOOK), "", "a fault of a hook")
-        return _Thing(HOOK, _found(ref, _number(look, "events", "seq", number)))
+        return _Thing(HOOK, _existing(ref, _number(look, "events", "seq", number)))
     if ref.startswith(_ACTION):
         number = read_number(ref.removeprefix(_ACTION), "", "an action")
-        return _Thing(ACTION, _found(ref, _number(look, "events", "seq", number)))
+        return _Thing(ACTION, _existing(ref, _number(look, "events", "seq", number)))
     if ref.startswith(_CORRECTION):
         number = read_number(ref.removeprefix(_CORRECTION), "", "a correction")
-        return _Thing(CORRECTION, _found(ref, _number(look, "corrections", "id", number)))
+        return _Thing(CORRECTION, _existing(ref, _number(look, "corrections", "id", number)))
     if ref.startswith(SOLUTION_LETTER):
-        return _Thing(SOLUTION, _found(ref, _number(look, "error_solutions", "id", solution_number(ref))))
+        return _Thing(SOLUTION, _existing(ref, _number(look, "error_solutions", "id", solution_number(ref))))
     if not any(character.isdigit() for character in ref):
         raise unknown_name("change", ref, CHANGES)
     kind, number = read_ref(ref)
-    return _Thing(kind.number, _found(ref, _number(look, kind.table, "id", number)))
+    return _Thing(kind.number, _existing(ref, _number(look, kind.table, "id", number)))
 
 
 def _number(look: Look, table: str, column: str, value: object) -> int | None:
@@ -176,7 +169,7 @@ def _number(look: Look, table: str, column: str, value: object) -> int | None:
     return rows[0][0] if rows else None
 
 
-def _found(ref: str, number: int | None) -> int:
+def _existing(ref: str, number: int | None) -> int:
     if number is None:
-        raise NotFound(f"there is no {ref[:80]} in this project", "Give what the answer calls ref")
+        raise NotFound(f"there is no {ref[:80]} in this project", "Give a ref from the answer")
     return number

@@ -1,94 +1,95 @@
-"""What a person looks at: what needs them, what has changed, who is where, what collides, what memory is worth."""
+"""The status of a project for people, and their actions on it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.base.clock import DAY_MS
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import check_whole
-from satchel.brief.room import collisions, looking, needs, promoting, seen, since, states, where
+from satchel.brief.decision_change_notice import announcer
+from satchel.brief.room import collisions, looking, needs, seen, since, states, where
 from satchel.brief.room.reading import Reading
 from satchel.brief.room.records import (
     Collisions,
+    MarkedSeen,
     Needs,
     Promoted,
     PromotionUndone,
     Reached,
     Released,
-    Seen,
     Since,
     Status,
     Where,
 )
 from satchel.find.kind import Kind
-from satchel.keep import following, projects
+from satchel.keep import events, following, projects, replacing
+from satchel.keep.corrections import log
+from satchel.keep.corrections.service import Corrections
+from satchel.keep.decisions import Decisions
+from satchel.keep.decisions import updates as decisions
+from satchel.keep.decisions.records import KEEP, NewDecision
+from satchel.keep.entries import queries as entry_queries
 from satchel.keep.files import claiming
 from satchel.keep.messages import updates
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
-from satchel.keep.names import check_person, ensure_agent, is_persons
-from satchel.keep.sessions.actors import require_person
-from satchel.keep.sessions.team import Team, find_team
+from satchel.keep.names import check_agent, check_person, ensure_agent, is_persons
+from satchel.keep.sessions.actors import acting, persons_gate, require_person
+from satchel.keep.sessions.team import find_team
 from satchel.keep.strategies import Strategy
 
 _MAX_SEQ = 2**62
 
 
 class Room(Reading):
-    """What persons look at, and what they do about it."""
+    """The status of a project for people, and their actions on it."""
 
     def reached(self) -> Reached:
-        """Return how far the project has come, for who asks again and again whether there is anything new."""
+        """Return the current cursor, for polling clients."""
         with projects.reading(self._workplace) as (transaction, project):
             return Reached(str(following.now(transaction, project)))
 
     def needs(self, person: str | None = None) -> Needs:
-        """Return what needs a person.
+        """Return the needs of a person.
 
         Args:
-            person: ``human:NAME``, or ``human``; None is the default agent if that is a person, else who works here.
+            person: ``human:NAME``, or ``human``; None is the default agent if that is a person, else the local user.
 
         Raises:
-            InvalidInput: it is no person.
+            InvalidInput: not a person.
         """
         name, work = self._person(person), self._workplace
         with projects.reading(work) as (transaction, project):
-            now = work.clock()
-            if project is None:
-                return Needs(name, (), 0, None, now)
-            return needs.find(looking.begin(transaction, project.id, name, now))
+            return needs.find(looking.begin(transaction, project.id, name, work.clock()))
 
     def since(self, person: str | None = None) -> Since:
-        """Return what has changed that a person has not seen, but for what they did themselves.
+        """Return the changes by others that a person has not seen.
 
         Args:
             person: as for :meth:`needs`.
 
         Raises:
-            InvalidInput: it is no person.
+            InvalidInput: not a person.
         """
         name, work = self._person(person), self._workplace
         with projects.reading(work) as (transaction, project):
-            now = work.clock()
-            if project is None:
-                return Since(name, (), (), 0, None, now)
-            return since.find(looking.begin(transaction, project.id, name, now), project.seq)
+            return since.find(looking.begin(transaction, project.id, name, work.clock()), project.seq)
 
-    def see(self, refs: Sequence[str] | None = None, *, up_to: int | None = None, person: str | None = None) -> Seen:
-        """Mark changes as seen by a person: some, or all.
+    def see(
+        self, refs: Sequence[str] | None = None, *, up_to: int | None = None, person: str | None = None
+    ) -> MarkedSeen:
+        """Mark some or all changes as seen by a person.
 
         Args:
-            refs: what answers call ``ref``, or a kind of change for all of that: action, decision, rule, fix, files,
-                correction. None is every change.
-            up_to: the ``seq`` of the answer that they were seen in, so that what has changed since is shown again; None
-                is now.
+            refs: refs from answers, or a kind of change for all of it: action, decision, rule, fix, files, correction. None
+                is every change.
+            up_to: the ``seq`` of the answer in which they were seen, so that later changes stay visible; None is now.
             person: as for :meth:`needs`.
 
         Raises:
-            InvalidInput: something is not acceptable.
+            InvalidInput: an argument is invalid.
             NotFound: the project has no such thing.
-            Refused: it is not a person who calls.
+            Refused: the caller is not a person.
         """
         name, work = self._person(person), self._workplace
         wanted = () if refs is None else seen.check_refs(refs)
@@ -97,31 +98,32 @@ class Room(Reading):
         require_person(work, "mark changes as seen", "Leave it to the person")
         with work.engine.write() as transaction:
             now = work.clock()
-            project = projects.find(transaction, work) or projects.ensure(transaction, work, now)
+            project = projects.find(transaction, work)
+            project = project if project.id else projects.ensure(transaction, work, now)
             if up_to is not None and up_to > project.seq:
                 raise InvalidInput(
-                    f"the project has not reached the change {up_to}; it stands at {project.seq}",
+                    f"change {up_to} does not exist yet; the last is {project.seq}",
                     "Give the seq of the answer that was seen",
                 )
             reached = project.seq if up_to is None else up_to
             look = seen.begin_person(looking.begin(transaction, project.id, name, now))
             seen.mark(look, wanted, reached)
-        return Seen(name, wanted, reached)
+        return MarkedSeen(name, wanted, reached)
 
     def unsee(self, ref: str, *, person: str | None = None) -> bool:
         """Show one thing again that a person has marked as seen.
 
         Args:
-            ref: what answers call ``ref``.
+            ref: from an answer.
             person: as for :meth:`needs`.
 
         Returns:
-            Whether it was marked, alone and not with all of its kind.
+            Whether it was marked on its own, not with its whole kind.
 
         Raises:
-            InvalidInput: it is none.
+            InvalidInput: not a ref.
             NotFound: the project has no such thing.
-            Refused: it is not a person who calls.
+            Refused: the caller is not a person.
         """
         require_person(self._workplace, "mark changes as seen", "Leave it to the person")
         name, work = self._person(person), self._workplace
@@ -138,89 +140,113 @@ class Room(Reading):
         expected_revision: int | None = None,
         agent: str | None = None,
     ) -> Promoted:
-        """Make a decision of a note, which holds no more from then on: both, or neither.
+        """Make a decision from a note and retract the note, in one transaction.
 
         Args:
             ref: the short id of the note.
-            key: of the decision, new or known.
-            value: what is decided; None is what the note says.
+            key: of the decision, new or existing.
+            value: of the decision; None is the text of the note.
             rationale: why.
             expected_revision: as :meth:`satchel.keep.decisions.service.Decisions.set` takes it.
             agent: who decides; None takes the default.
 
         Raises:
-            InvalidInput, TooLarge: something is not acceptable.
-            NotFound, Conflict, Refused: the note is not there, holds no more, or is a person's; or the revision is
+            InvalidInput, TooLarge: an argument is invalid.
+            NotFound, Conflict, Refused: there is no such note, it is retracted or a person's, or the revision is
                 another.
         """
-        return promoting.promote(self._workplace, ref, key, value, rationale, expected_revision, agent)
+        work, number = self._workplace, Kind.ENTRY.number_of(ref)
+        agent = check_agent(work, agent)
+        with projects.writing(work) as (transaction, project, now):
+            note = entry_queries.load(transaction, project.id, number)
+            if note is None:
+                raise NotFound(f"there is no note {Kind.ENTRY.ref(number)} in this project", "Searches show the ids")
+            actor = acting(transaction, work, project.id, agent, now)
+            by = log.Corrector(actor.number, actor.session, persons_gate(work, agent), now)
+            item = (Kind.ENTRY, number)
+            log.check_replaceable(transaction, project.id, item, by)
+            new = NewDecision(
+                key,
+                note.content if value is None else value,
+                rationale=KEEP if rationale is None else rationale,
+                expected_revision=expected_revision,
+            )
+            author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
+            done = decisions.upsert(transaction, work, project.id, author, decisions.prepare(new, work), now, by.passes)
+            if done.overtaken is not None:
+                announcer(work)(transaction, done.overtaken)
+            replacing.retract(transaction, project.id, Kind.ENTRY, number)
+            reason = f"decided as {done.decision.ref}"
+            correction = log.record(transaction, project.id, log.RETRACTED, item, by, reason=reason)
+            events.record(transaction, project.id, events.RETRACTION, now, by=actor, item=item)
+        return Promoted(done.decision, note.ref, correction)
 
     def take_back_promotion(
         self, ref: str, *, revision: int, correction: int, agent: str | None = None
     ) -> PromotionUndone:
-        """Let the note of a promotion hold again, and set the decision to what it was before.
+        """Restore the note of a promotion, and the decision as it was before.
 
         Args:
             ref: the short id of the decision.
-            revision, correction: as the promotion gave them.
-            agent: who takes it back; None takes the default.
+            revision, correction: from the promotion.
+            agent: who undoes it; None takes the default.
 
         Raises:
             NotFound: there is no such decision or correction.
-            Conflict: the decision was changed since, or the note is not what was corrected last.
+            Conflict: the decision was changed since, or the note was corrected again.
         """
-        return promoting.take_back(self._workplace, ref, revision, correction, agent)
+        work = self._workplace
+        undone = Corrections(work).undo(correction=correction, agent=agent)
+        # in another transaction: if the decision was changed since, the note is restored all the same
+        decision = Decisions(work, announcer(work)).take_back(ref, revision, agent=agent)
+        return PromotionUndone(decision, undone.ref)
 
     def accept_proposal(self, ref: str, *, person: str | None = None) -> Strategy:
         """Save the strategy that a run proposes.
 
         Args:
-            ref: what the need calls ``ref``.
+            ref: the ref of the need.
             person: who accepts, as for :meth:`needs`.
 
         Raises:
             Conflict: it was accepted or rejected before.
-            InvalidInput: it is no proposal.
+            InvalidInput: not a proposal.
             NotFound: nothing is proposed there.
-            Refused: it is not a person who calls.
+            Refused: the caller is not a person.
         """
-        saved = self._settle(ref, person, accepts=True)
+        saved = self._decide_proposal(ref, person, accepts=True)
         assert saved is not None
         return saved
 
     def reject_proposal(self, ref: str, *, person: str | None = None) -> None:
-        """Pass a strategy over that a run proposes, for all persons. The arguments and errors are those of accepting.
+        """Reject the strategy that a run proposes, for all persons.
 
         Raises:
             Conflict, InvalidInput, NotFound, Refused: as for :meth:`accept_proposal`.
         """
-        self._settle(ref, person, accepts=False)
+        self._decide_proposal(ref, person, accepts=False)
 
-    def _settle(self, ref: str, person: str | None, *, accepts: bool) -> Strategy | None:
+    def _decide_proposal(self, ref: str, person: str | None, *, accepts: bool) -> Strategy | None:
         from satchel.brief.room import needs_proposals
 
         require_person(self._workplace, "accept or reject a proposal", "Save a strategy of your own")
         name, work = self._person(person), self._workplace
         with projects.writing(work) as (transaction, project, now):
             look = seen.begin_person(looking.begin(transaction, project.id, name, now))
-            return needs_proposals.settle(look, work, ref, accepts=accepts)
+            return needs_proposals.decide(look, work, ref, accepts=accepts)
 
     def status(self, person: str | None = None) -> Status:
-        """Return what needs a person, who is at work, what collides and what has changed, in one snapshot.
+        """Return needs, agents at work, collisions and changes in one snapshot.
 
         Args:
             person: as for :meth:`needs`.
 
         Raises:
-            InvalidInput: it is no person.
+            InvalidInput: not a person.
         """
         name, work = self._person(person), self._workplace
         with projects.reading(work) as (transaction, project):
             now = work.clock()
-            if project is None:
-                at_work, conflicts = Team((), 0, 0, now), Collisions((), 0, now)
-                asked, changes = Needs(name, (), 0, None, now), Since(name, (), (), 0, None, now)
-                return Status(work.project_name or work.suggested_name, name, asked, at_work, conflicts, changes)
             look = looking.begin(transaction, project.id, name, now)
             return Status(
                 project.name,
@@ -232,37 +258,33 @@ class Room(Reading):
             )
 
     def where(self) -> Where:
-        """Return who is where, and when they were at work in the last 24 hours."""
+        """Return the sessions, and their times at work in the last 24 hours."""
         work, caller = self._workplace, self._workplace.caller
         with projects.reading(work) as (transaction, project):
             now = work.clock()
-            if project is None:
-                ended = (now // where.QUARTER_MS + 1) * where.QUARTER_MS
-                return Where(Team((), 0, 0, now), (), ended - DAY_MS, ended)
             own = None if caller is None else caller.find(transaction, project.id)
             return where.find(transaction, project.id, None if own is None else own.id, now, ())
 
     def collisions(self) -> Collisions:
-        """Return where two sessions claim, or have edited in the last hour, the same."""
+        """Return the files that two sessions claim or have edited in the last hour."""
         work = self._workplace
         with projects.reading(work) as (transaction, project):
-            now = work.clock()
-            return Collisions((), 0, now) if project is None else collisions.find(transaction, project.id, now)
+            return collisions.find(transaction, project.id, work.clock())
 
     def answer(self, ref: str, message: str, *, answered_by: str | None = None, person: str | None = None) -> Message:
-        """Answer a message, unless somebody has answered it since it was looked at.
+        """Answer a message, unless somebody has answered it since it was read.
 
         Args:
             ref: its short id.
             message: as for :meth:`satchel.keep.messages.service.Messages.send`.
-            answered_by: the short id of the last answer to it, as it was looked at; None for none.
+            answered_by: the short id of its last known answer; None for none.
             person: who answers, as for :meth:`needs`.
 
         Raises:
             Conflict: it was answered since; nothing was sent.
-            InvalidInput, TooLarge: something is not acceptable.
+            InvalidInput, TooLarge: an argument is invalid.
             NotFound: the project has no such message.
-            Refused: it is not a person who calls.
+            Refused: the caller is not a person.
         """
         require_person(self._workplace, "answer for a person", "Answer with send_message")
         return Messages(self._workplace).send(
@@ -270,17 +292,17 @@ class Room(Reading):
         )
 
     def release(self, session: str, path: str, expires_at: int, *, person: str | None = None) -> Released:
-        """End a claim of a session, unless somebody has changed it since it was looked at, and tell its holder.
+        """End a claim of a session, unless it has changed since it was read, and send a message to its holder.
 
         Args:
             session: the uid of the session, in hexadecimal.
-            path: what is claimed, as the session's claims are listed.
-            expires_at: until when the claim held when it was looked at, in milliseconds UTC.
+            path: the claimed path, as the session's claims are listed.
+            expires_at: the known end of the claim, in milliseconds UTC.
             person: who ends it, as for :meth:`needs`.
 
         Raises:
             Conflict: the claim has ended since, or was renewed.
-            Refused: it is not a person who calls.
+            Refused: the caller is not a person.
         """
         work, by = self._workplace, self._person(person)
         check_whole("expires_at", expires_at, _MAX_SEQ)
@@ -288,7 +310,7 @@ class Room(Reading):
         with projects.writing(work) as (transaction, project, now):
             number, name = ensure_agent(transaction, project.id, by, now)
             ended = claiming.release_by_person(transaction, project.id, session, path, expires_at, now, name)
-            told = updates.post(
+            message = updates.post(
                 transaction,
                 project.id,
                 sender_id=number,
@@ -299,7 +321,7 @@ class Room(Reading):
                 now=now,
                 retention=work.retention,
             )
-        return Released(ended.path, ended.agent, Kind.MESSAGE.ref(told))
+        return Released(ended.path, ended.agent, Kind.MESSAGE.ref(message))
 
     def _person(self, person: str | None) -> str:
         default = self._workplace.agent

@@ -1,4 +1,4 @@
-"""What has changed in a project since a person looked: actions, decisions, rules, fixes, files, corrections."""
+"""Changes since a person last looked: actions, decisions, rules, fixes, files, corrections."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from satchel.base.grouping import grouped
 from satchel.base.text import shortened
-from satchel.brief.room.looking import LINE_CHARS, Look, decided
+from satchel.brief.room.looking import LINE_CHARS, Look, value_text
 from satchel.brief.room.records import Changed, Since
 from satchel.brief.room.seen import OF_CHANGES, Mark, action_ref, correction_ref, files_ref, marks
 from satchel.find.kind import Kind
@@ -21,10 +21,10 @@ from satchel.keep.patterns.records import DEMOTED, SOLUTION_LETTER
 from satchel.store.transaction import Row
 
 MOST = 50
-"""So many of each kind are shown."""
+"""How many of each kind are shown."""
 
 _LOOKED_AT = 1_000
-"""So many changes of each kind are looked at, the newest: of 100,000 that takes 3 ms."""
+"""How many changes of each kind are read, newest first."""
 
 _MOST_OLDER = 10_000
 
@@ -34,7 +34,7 @@ _OLDER = f"""
         ORDER BY seq DESC LIMIT {_MOST_OLDER} OFFSET {_LOOKED_AT}
     ) AS older
 """
-"""Counts the changes that are not looked at, for they are older."""
+"""Counts the older changes, which are not read."""
 
 _TABLES = {
     "decision": "decisions",
@@ -43,7 +43,7 @@ _TABLES = {
     "files": "file_changes",
     "correction": "corrections",
 }
-"""Where each of :data:`satchel.brief.room.records.CHANGES` is kept."""
+"""The table of each of :data:`satchel.brief.room.records.CHANGES`."""
 
 _VALUE_CHARS = 2_000
 _MOST_FILES = 5
@@ -51,44 +51,34 @@ _DEPRECATED, _DRAFT = STATUSES.index("deprecated") + 1, STATUSES.index("draft") 
 
 
 def find(look: Look, seq: int) -> Since:
-    """Return what a person has not seen.
-
-    Args:
-        seq: the project's change counter.
-    """
-    seen = marks(look)
+    """Return the changes that a person has not seen; ``seq`` is the project's change counter."""
+    seen_marks = marks(look)
     items: list[Changed] = []
     totals: list[tuple[str, int]] = []
     older: list[tuple[str, int]] = []
     for name, (statement, make) in _FINDERS.items():
         # events are numbered by themselves
-        rows = look.rows(statement, floor=seen[name].seen_at if name == "action" else seen[name].seq)
-        made = make([row[1:] for row in rows], seen[name])
+        rows = look.rows(statement, floor=seen_marks[name].seen_at if name == "action" else seen_marks[name].seq)
+        made = make([row[1:] for row in rows], seen_marks[name])
         items += made[:MOST]
         # of edits there is one for each agent
         totals += [(name, len(made) if name == "files" else rows[0][0])] if rows else []
         if name == "action":
             continue
-        ((passed_over,),) = look.rows(_OLDER.format(table=_TABLES[name]), floor=seen[name].seq)
+        ((passed_over,),) = look.rows(_OLDER.format(table=_TABLES[name]), floor=seen_marks[name].seq)
         older += [(name, passed_over)] if passed_over else []
     items.sort(key=lambda one: (one.kind != "action", -one.seq))
-    last = seen[""].seen_at or None
+    last = seen_marks[""].seen_at or None
     return Since(look.person, tuple(items), tuple(totals), seq, last, look.now, tuple(older))
 
 
 def _unseen(
     kind: int, table: str, columns: str, joins: str, *, where: str = "", item: str = "x.id", most: int = MOST
 ) -> str:
-    """Return the statement that reads the newest rows of a table that a person has not seen, as ``x``.
+    """Return the statement that reads the newest unseen rows of a table, as ``x``, with their number first.
 
-    Its parameter ``floor`` is how far the person has seen all of the kind. Its first column is how many there are.
-
-    Args:
-        kind: as the table of what was seen calls it.
-        columns: to read; ``s.seq`` and ``s.seen_at`` say how far the person has seen the item.
-        where: a further condition.
-        item: what the table of what was seen calls the item.
-        most: how many to read.
+    ``floor`` is a parameter: how far the person has seen the kind. ``columns`` may use ``s.seq`` and ``s.seen_at``: how
+    far they have seen the item. ``kind`` and ``item`` are those of the table of marks.
     """
     return f"""
         SELECT s.total, {columns} FROM (
@@ -126,7 +116,7 @@ def _actions(rows: Sequence[Row], _: Mark) -> list[Changed]:
 
 _NOT_OWN = " AND x.agent_id IS DISTINCT FROM :me AND x.agent_id IS DISTINCT FROM :former"
 
-# what the person knew is the first of the states that were replaced after they looked
+# the person knew the first of the states that were replaced after they looked
 _DECISIONS = _unseen(
     Kind.DECISION.number,
     "decisions",
@@ -149,18 +139,18 @@ _FIELDS = ("value", "status", "version", "layer", "rationale")
 
 
 def _decisions(rows: Sequence[Row], mark: Mark) -> list[Changed]:
-    found = []
+    changes = []
     for row in rows:
         number, key, *now = row[:8]
         agent, created, updated, seq, item_seq, item_at, revision, *before = row[8:]
         now[:2], before[:2] = [now[:2]], [before[:2]]
-        value, status = decided(*now[0]), now[1]
+        value, status = value_text(*now[0]), now[1]
         seen_at = max(mark, Mark(item_seq, item_at)).seen_at
-        # of its first state it is only known when that was written
+        # only the time of its first state is known
         is_new = revision is None or not seen_at or (revision == 1 and created > seen_at)
         fields = () if is_new else tuple(name for name, a, b in zip(_FIELDS, before, now, strict=True) if a != b)
         action = {_DEPRECATED: "deprecated", _DRAFT: "proposed"}.get(status, "set" if is_new else "changed")
-        found.append(
+        changes.append(
             Changed(
                 "decision",
                 Kind.DECISION.ref(number),
@@ -169,12 +159,12 @@ def _decisions(rows: Sequence[Row], mark: Mark) -> list[Changed]:
                 agent,
                 updated,
                 seq,
-                before=None if is_new else _cut(decided(*before[0])),
+                before=None if is_new else _cut(value_text(*before[0])),
                 after=_cut(value),
                 fields=fields,
             )
         )
-    return found
+    return changes
 
 
 _RULES = _unseen(
@@ -190,12 +180,12 @@ _RULES = _unseen(
 
 
 def _rules(rows: Sequence[Row], mark: Mark) -> list[Changed]:
-    found = []
+    changes = []
     for number, text, active, agent, created, changed, seq, item_at in rows:
         action = "retracted" if not active else "added" if created >= max(mark.seen_at, item_at) else "changed"
         line = shortened(text, LINE_CHARS)
-        found.append(Changed("rule", Kind.CONSTRAINT.ref(number), action, line, agent, changed, seq))
-    return found
+        changes.append(Changed("rule", Kind.CONSTRAINT.ref(number), action, line, agent, changed, seq))
+    return changes
 
 
 _FIXES = _unseen(
@@ -208,13 +198,13 @@ _FIXES = _unseen(
 
 
 def _fixes(rows: Sequence[Row], _: Mark) -> list[Changed]:
-    found = []
+    changes = []
     for number, error, text, state, confirmed, agent, changed, seq, pattern in rows:
         action = "refuted" if state == DEMOTED else "confirmed" if confirmed else "solved"
         line = shortened(f"{error}: {text}", LINE_CHARS)
         item = Kind.ERROR_PATTERN.ref(pattern)
-        found.append(Changed("fix", f"{SOLUTION_LETTER}{number}", action, line, agent, changed, seq, item=item))
-    return found
+        changes.append(Changed("fix", f"{SOLUTION_LETTER}{number}", action, line, agent, changed, seq, item=item))
+    return changes
 
 
 _FILES = _unseen(
@@ -229,13 +219,13 @@ _FILES = _unseen(
 
 
 def _files(rows: Sequence[Row], _: Mark) -> list[Changed]:
-    found = []
+    changes = []
     for agent, edits in grouped((row[0], row[1:]) for row in rows).items():
         files = list(dict.fromkeys(path for path, *_ in edits))
         sorts = Counter(OF_FILES[change - 1] for _, change, *_ in edits)
         more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
         _path, _change, changed, seq = edits[0]
-        found.append(
+        changes.append(
             Changed(
                 "files",
                 files_ref(agent),
@@ -248,20 +238,20 @@ def _files(rows: Sequence[Row], _: Mark) -> list[Changed]:
                 counts=(("files", len(files)), *sorted(sorts.items())),
             )
         )
-    return found
+    return changes
 
 
-_SAYING = " ".join(
+_TEXT = " ".join(
     f"WHEN {kind.number} THEN (SELECT i.{text} FROM {kind.table} i WHERE i.id = x.item_id)"
     for kind, text in ((Kind.ENTRY, "content"), (Kind.STRATEGY, "insight"))
 )
-# rules say themselves that they were retracted
+# a retracted rule is a change of the rule
 _CORRECTIONS = _unseen(
     OF_CHANGES["correction"],
     "corrections",
     f"""
     x.id, x.action, x.item_kind, x.item_id, x.heir_id, x.reason, COALESCE(x.undone_at, x.created_at), x.undone_at,
-    x.seq, a.name, CASE x.item_kind {_SAYING} END
+    x.seq, a.name, CASE x.item_kind {_TEXT} END
     """,
     where=f"{_NOT_OWN} AND x.action <> {CONFIRMED} AND x.item_kind <> {Kind.CONSTRAINT.number}",
     joins="LEFT JOIN agents a ON a.id = x.agent_id",
@@ -270,16 +260,16 @@ _KINDS = {kind.number: kind for kind in Kind}
 
 
 def _corrections(rows: Sequence[Row], _: Mark) -> list[Changed]:
-    found = []
+    changes = []
     for row in rows:
         number, action, kind, item, heir, reason, changed, undone, seq, agent, text = row
         done = "replaced" if action == SUPERSEDED else "retracted"
         ref = _KINDS[kind].ref(item)
-        said = [ref, f"by {_KINDS[kind].ref(heir)}" if heir is not None else None, reason, text]
-        line = shortened(": ".join(filter(None, (" ".join(filter(None, said[:2])), *said[2:]))), LINE_CHARS)
+        parts = [ref, f"by {_KINDS[kind].ref(heir)}" if heir is not None else None, reason, text]
+        line = shortened(": ".join(filter(None, (" ".join(filter(None, parts[:2])), *parts[2:]))), LINE_CHARS)
         action = done if undone is None else f"{done}, taken back"
-        found.append(Changed("correction", correction_ref(number), action, line, agent, changed, seq, item=ref))
-    return found
+        changes.append(Changed("correction", correction_ref(number), action, line, agent, changed, seq, item=ref))
+    return changes
 
 
 _FINDERS: Mapping[str, tuple[str, Callable[[Sequence[Row], Mark], list[Changed]]]] = {
@@ -290,7 +280,7 @@ _FINDERS: Mapping[str, tuple[str, Callable[[Sequence[Row], Mark], list[Changed]]
     "files": (_FILES, _files),
     "correction": (_CORRECTIONS, _corrections),
 }
-"""How each of :data:`satchel.brief.room.records.CHANGES` is read, and what makes changes of the rows."""
+"""The statement of each of :data:`satchel.brief.room.records.CHANGES`, and the function for its rows."""
 
 
 def _cut(text: str) -> str:

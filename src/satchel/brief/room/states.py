@@ -1,4 +1,4 @@
-"""The state of an agent: rules over facts, and the query that finds the facts."""
+"""The state of an agent: rules over facts, and the queries for the facts."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from satchel.keep.sessions.team import AgentState
 from satchel.store.transaction import Transaction, set_of
 
 SILENT_MS = 30 * 60_000
-"""An agent that nothing was heard of for so long is silent."""
+"""The time without a sign of life after which an agent is silent."""
 
 _MOST_CLAIMS = 50
 
 
 class Facts(NamedTuple):
-    """What is known of an agent in a session; times are milliseconds UTC.
+    """Facts about an agent in a session; times are milliseconds UTC.
 
     Attributes:
         ended_at: when its client ended, or was last seen if its process is gone; None while it may be there.
-        stuck: the state it is in if it has made three attempts without progress.
+        stuck: its state if it has made three attempts without progress.
         is_dismissed: whether a person has seen that it is stuck.
-        is_continued: whether another session goes on where it stopped.
+        is_continued: whether another session continues its work.
         answered_at: when it last got a message; 0 for never.
-        waits: the states it is in if it has done nothing since.
-        done_at: when it last did something; 0 where there is nothing to wait for.
+        waits: its states if it has done nothing since.
+        done_at: when it last did something; 0 if there is nothing to wait for.
     """
 
     began_at: int
@@ -54,11 +54,7 @@ class Facts(NamedTuple):
 
 
 def state_of(facts: Facts, now: int) -> AgentState:
-    """Return the state of an agent: the first that applies.
-
-    Args:
-        now: milliseconds UTC.
-    """
+    """Return the state of an agent: the first that applies."""
     has_ended = facts.ended_at is not None
     stuck = facts.stuck
     if stuck is not None and not facts.is_dismissed:
@@ -78,20 +74,15 @@ def state_of(facts: Facts, now: int) -> AgentState:
 def find(
     transaction: Transaction, project_id: int, sessions: Sequence[SessionRow], own_session: int | None, now: int
 ) -> dict[int, AgentState]:
-    """Return the states of sessions by their numbers; of the first 100 whether they are stuck or wait.
-
-    Args:
-        own_session: the number of the caller's own, which is heard right now; None without one.
-        now: milliseconds UTC.
-    """
-    looked = {one.state.id for one in sessions[:MAX_CHECKED]}
+    """Return the states of sessions by id; only the first 100 are checked for being stuck or waiting."""
+    checked = {one.state.id for one in sessions[:MAX_CHECKED]}
     facts: dict[int, Facts] = {}
     for one in sessions:
-        number, seen = one.state.id, one.state.seen_at
-        facts[number] = Facts(seen, now) if number == own_session else Facts(seen, seen, _ended_at(one))
-    if looked:
+        number, seen_at = one.state.id, one.state.seen_at
+        facts[number] = Facts(seen_at, now) if number == own_session else Facts(seen_at, seen_at, _ended_at(one))
+    if checked:
         look = Look(transaction, project_id, "", -1, -1, now)
-        _add_session_facts(look, facts, looked)
+        _add_session_facts(look, facts, checked)
     return {number: state_of(one, now) for number, one in facts.items()}
 
 
@@ -100,7 +91,7 @@ def _ended_at(session: SessionRow) -> int | None:
 
     if session.state.ended_at is not None:
         return session.state.ended_at
-    is_gone = session.process is not None and not processes.is_alive(session.process)
+    is_gone = session.process is not None and processes.is_alive(session.process) is False
     return session.state.seen_at if is_gone else None
 
 
@@ -126,8 +117,6 @@ def _add_session_facts(look: Look, facts: dict[int, Facts], numbers: set[int]) -
 
 
 class _Pad(NamedTuple):
-    """The last scratchpad of a session."""
-
     number: int
     task: str | None
     pad: structured.Scratchpad
@@ -148,13 +137,12 @@ def _pads(look: Look, numbers: set[int]) -> dict[int, _Pad]:
     for session, number, task, content, created in rows:
         try:
             pads[session] = _Pad(number, task, structured.scratchpad(content), created)
-        except InvalidInput:  # a row written by other means
+        except InvalidInput:  # another program may have written the row
             continue
     return pads
 
 
 def _stuck(look: Look, facts: Facts, last: _Pad, since: int) -> Facts:
-    """Return the facts with that an agent is stuck, and what has become of that."""
     reason = "; ".join(last.pad.blockers) or "; ".join(last.pad.attempted[-1:])
     text = shortened(": ".join(filter(None, (last.task, reason))), LINE_CHARS)
     (row,) = look.rows(
@@ -187,7 +175,7 @@ def _stuck(look: Look, facts: Facts, last: _Pad, since: int) -> Facts:
 
 
 Wait = tuple[int, AgentState]
-"""The number of a session, and how it waits."""
+"""The id of a session, and its state."""
 
 
 def _blocked(pads: Mapping[int, _Pad]) -> Iterator[Wait]:
@@ -198,7 +186,6 @@ def _blocked(pads: Mapping[int, _Pad]) -> Iterator[Wait]:
 
 
 def _unanswered(look: Look, facts: Mapping[int, Facts], agents: Mapping[int | None, Sequence[int]]) -> Iterator[Wait]:
-    """Yield the sessions in which their agent asked something that was not answered."""
     senders = [number for number in agents if number is not None]
     rows = look.rows(
         f"""
@@ -225,7 +212,7 @@ def _refused(look: Look, sessions: Mapping[str, int]) -> Iterator[Wait]:
 
 
 def _done_at(look: Look, session: int, since: int) -> int:
-    """Return when a session last wrote, edited a file or made progress after a time; 0 if it has not."""
+    """Return when a session last wrote, edited a file or made progress after a time; 0 for never."""
     (row,) = look.rows(
         f"""
         SELECT max(at) FROM (

@@ -1,4 +1,4 @@
-"""The threads of a project's messages, whoever they are to."""
+"""Threads of messages, whoever they are addressed to."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from satchel.keep.messages.visibility import NOBODY, Reader
 from satchel.store.transaction import Transaction
 
 MOST = 50
-"""So many threads are listed at once at most."""
+"""How many threads are listed at once."""
 
 MOST_OF_ONE = 200
-"""So many messages of one thread are shown."""
+"""How many messages of one thread are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class ThreadMessage:
     """One message in its thread.
 
     Attributes:
-        depth: how many messages stand between it and the one that the thread shows first; 0 for that.
-        message: with all who read it.
+        depth: the number of messages between it and the first one shown; 0 for that.
+        message: with its readers.
     """
 
     depth: int
@@ -33,10 +33,10 @@ class ThreadMessage:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A message with what answers it, each answer behind what it answers.
+    """A message and its answers, each after the message that it answers.
 
     Attributes:
-        thread: the short id of the message that began it, which may have expired.
+        thread: the short id of the first message, which may have expired.
         messages: the first of ``total``.
         total: how many there are.
     """
@@ -51,7 +51,7 @@ class Threads:
     """Threads, the one with the latest message first.
 
     Attributes:
-        before: the short id of a message: the threads that follow have none that is as new; None at the end.
+        before: the cursor for the next page; None at the end.
         asked_at: in milliseconds UTC.
     """
 
@@ -63,15 +63,8 @@ class Threads:
 def find(
     transaction: Transaction, project_id: int, agent: int | None, before: int | None, limit: int, now: int
 ) -> Threads:
-    """Return threads.
-
-    Args:
-        agent: the number of one who has sent or got a message of each; None for all threads.
-        before: a message: only threads whose latest one, of that agent, is older.
-        limit: how many.
-        now: milliseconds UTC.
-    """
-    # a thread is found by its latest message; by its number, which is that of the thread's index too
+    """Return threads with messages from or to an agent (None is any), whose latest one is older than ``before``."""
+    # threads are read by the id of their latest message, the order of their index
     of_agent = "" if agent is None else "AND :agent IN ({0}.from_agent_id, {0}.to_agent_id, {0}.first_to_id)"
     older = "" if before is None else "AND m.id < :before"
     rows = transaction.all(
@@ -108,10 +101,9 @@ def one(transaction: Transaction, project_id: int, number: int, now: int) -> Thr
 
 
 def no_message(number: int) -> NotFound:
-    """Return the error for a message that is not there."""
     return NotFound(
         f"there is no message {Kind.MESSAGE.ref(number)} in this project, or it has expired",
-        "The list of threads shows those there are",
+        "The list of threads has the ids",
     )
 
 
@@ -128,13 +120,13 @@ def _thread(transaction: Transaction, reader: Reader, number: int, most: int) ->
 
 
 def _nested(messages: list[Message]) -> list[ThreadMessage]:
-    """Return messages, each behind what it answers; what answers none of them stands at depth 0."""
-    known = {one.id for one in messages}
-    answers = grouped((one.reply_to if one.reply_to in known else None, one) for one in messages)
-    found: list[ThreadMessage] = []
+    """Return messages, each after the one that it answers; an answer to none of them has depth 0."""
+    ids = {one.id for one in messages}
+    answers = grouped((one.reply_to if one.reply_to in ids else None, one) for one in messages)
+    nested: list[ThreadMessage] = []
     waiting = [(0, message) for message in reversed(answers.get(None, []))]
     while waiting:
         depth, message = waiting.pop()
-        found.append(ThreadMessage(depth, message))
+        nested.append(ThreadMessage(depth, message))
         waiting += [(depth + 1, answer) for answer in reversed(answers.get(message.id, []))]
-    return found
+    return nested

@@ -1,4 +1,4 @@
-"""Which looks may have changed after a change or an event, so that nobody looks again at what has not."""
+"""The parts of the overview that may change after a change or an event."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ TOUCHED_BY: Mapping[str, frozenset[str]] = {
     ),
     "collisions": frozenset({"file_change", "forgotten"} | _CLAIMS),
 }
-"""The kinds of :data:`satchel.keep.following.KINDS` after which each look may show something else.
+"""The kinds of :data:`satchel.keep.following.KINDS` after which each part may differ.
 
-What nobody is told of, as that a message was read or that a session went silent, is in none: who keeps a look open
-looks again every minute.
+Some changes have no event, as when a message is read or a session falls silent: open pages reload every minute.
 """

@@ -1,4 +1,4 @@
-"""Who is where: the sessions, and a timeline of the last 24 hours."""
+"""The sessions of a project, and a timeline of the last 24 hours."""
 
 from __future__ import annotations
 
@@ -10,24 +10,18 @@ from satchel.keep.sessions.team import MOST, find_team
 from satchel.store.transaction import Transaction, set_of
 
 QUARTER_MS = 15 * 60_000
-"""So fine is the timeline: a day has 96 of them."""
+"""The unit of the timeline: a day has 96 of them."""
 
 _SOURCES = {
     "events": "",
     "file_changes": "",
     "context": f" AND t.{OF_LOOPS}",
 }
-"""The tables that say when a session was at work, with the condition of the index by which that is found."""
+"""The tables with times at work, with the condition of the index for a session."""
 
 
 def find(transaction: Transaction, project_id: int, own_session: int | None, now: int, notes: tuple[str, ...]) -> Where:
-    """Return who is where.
-
-    Args:
-        own_session: the number of the caller's session; None without one.
-        now: milliseconds UTC.
-        notes: what the reader should know.
-    """
+    """Return the sessions and their times at work."""
     ended = (now // QUARTER_MS + 1) * QUARTER_MS
     began = ended - DAY_MS
     team = find_team(transaction, project_id, own_session, now, states.find, is_all=False, notes=notes)
@@ -44,8 +38,8 @@ def _timeline(transaction: Transaction, project_id: int, began: int, now: int) -
         {"project": project_id, "began": began},
     )
     active: dict[int, set[int]] = {
-        number: {at // QUARTER_MS for at in (created, seen) if began <= at <= now}
-        for number, *_, created, seen in sessions
+        number: {at // QUARTER_MS for at in (created, seen_at) if began <= at <= now}
+        for number, *_, created, seen_at in sessions
     }
     if sessions:
         for number, at in transaction.all(_hops(list(active)), {"began": began, "now": now}):
@@ -56,10 +50,9 @@ def _timeline(transaction: Transaction, project_id: int, began: int, now: int) -
 
 
 def _hops(sessions: list[int]) -> str:
-    """Return the statement that reads of each session one time in every quarter that has one.
+    """Return the statement that reads one time of each session in every quarter of an hour that has one.
 
-    It goes from one quarter to the next that holds anything, so that what a quarter holds is read once, however much;
-    where a session is busy, one table says of most quarters that it was: that halves the time.
+    It skips from one such quarter to the next, so that the number of rows in a quarter does not matter.
     """
 
     def first(table: str, where: str, session: str, at: str, until: str = "") -> str:

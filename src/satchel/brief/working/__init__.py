@@ -1,1 +1,1 @@
-"""What hooks do while an agent works: at its edits, its commands, and when it stops."""
+"""Actions of hooks while an agent works: at its prompts, edits and commands."""

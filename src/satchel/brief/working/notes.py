@@ -1,4 +1,4 @@
-"""Notes as hooks show them at work: each in one line, marked where what it cites is not there any more."""
+"""Notes in the lines that hooks show, marked if the cited lines have changed."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from satchel.keep.citations import Citation
 
 SHOWN_CHARS = 200
-"""So much of an item's text is shown; get_items opens the rest."""
+"""How much of an item's text is shown; get_items returns the rest."""
 
 NOTE_TYPES = (*COMPARED_TYPES, REVIEW_ISSUE)
-"""What others can use without its loop; scratchpads, verdicts and analyses are for those at the same work."""
+"""Types of use outside their loop; scratchpads, verdicts and analyses are for agents at the same work."""
 
 COLUMNS = "c.id, c.seq, c.type, c.content, c.file, c.line, a.name, c.created_at"
 SOURCE = "context c LEFT JOIN agents a ON a.id = c.agent_id"
 
 
 class Note(NamedTuple):
-    """A note, as :data:`COLUMNS` has it.
+    """A note, with the fields of :data:`COLUMNS`.
 
     Attributes:
         seq: the number of its last change.
@@ -44,12 +44,7 @@ class Note(NamedTuple):
     created_at: int
 
     def head(self, now: int, citation: Citation | None, *, names_file: bool) -> str:
-        """Return what stands before its text: its ref, what it is if no plain discovery, where, by whom, how old.
-
-        Args:
-            citation: how what it cites stands, where that is known.
-            names_file: whether its file is named, not its line alone.
-        """
+        """Return the part before the text: ref, type unless discovery, place, author, age and citation marks."""
         name = ENTRY_TYPES[self.type - 1]
         what = "" if name == "discovery" else f" {name.replace('_', ' ')}"
         where = ""
@@ -64,7 +59,6 @@ class Note(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What it says."""
         if self.type != REVIEW_ISSUE:
             return self.content
         from satchel.keep.entries import labels
@@ -73,21 +67,18 @@ class Note(NamedTuple):
 
 
 def line(head: str, text: str, most: int = SHOWN_CHARS) -> str:
-    """Return how an item is shown, with so many characters of its text."""
     return f"{head}: {shortened(text, most)}"
 
 
-def standing(
+def compare(
     transaction: Transaction,
     files_root: str | None,
     notes: Collection[Note],
     is_over: Callable[[], bool] = lambda: False,
 ) -> Mapping[int, Citation]:
-    """Return how what notes cite stands in the reader's tree, by their numbers, as far as that is known.
+    """Compare the citations of notes with the reader's files, by id.
 
-    Args:
-        files_root: the folder that paths are relative to; None compares nothing.
-        is_over: asked before a file is read: whether the rest stays unknown.
+    ``files_root`` None compares nothing. ``is_over`` is called before each file; the rest then stays unknown.
     """
     citing = [note.number for note in notes if note.file is not None]
     if not citing:

@@ -1,4 +1,4 @@
-"""Progress that a command shows: a commit, or a test run that passed."""
+"""Progress shown by a command: a commit, or a passing test run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 COMMIT, TESTS = "commit", "tests"
 
 _MOST_CHARS = 8_000
-"""So much of a command is read from its start, and of its output from its end."""
+"""How much is read of the start of a command, and of the end of its output."""
 
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?^\s*\2$", re.DOTALL | re.MULTILINE)
 _TOKEN = re.compile(r"&&|\|\||[;|&\n]|(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|\d*>&[\d-]|&>>?|[^\s;|&()'\"\\])+", re.DOTALL)
@@ -27,7 +27,7 @@ _RUNNERS_OF = {
     "npm": "exec",
     "yarn": "exec",
 }
-"""Programs that run another one, each with the word for that."""
+"""Programs that run another one, each with its subcommand for that."""
 
 _TESTERS = frozenset("pytest py.test unittest jest vitest mocha ava rspec tox nox phpunit ctest".split())
 _TASK_RUNNERS = frozenset(
@@ -58,9 +58,8 @@ _HAS_NOT_PASSED = re.compile(
 def progress_of(command: str, output: str, *, has_failed: bool | None) -> str | None:
     """Return the progress that a command shows: :data:`COMMIT`, :data:`TESTS`, or None.
 
-    Args:
-        output: what it printed. It decides where the status of the command is not that of the part in question.
-        has_failed: whether the command ended with another status than 0; None where that is not known.
+    ``has_failed`` is None if its status is unknown. The output decides if the status is not that of the part in
+    question.
     """
     if has_failed:
         return None
@@ -75,7 +74,7 @@ def progress_of(command: str, output: str, *, has_failed: bool | None) -> str | 
 
 
 def _parts(command: str) -> list[tuple[list[str], str]]:
-    """Return the simple commands of a command line, each with what separates it from the next one."""
+    """Return the simple commands of a command line, each with the separator after it."""
     parts: list[tuple[list[str], str]] = [([], "")]
     for token in _TOKEN.findall(_HEREDOC.sub(r"\3", command.strip())):
         if token not in _SEPARATORS:
@@ -105,7 +104,6 @@ def _what(words: list[str]) -> str | None:
 
 
 def _unwrapped(words: list[str]) -> list[str]:
-    """Return a simple command without what it sets and what only runs it."""
     while words:
         name = words[0].rpartition("/")[2]
         if name in _WRAPPERS or _SETTING.match(name):
@@ -130,7 +128,6 @@ def _git_command(words: list[str]) -> str:
 
 
 def _tests(name: str, words: list[str]) -> bool:
-    """Whether a runner of tasks runs tests."""
     plain = [word for word in words if not word.startswith("-")]
     if plain[:1] == ["run"]:
         plain = plain[1:]

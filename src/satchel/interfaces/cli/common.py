@@ -15,7 +15,6 @@ from satchel.interfaces.cli.options import AGENT, DB, PROJECT, RUN, Option
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
-    from satchel.keep.entries import Entry
     from satchel.store.backups import Progress
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -107,15 +106,6 @@ def warn_notes(notes: Sequence[str]) -> None:
         click.echo(note, err=True)
 
 
-def show_kept(entries: Sequence[Entry]) -> None:
-    """Print what was kept, with what its writer should know."""
-    from satchel.base.records import replace
-    from satchel.interfaces.compact import written_text
-    from satchel.keep.persons import shown_name
-
-    click.echo(written_text([replace(one, agent=one.agent and shown_name(one.agent)) for one in entries]))
-
-
 def given_or_read(text: str | None, name: str) -> str:
     """Return a text that was given, or without one, or for a dash, what stands on standard input.
 
@@ -136,7 +126,7 @@ def show_json(value: object) -> None:
     """Print a record or JSON value to stdout."""
     import json
 
-    from satchel.interfaces.to_json import fields_of
+    from satchel.interfaces.text.json import fields_of
 
     # where the reader's encoding is another, JSON's own escapes are what it can read
     is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"

@@ -14,8 +14,7 @@ import click
 
 from satchel.base.errors import SatchelError
 from satchel.interfaces.cli.common import warn_notes
-from satchel.interfaces.consulting.consultations_text import cost_line, rest_lines
-from satchel.interfaces.consulting.conversations_text import Conversations, assistants_line
+from satchel.interfaces.text.consultations import cost_line, rest_lines
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -46,7 +45,7 @@ def ask(satchel: Satchel, *, quiet: bool, **asked: Any) -> Consultation:
 
 
 def show_consultation(done: Consultation) -> None:
-    """Print beside the answer what it cost; of a turn that was only planned, the plan."""
+    """Print the cost of an answer to stderr; of a turn that was only planned, the cost and the plan."""
     if done.answer is None:
         click.echo(cost_line(done))
         _show_plan(done)
@@ -55,59 +54,8 @@ def show_consultation(done: Consultation) -> None:
         warn_notes([cost_line(done), *rest_lines(done)])
 
 
-def show_conversations(listed: Conversations) -> None:
-    """Print conversations as a table, with a table of the files where they were asked for."""
-    from satchel.interfaces.cli.tables import local_time, rest_text, show_table
-
-    page = listed.page
-    if page.items:
-        show_table(
-            (
-                *("name", "model", "turns", "inline", "overflow"),
-                *("holds", "sent", "saved", "answers", "began", "last", "in it now"),
-            ),
-            [
-                (
-                    one.key.conversation,
-                    one.key.assistant,
-                    one.turns,
-                    sum(not file.is_removed for file in one.inline),
-                    sum(not file.is_removed for file in one.overflow),
-                    f"{one.held_tokens:,}",
-                    f"{one.sent_tokens:,}",
-                    f"{one.saved_tokens:,}",
-                    f"{one.answer_tokens:,}",
-                    local_time(one.created_at),
-                    local_time(one.updated_at),
-                    None if one.lease is None else one.lease.holder,
-                )
-                for one in page.items
-            ],
-        )
-    if listed.with_files and any(one.inline or one.overflow for one in page.items):
-        click.echo()
-        show_table(
-            ("model", "file", "place", "tokens", "why", "state"),
-            [
-                (
-                    one.key.assistant,
-                    file.path,
-                    "inline" if file.why is None else "overflow",
-                    f"{file.tokens:,}",
-                    file.why,
-                    "removed" if file.is_removed else None,
-                )
-                for one in page.items
-                for file in (*one.inline, *one.overflow)
-            ],
-        )
-    click.echo(rest_text(len(page.items), page.total, "conversations", page.next_offset), err=True)
-    warn_notes([assistants_line(listed.states)])
-
-
 def _show_plan(done: Consultation) -> None:
-    """Show where each file would go, and what would not."""
-    from satchel.interfaces.cli.tables import show_table
+    from satchel.interfaces.text.tables import show_table
 
     rows: list[tuple[str, str, str | None, str | None]] = []
     for place, files in (("inline", done.inline), ("overflow", done.overflow)):

@@ -109,7 +109,7 @@ def _at_prompt(event: HookEvent, satchel: Satchel) -> list[str]:
     looked = satchel.working.look(event.prompt, Deadline(_DEADLINE_MS).has_passed)
     lines += [
         f"meets {one.ref}: {one.strength:.1f} times what chance would bring, by {', '.join(one.words)}"
-        for one in looked.met
+        for one in looked.matches
     ]
     if not looked.text:
         return [*lines, f"puts in nothing: {looked.why}"]
@@ -118,7 +118,7 @@ def _at_prompt(event: HookEvent, satchel: Satchel) -> list[str]:
 
 def _at_work(event: HookEvent, folder: str, satchel: Satchel) -> list[str]:
     """Return what would be done and put in at an edit, a command or a stop, in a new window; nothing is recorded."""
-    from satchel.brief.working.scene import tokens_of
+    from satchel.brief.working.hook_context import tokens_of
     from satchel.interfaces.hooks.working import act
 
     working = satchel.dry_working

@@ -14,7 +14,7 @@ _AT_TERMINAL = {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_CODE_ENTRYPOINT": "
 """What Claude Code sets where a person at a terminal is there to be asked; with ``--print`` the first is 0."""
 
 if TYPE_CHECKING:
-    from satchel.brief.working.scene import Said
+    from satchel.brief.working.hook_context import HookAnswer
     from satchel.brief.working.service import Working
     from satchel.client import Satchel
 
@@ -27,7 +27,7 @@ def answer(
     is_over: Callable[[], bool],
     *,
     opening: str = "",
-) -> Said:
+) -> HookAnswer:
     """Do what an event at work asks for, answer it, and return what that was.
 
     Args:
@@ -48,7 +48,7 @@ def answer(
     return said
 
 
-def act(event: HookEvent, folder: str, working: Working, is_over: Callable[[], bool]) -> Said:
+def act(event: HookEvent, folder: str, working: Working, is_over: Callable[[], bool]) -> HookAnswer:
     """Do what an event at work asks for, and return what is to be said; the arguments are those of answer."""
     tool = event.tool or ToolCall()
     cwd, agent = _folder_of(event, folder), event.agent_id

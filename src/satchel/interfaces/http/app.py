@@ -16,8 +16,8 @@ from satchel.base.errors import SatchelError
 from satchel.interfaces.http import api, events, health, mcp
 from satchel.interfaces.http.failing import Refusal, body_of, headers_of, internal, refusal_of
 from satchel.interfaces.http.gate import Gate
-from satchel.interfaces.http.room.door import Door
 from satchel.interfaces.http.serving import Serving
+from satchel.interfaces.web.guard import PageGuard
 
 
 def make_app(serving: Serving) -> Starlette:
@@ -25,13 +25,13 @@ def make_app(serving: Serving) -> Starlette:
     routes: list[BaseRoute] = []
     for part in (health, events, api, mcp):
         routes += part.routes(serving)
-    door = Door(serving)
+    guard = PageGuard(serving)
     if serving.logins is not None:
-        from satchel.interfaces.http.room import pages
+        from satchel.interfaces.web.routes import routes as routes_of_pages
 
-        of_pages = pages.routes(serving, door)
+        of_pages = routes_of_pages(serving, guard)
         routes += of_pages
-        door.guard(of_pages)
+        guard.protect(of_pages)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -42,7 +42,7 @@ def make_app(serving: Serving) -> Starlette:
 
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(Gate, serving=serving, routes=routes, door=door)],
+        middleware=[Middleware(Gate, serving=serving, routes=routes, guard=guard)],
         exception_handlers=dict.fromkeys((SatchelError, Refusal, HTTPException), _refused),
         lifespan=lifespan,
     )

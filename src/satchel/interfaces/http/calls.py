@@ -16,7 +16,7 @@ from satchel.base import machine, wire
 from satchel.base.config import parse_value
 from satchel.base.config_keys import KEYS, Config
 from satchel.base.errors import Conflict, Interrupted, InvalidInput, Refused, SatchelError, Unavailable
-from satchel.base.machine import NeedsCaller, caller_elsewhere, reset_elsewhere, set_elsewhere
+from satchel.base.machine import reset_elsewhere, set_elsewhere
 from satchel.base.records import replace
 from satchel.base.wire import packed, unpacked
 from satchel.client import Satchel
@@ -24,13 +24,13 @@ from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import AGENT, PERSON, Access
 from satchel.interfaces.http.answers import Answers, Said
 from satchel.interfaces.http.ask import Ask, are_texts, malformed
-from satchel.interfaces.http.elsewhere import CallerElsewhere, KeptBefore
+from satchel.interfaces.http.elsewhere import CallerElsewhere, Facts, KeptBefore, Recorded, read_facts
 from satchel.interfaces.http.public import notice_beside, operation_named
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.operations.declaration import Operation
 from satchel.keep.sessions.actors import touch_session
 from satchel.keep.sessions.caller import COMMAND, HOOK, LIBRARY, SERVER, Caller
-from satchel.remote.calls import RECORD, SERVED
+from satchel.remote.calls import RECORD, RECORDED, SERVED
 from satchel.store import kept_calls
 
 _KINDS = frozenset({SERVER, COMMAND, LIBRARY, HOOK})
@@ -53,6 +53,7 @@ class Calls:
         self._lock = threading.Lock()
         self._callers: OrderedDict[tuple[str, str], Caller] = OrderedDict()
         self._answers = Answers()
+        self._recorded_of = Recorded()
         self._receipts: OrderedDict[tuple[str, str], Callable[[], object]] = OrderedDict()
 
     def run(self, access: Access, name: str, fields: Mapping[str, Any], started: Callable[[Satchel], object]) -> Said:
@@ -65,9 +66,8 @@ class Calls:
             started: told what the call works with, in the thread that runs it.
 
         Returns:
-            ``answer``, as it travels, with ``kept`` and what stands beside it; or ``asks``, questions to the caller
-            before it calls again; or ``kept`` alone, where the call was kept before and its answer is gone; or
-            ``error``, with ``kept``: whether anything was kept all the same.
+            ``answer``, as it travels, with ``kept`` and what stands beside it; or ``kept`` alone, where the call was
+            kept before and its answer is gone; or ``error``, with ``kept``: whether anything was kept all the same.
 
         Raises:
             SatchelError: the call is refused, or could not be looked for among those that were kept before.
@@ -110,26 +110,17 @@ class Calls:
             caller = Caller(LIBRARY, {}, ())  # without a caller it could speak as a person
         agent = standing.get("agent") or access.agent or (access.name if is_nobody else None)
         satchel = stores.satchel(access, caller=caller, agent=agent)
-        elsewhere = CallerElsewhere(
-            ask.member("facts", list),
-            partial(stores.known_as, standing, access),
-            access.project,
-            None if ask.name in _REPEATABLE or ask.name in _MADE_AGAIN else ask.durable_key(),
-            satchel.workplace.clock,
-            may_repeat=ask.name in _REPEATABLE,
-        )
+        key = None if ask.name in _MADE_AGAIN else ask.durable_key()
+        elsewhere = CallerElsewhere(self._facts(ask, standing), access.project, key, satchel.workplace.clock)
         before = set_elsewhere(elsewhere)
         try:
             satchel = self._placed(satchel, ask, standing)
             started(satchel)
             try:
-                with elsewhere.beside_the_call():
-                    touch_session(satchel.workplace)
+                if ask.name != RECORDED:  # which session it is can depend on what is recorded
+                    with elsewhere.beside_the_call():
+                        touch_session(satchel.workplace)
                 said = self._done(satchel, ask, elsewhere)
-            except NeedsCaller:
-                said = {}
-                if caller is not None:
-                    caller.heartbeat_failed()
             except KeptBefore:
                 return {"kept": True}
             except Interrupted:
@@ -137,18 +128,21 @@ class Calls:
             except SatchelError as error:
                 said = {"error": wire.error_fields(error)}
             except Exception as error:
-                # for want of an answer, or with what is kept already
-                if not elsewhere.asks and not elsewhere.is_kept:
+                if not elsewhere.is_kept:
                     raise
                 said = {}
-                if elsewhere.is_kept:
-                    logs.fault(error)
-            if elsewhere.asks:
-                return {"asks": elsewhere.asks}
+                logs.fault(error)
             told = None if satchel.workplace.caller is None else satchel.workplace.caller.pop_warning()
             return {**said, "kept": elsewhere.is_kept, **({"notes": told} if told else {})}
         finally:
             reset_elsewhere(before)
+
+    def _facts(self, ask: Ask, standing: Mapping[str, Any]) -> Facts:
+        """Return what the caller's program sees, as it says with this call, and said as its session started."""
+        known_as = partial(self._stores.known_as, standing, ask.access)
+        tree = (ask.access.token, *(str(standing.get(name)) for name in ("machine", "root", "worktree")))
+        recorded = self._recorded_of.of(tree, read_facts(ask.member("recorded", list), known_as))
+        return {**recorded, **read_facts(ask.member("facts", list), known_as)}
 
     def _placed(self, satchel: Satchel, ask: Ask, standing: Mapping[str, Any]) -> Satchel:
         """Return a Satchel that works where the caller stands."""
@@ -196,7 +190,7 @@ class Calls:
         answer = _fitting(operation.bound(satchel), arguments, named)
         elsewhere.is_done = True
         said: Said = {"answer": packed(answer)}
-        if isinstance(ask.fields.get("notice"), dict) and not caller_asks():
+        if isinstance(ask.fields.get("notice"), dict):
             wanted = ask.member("notice", dict)
             said["notice"] = notice_beside(satchel, operation, answer, wanted.get("agent"), wanted.get("shown_by"))
         return said
@@ -262,17 +256,8 @@ class Calls:
 
 _BRIEFINGS = frozenset({"brief", "get_briefing"})
 
-_MADE_AGAIN = frozenset({"claim_files", "clear_old_data"})
+_MADE_AGAIN = frozenset({"claim_files", "clear_old_data", "moments.make", "notices.line", RECORD})
 """What keeps in several steps, and comes to the same when it is made again: its first step says nothing of the last."""
-
-_REPEATABLE = frozenset({"moments.make", "notices.line", RECORD})
-"""What may be made again after something of it was kept: a window that is opened twice is as new as one."""
-
-
-def caller_asks() -> bool:
-    """Whether the caller of this context is to be asked before its call can be answered."""
-    caller = caller_elsewhere()
-    return isinstance(caller, CallerElsewhere) and bool(caller.asks)
 
 
 def _service(satchel: Satchel, ask: Ask) -> Callable[..., Any]:

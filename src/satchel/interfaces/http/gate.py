@@ -14,13 +14,13 @@ from satchel.interfaces.http import logs
 from satchel.interfaces.http.exchange import CutOff, Exchange, Gone, too_large
 from satchel.interfaces.http.failing import Refusal, internal, not_found, refusal_of
 from satchel.interfaces.http.rates import Buckets
-from satchel.interfaces.http.room.door import LOGIN_BYTES, LOGIN_PATH
 from satchel.interfaces.http.settings import LOOPBACK_NAMES, Settings
+from satchel.interfaces.web.guard import LOGIN_BYTES, LOGIN_PATH
 
 if TYPE_CHECKING:
     from satchel.interfaces.http.access import Access
-    from satchel.interfaces.http.room.door import Door
     from satchel.interfaces.http.serving import Serving
+    from satchel.interfaces.web.guard import PageGuard
 
 OPEN_ROUTES = frozenset({"/health"})
 """Routes that need no token; one that is given must be right all the same."""
@@ -43,12 +43,12 @@ class Gate:
         app: what stands behind it.
         serving: what the server works with.
         routes: all that lead anywhere.
-        door: admits to pages.
+        guard: admits to pages.
     """
 
-    def __init__(self, app: ASGIApp, *, serving: Serving, routes: Sequence[BaseRoute], door: Door) -> None:
+    def __init__(self, app: ASGIApp, *, serving: Serving, routes: Sequence[BaseRoute], guard: PageGuard) -> None:
         self._app = app
-        self._door = door
+        self._guard = guard
         self._serving = serving
         self._routes = routes
         settings = serving.settings
@@ -105,8 +105,8 @@ class Gate:
         self._names_at(scope).check(headers.get(b"host"), headers.get(b"origin"))
         exchange.route = self._route(scope)
         state = scope.setdefault("state", {})
-        if self._door.guards(exchange.route):
-            limit = self._admit_guest(scope, headers, exchange)
+        if self._guard.protects(exchange.route):
+            limit = self._admit_visitor(scope, headers, exchange)
         else:
             access = self._access(scope, headers.get(b"authorization"), is_open=exchange.route in OPEN_ROUTES)
             if access is not None:
@@ -138,12 +138,12 @@ class Gate:
         finally:
             self._held -= held
 
-    def _admit_guest(self, scope: Scope, headers: dict[bytes, bytes], exchange: Exchange) -> int:
+    def _admit_visitor(self, scope: Scope, headers: dict[bytes, bytes], exchange: Exchange) -> int:
         """Check the login of a browser, and return the largest body that it may send."""
-        guest = scope["state"]["guest"] = self._door.admit(scope, headers, exchange.route)
-        if guest.login is None:
+        visitor = scope["state"]["visitor"] = self._guard.admit(scope, headers, exchange.route)
+        if visitor.login is None:
             return LOGIN_BYTES if exchange.route == LOGIN_PATH else 0
-        exchange.token = f"login-{guest.login.id}"
+        exchange.token = f"login-{visitor.login.id}"
         self._check_rate(exchange.token)
         return self._serving.settings.body_bytes
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from satchel.base import processes
-from satchel.base.errors import Refused, Unavailable
+from satchel.base.errors import Unavailable
+from satchel.base.private_file import PrivateFile, from_fields, to_fields
 from satchel.base.processes import Process
-from satchel.base.records import dataclass, field_names
-from satchel.interfaces.http.private_file import PrivateFile
+from satchel.base.records import dataclass
 
 SERVER_HEADER = "satchel"
 _FILE_NAME, _SCHEMA = "servers.json", 1
@@ -45,19 +43,26 @@ class Servers:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._file = PrivateFile(folder / _FILE_NAME, "the list of servers")
+        self._file = PrivateFile(
+            folder / _FILE_NAME,
+            "the list of servers",
+            schema=_SCHEMA,
+            parse=lambda fields: [from_fields(Running, one) for one in fields["servers"]],
+            empty=list[Running],
+            remedy="Remove it, then start the servers again",
+        )
 
     def enter(self, url: str, port: int) -> None:
         """Write down that this process serves."""
         own = processes.own()
         running = Running(url, port, os.getpid(), 0 if own is None else own.started)
-        with self._file.changing():
-            self._save([one for one in self._load() if _is_alive(one) and one.pid != running.pid] + [running])
+        with self._file.changing() as servers:
+            self._save([one for one in servers if _is_alive(one) and one.pid != running.pid] + [running])
 
     def leave(self) -> None:
         """Take away what this process wrote down."""
-        with self._file.changing():
-            self._save([one for one in self._load() if _is_alive(one) and one.pid != os.getpid()])
+        with self._file.changing() as servers:
+            self._save([one for one in servers if _is_alive(one) and one.pid != os.getpid()])
 
     def find(self, port: int | None = None) -> Running:
         """Return the server that runs, started last where there are several; it has answered just now.
@@ -69,32 +74,15 @@ class Servers:
             Unavailable: none runs.
             Refused: the list is not to be believed.
         """
-        alive = [one for one in self._load() if _is_alive(one) and port in {None, one.port}]
+        alive = [one for one in self._file.load() if _is_alive(one) and port in {None, one.port}]
         for one in reversed(alive):
             if _answers(one):
                 return one
         where = "" if port is None else f" at port {port}"
         raise Unavailable(f"no server of this user runs{where}", "Start one with `satchel serve`, then ask again")
 
-    def _load(self) -> list[Running]:
-        read = self._file.read()
-        if read is None:
-            return []
-        kinds = {"url": str, "port": int, "pid": int, "started": int}
-        try:
-            book: dict[str, Any] = json.loads(read[1])
-            if book["schema"] != _SCHEMA:
-                return []
-            servers = [one for one in book["servers"] if one.keys() == kinds.keys()]
-            return [Running(**one) for one in servers if all(type(one[name]) is kinds[name] for name in kinds)]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise Refused(
-                f"the list of servers in {self._file.path} cannot be read ({error})", "Remove it, and start them again"
-            ) from error
-
     def _save(self, servers: list[Running]) -> None:
-        fields = [{name: getattr(one, name) for name in field_names(one) or ()} for one in servers]
-        self._file.replace(json.dumps({"schema": _SCHEMA, "servers": fields}, indent=1).encode())
+        self._file.save({"servers": [to_fields(one) for one in servers]})
 
 
 def _is_alive(one: Running) -> bool:

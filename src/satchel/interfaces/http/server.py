@@ -32,11 +32,11 @@ from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import AGENT, Access, Store
 from satchel.interfaces.http.app import make_app
 from satchel.interfaces.http.failing import Refusal, body_of, head_too_long, headers_of
-from satchel.interfaces.http.room import rendering
 from satchel.interfaces.http.running import SERVER_HEADER
 from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
+from satchel.interfaces.web import rendering
 
 _BACKLOG = 512
 """So many connections are accepted in one go, before any that are too many are closed."""
@@ -48,8 +48,7 @@ _SHOWN_CHARS = 200
 _RESET = struct.pack("ii", 1, 0)
 """The value of ``SO_LINGER`` that ends a connection with a reset."""
 
-_INTERFACES = ("operations", "briefing", "ledger")
-_PACKAGES = ("base", "store", "find", "keep", "brief", *(f"interfaces.{name}" for name in _INTERFACES))
+_PACKAGES = ("base", "store", "find", "keep", "brief", "interfaces.operations", "interfaces.text")
 _NOT_SERVED = ("satchel.keep.importing", "satchel.keep.moving", "satchel.keep.shared")
 _MOST_STORES = 8
 _BRIEFING_MS = 1_000

@@ -10,10 +10,10 @@ from typing import Protocol
 from satchel.interfaces.http.access import Access, Store
 from satchel.interfaces.http.followers import Followers
 from satchel.interfaces.http.health import Metrics
-from satchel.interfaces.http.room.logins import Logins
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.http.turns import Turns
+from satchel.interfaces.web.logins import Logins
 
 
 class TokenBook(Protocol):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import json
 import re
 import secrets
 import shlex
@@ -14,19 +13,17 @@ from typing import Any
 
 from satchel.base.clock import DAY_MS, Clock
 from satchel.base.errors import Conflict, InvalidInput, NotFound, unknown_name
-from satchel.base.records import dataclass, field_names, replace
+from satchel.base.private_file import PrivateFile, from_fields, to_fields
+from satchel.base.records import dataclass, replace
 from satchel.base.text import check_name
 from satchel.interfaces.http.access import AGENT, ROLES, Access, Store
 from satchel.interfaces.http.databases import is_database
-from satchel.interfaces.http.private_file import Book, PrivateFile
 from satchel.keep.names import check_identifier, is_persons
 from satchel.redaction import redact
 
 ACTIVE, EXPIRED, REVOKED = "active", "expired", "revoked"
 
 _FILE_NAME, _SCHEMA = "tokens.json", 2
-_SCHEMAS = (1, _SCHEMA)
-"""Those that can be read; in the first every store is a file."""
 _ID = r"[0-9a-f]{10}"
 _TEXT = re.compile(rf"satchel_({_ID})_([A-Za-z0-9_-]{{43}})")
 _SECRET_BYTES = 32
@@ -74,11 +71,20 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """A token as the file keeps it, with the SHA-256 of its secret."""
+class _Stored:
+    """A token as the file stores it, with the SHA-256 of its secret."""
 
-    token: Token
-    digest: bytes
+    id: str
+    name: str
+    role: str
+    store: str
+    project: str
+    agent: str | None
+    read_only: bool
+    created_at: int
+    expires_at: int | None
+    revoked_at: int | None
+    sha256: str
 
 
 class Tokens:
@@ -90,9 +96,15 @@ class Tokens:
     """
 
     def __init__(self, folder: Path, clock: Clock) -> None:
-        self._file = PrivateFile(folder / _FILE_NAME, "the tokens")
+        self._file = PrivateFile(
+            folder / _FILE_NAME,
+            "the tokens",
+            schema=_SCHEMA,
+            parse=_parse,
+            empty=dict[str, _Stored],
+            remedy=_UNREADABLE,
+        )
         self._clock = clock
-        self._book = Book(self._file, _read, dict[str, _Kept](), ("tokens", _UNREADABLE))
 
     def new(
         self,
@@ -131,22 +143,24 @@ class Tokens:
             raise unknown_name("role", role, ROLES)
         if role == AGENT and (is_persons(name) or is_persons(agent)):
             raise InvalidInput("an agent does not speak as a person", "Take another name, or the role person")
-        with self._file.changing():
+        with self._file.changing() as stored:
             now = self._clock()
             if expires_at is not None and not now < expires_at <= now + _MOST_DAYS * DAY_MS:
                 raise InvalidInput(
                     f"the token would expire {'in the past' if expires_at <= now else 'too far ahead'}",
                     f"Name a time within the next {_MOST_DAYS:,} days, or that it never expires",
                 )
-            kept = self._book.load()
-            _refuse_taken(name, kept, now)
-            names = {one.token.name for one in kept.values()}
-            while (token_id := secrets.token_hex(5)) in kept or token_id in names:
+            _refuse_taken(name, stored, now)
+            names = {one.name for one in stored.values()}
+            while (token_id := secrets.token_hex(5)) in stored or token_id in names:
                 pass
             secret = secrets.token_urlsafe(_SECRET_BYTES)
-            token = Token(token_id, name, role, store, project, agent, read_only, now, expires_at)
-            self._save([*kept.values(), _Kept(token, _digest(secret))], now)
-        return token, f"satchel_{token_id}_{secret}"
+            one = _Stored(
+                *(token_id, name, role, str(store), project, agent, read_only, now, expires_at, None),
+                sha256(secret.encode()).hexdigest(),
+            )
+            self._save([*stored.values(), one], now)
+        return _token(one, now), f"satchel_{token_id}_{secret}"
 
     def every(self) -> list[Token]:
         """Return all tokens, the first made first; those that are over are listed for 90 days more.
@@ -155,7 +169,7 @@ class Tokens:
             Refused: the file of tokens is not to be believed.
         """
         now = self._clock()
-        return [_seen(one.token, now) for one in self._book.load().values() if not _is_long_over(one.token, now)]
+        return [_token(one, now) for one in self._file.load().values() if not _is_long_over(one, now)]
 
     def revoke(self, name_or_id: str) -> Token:
         """Revoke a token: it gives no access from the next request on. One that was revoked stays as it is.
@@ -168,13 +182,13 @@ class Tokens:
             NotFound: there is no such token.
             Refused: the file of tokens is not to be believed, or cannot be written.
         """
-        with self._file.changing():
-            now, kept = self._clock(), self._book.load()
-            token = _meant(name_or_id, kept, now)
-            if token.revoked_at is None:
-                token = replace(token, revoked_at=now)
-                self._save((kept | {token.id: replace(kept[token.id], token=token)}).values(), now)
-            return _seen(token, now)
+        with self._file.changing() as stored:
+            now = self._clock()
+            one = _named(name_or_id, stored, now)
+            if one.revoked_at is None:
+                one = replace(one, revoked_at=now)
+                self._save((stored | {one.id: one}).values(), now)
+            return _token(one, now)
 
     def access(self, text: str) -> Access | None:
         """Return what a token's text gives access to; None where it is unknown, expired or revoked.
@@ -187,11 +201,10 @@ class Tokens:
         found = _TEXT.fullmatch(text)
         if found is None:
             return None
-        kept = self._book.current().get(found[1])
-        is_right = hmac.compare_digest(_digest(found[2]), _NOBODYS if kept is None else kept.digest)
-        if kept is None or not is_right or _state(kept.token, self._clock()) != ACTIVE:
-            return None
-        return _access(kept.token)
+        one = self._file.current().get(found[1])
+        digest = _NOBODYS if one is None else bytes.fromhex(one.sha256)
+        is_right = hmac.compare_digest(sha256(found[2].encode()).digest(), digest)
+        return _access(one) if one is not None and is_right and _state(one, self._clock()) == ACTIVE else None
 
     def access_of(self, token_id: str) -> Access | None:
         """Return what the token of a public id gives access to; None as :meth:`access` does.
@@ -199,8 +212,8 @@ class Tokens:
         Raises:
             Refused: the file of tokens is not to be believed.
         """
-        kept = self._book.current().get(token_id)
-        return None if kept is None or _state(kept.token, self._clock()) != ACTIVE else _access(kept.token)
+        one = self._file.current().get(token_id)
+        return None if one is None or _state(one, self._clock()) != ACTIVE else _access(one)
 
     def stores(self) -> list[Store]:
         """Return the stores that active tokens lead to.
@@ -209,114 +222,68 @@ class Tokens:
             Refused: the file of tokens is not to be believed.
         """
         now = self._clock()
-        active = (kept.token for kept in self._book.current().values() if _state(kept.token, now) == ACTIVE)
-        return list(dict.fromkeys(token.store for token in active))
+        active = (one for one in self._file.current().values() if _state(one, now) == ACTIVE)
+        return list(dict.fromkeys(_store(one) for one in active))
 
-    def _save(self, kept: Iterable[_Kept], now: int) -> None:
-        fields = [_fields(one) for one in kept if not _is_long_over(one.token, now)]
-        self._file.replace(json.dumps({"schema": _SCHEMA, "tokens": fields}, indent=1).encode())
-
-
-def _access(token: Token) -> Access:
-    return Access(token.id, token.name, token.role, token.store, token.project, token.agent, token.read_only)
+    def _save(self, stored: Iterable[_Stored], now: int) -> None:
+        self._file.save({"tokens": [to_fields(one) for one in stored if not _is_long_over(one, now)]})
 
 
-def _digest(secret: str) -> bytes:
-    return sha256(secret.encode()).digest()
+def _access(one: _Stored) -> Access:
+    return Access(one.id, one.name, one.role, _store(one), one.project, one.agent, one.read_only)
 
 
-def _state(token: Token, now: int) -> str:
-    if token.revoked_at is not None:
+def _token(one: _Stored, now: int) -> Token:
+    fields = to_fields(one) | {"store": _store(one), "state": _state(one, now)}
+    del fields["sha256"]
+    return Token(**fields)
+
+
+def _store(one: _Stored) -> Store:
+    return one.store if is_database(one.store) else Path(one.store)
+
+
+def _state(one: _Stored, now: int) -> str:
+    if one.revoked_at is not None:
         return REVOKED
-    return ACTIVE if token.expires_at is None or now < token.expires_at else EXPIRED
+    return ACTIVE if one.expires_at is None or now < one.expires_at else EXPIRED
 
 
-def _seen(token: Token, now: int) -> Token:
-    return replace(token, state=_state(token, now))
-
-
-def _is_long_over(token: Token, now: int) -> bool:
-    ends = [at for at in (token.expires_at, token.revoked_at) if at is not None]
+def _is_long_over(one: _Stored, now: int) -> bool:
+    ends = [at for at in (one.expires_at, one.revoked_at) if at is not None]
     return bool(ends) and now - min(ends) > _KEPT_MS
 
 
-def _refuse_taken(name: str, kept: Mapping[str, _Kept], now: int) -> None:
-    for one in kept.values():
-        if one.token.name == name and _state(one.token, now) == ACTIVE:
+def _refuse_taken(name: str, stored: Mapping[str, _Stored], now: int) -> None:
+    for one in stored.values():
+        if one.name == name and _state(one, now) == ACTIVE:
             raise Conflict(
                 f"there is an active token {name!r} already",
                 f"Choose another name, or run `satchel token revoke {shlex.quote(name)}` first",
             )
-    if name in kept:
+    if name in stored:
         raise Conflict(f"{name!r} is the id of a token", "Choose another name")
 
 
-def _meant(name_or_id: str, kept: Mapping[str, _Kept], now: int) -> Token:
-    """Return the token that a name, an id or a text means.
-
-    Raises:
-        NotFound: none.
-    """
+def _named(name_or_id: str, stored: Mapping[str, _Stored], now: int) -> _Stored:
     whole = _TEXT.fullmatch(name_or_id.strip())
     token_id = whole[1] if whole else name_or_id.strip()
-    if token_id in kept:
-        return kept[token_id].token
+    if token_id in stored:
+        return stored[token_id]
     name = check_name(name_or_id, "name")
-    named = [one.token for one in kept.values() if one.token.name == name]
-    if not named:
+    namesakes = [one for one in stored.values() if one.name == name]
+    if not namesakes:
         raise NotFound(f"there is no token {redact(name).text!r}", "`satchel token list` shows all that there are")
-    return next((token for token in named if _state(token, now) == ACTIVE), named[-1])
+    return next((one for one in namesakes if _state(one, now) == ACTIVE), namesakes[-1])
 
 
-_OPTIONAL_TIME = (int, type(None))
-_KINDS: dict[str, tuple[type, ...]] = {
-    "id": (str,),
-    "name": (str,),
-    "role": (str,),
-    "store": (str,),
-    "project": (str,),
-    "agent": (str, type(None)),
-    "read_only": (bool,),
-    "created_at": (int,),
-    "expires_at": _OPTIONAL_TIME,
-    "revoked_at": _OPTIONAL_TIME,
-    "sha256": (str,),
-}
-
-
-def _fields(kept: _Kept) -> dict[str, object]:
-    own = {name: getattr(kept.token, name) for name in field_names(kept.token) or () if name in _KINDS}
-    return own | {"store": str(kept.token.store), "sha256": kept.digest.hex()}
-
-
-def _read(content: bytes) -> dict[str, _Kept]:
-    """Read the file of tokens. What is missing or unknown in it could have been a limit, so nothing is passed over.
-
-    Raises:
-        ValueError: it is not what :meth:`Tokens._save` writes.
-    """
-    book = json.loads(content)
-    if not isinstance(book, dict) or not isinstance(book.get("tokens"), list):
-        raise ValueError("it holds no list of tokens")
-    if book.get("schema") not in _SCHEMAS:
-        raise ValueError(f"it has the schema {book.get('schema')!r}, which another version of Satchel wrote")
-    kept: dict[str, _Kept] = {}
-    for number, fields in enumerate(book["tokens"], 1):
-        one = _read_one(fields)
-        if one is None or one.token.id in kept:
-            raise ValueError(f"its token {number} is {'malformed' if one is None else 'there twice'}")
-        kept[one.token.id] = one
-    return kept
-
-
-def _read_one(fields: Any) -> _Kept | None:
-    if not isinstance(fields, dict) or fields.keys() != _KINDS.keys():
-        return None
-    if not all(type(fields[name]) in kinds for name, kinds in _KINDS.items()):
-        return None
-    store = fields["store"]
-    own = fields | {"store": store if is_database(store) else Path(store)}
-    digest = own.pop("sha256")
-    is_right = re.fullmatch(_ID, own["id"]) and re.fullmatch("[0-9a-f]{64}", digest) and own["role"] in ROLES
-    is_right = is_right and (is_database(store) or own["store"].is_absolute())
-    return _Kept(Token(**own), bytes.fromhex(digest)) if is_right else None
+def _parse(fields: dict[str, Any]) -> dict[str, _Stored]:
+    # what is missing or unknown could have been a limit, so that nothing is skipped
+    stored: dict[str, _Stored] = {}
+    for item in fields["tokens"]:
+        one = from_fields(_Stored, item)
+        is_right = re.fullmatch(_ID, one.id) and re.fullmatch("[0-9a-f]{64}", one.sha256) and one.role in ROLES
+        if not is_right or one.id in stored or not (is_database(one.store) or Path(one.store).is_absolute()):
+            raise ValueError(f"its token {len(stored) + 1} is malformed or a duplicate")
+        stored[one.id] = one
+    return stored

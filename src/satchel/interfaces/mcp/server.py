@@ -100,12 +100,12 @@ def make_server_of(
     """
 
     def state(given: Mapping[str, str]) -> str:
-        from satchel.interfaces.state_text import state_text
+        from satchel.interfaces.text.runs import state_text
 
         return state_text(opened().entries.load_state(given.get("run_id")))
 
     def briefing(given: Mapping[str, str]) -> str:
-        from satchel.interfaces.briefing.briefing_text import briefing_text
+        from satchel.interfaces.text.briefings import briefing_text
 
         satchel = opened()
         return briefing_text(satchel.brief(given.get("role"), dry_run=True), satchel.briefings.count)

@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 from satchel.base.errors import SatchelError
+from satchel.base.records import replace
 from satchel.interfaces.cli.common import (
     agent_option,
     given_or_read,
@@ -264,12 +265,12 @@ def _cost(satchel: Satchel, operation: Operation, answer: Any) -> TokenCount:
 
 def _show(operation: Operation, detail: str | None, answer: Any) -> None:
     if detail not in {None, FULL, usual(operation)}:
-        from satchel.interfaces.cli.tables import local_time
+        from satchel.interfaces.text.tables import local_time
 
         click.echo(text_maker(operation, detail, local_time)(answer))
         return
     if isinstance(operation.shown, Table):
-        from satchel.interfaces.cli.tables import show_list
+        from satchel.interfaces.text.tables import show_list
 
         show_list(answer, operation.items, operation.shown)
     elif operation.shown:
@@ -277,11 +278,23 @@ def _show(operation: Operation, detail: str | None, answer: Any) -> None:
         if lines is not None:
             click.echo(lines)
     else:
-        click.echo(load(operation.text)(answer))
-        return
+        text, bare = load(operation.text), _without_notes(answer)
+        if operation.timed:
+            from satchel.interfaces.text.tables import local_time
+
+            text = partial(text, when=local_time)
+        if lines := text(bare):
+            click.echo(lines)
     if not operation.shows_notes:
         for one in answer if isinstance(answer, tuple) else (answer,):
             warn_notes(_reworded(getattr(one, "notes", ()), operation))
+
+
+def _without_notes(answer: Any) -> Any:
+    """Return an answer whose text has no notes, because people read those on stderr."""
+    if type(answer) is tuple:
+        return tuple(map(_without_notes, answer))
+    return replace(answer, notes=()) if getattr(answer, "notes", ()) else answer
 
 
 def _reworded(notes: Sequence[str], operation: Operation) -> list[str]:

@@ -7,7 +7,6 @@ from typing import Any
 
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
-from satchel.interfaces.fitting import fitting_fields, fitting_text
 from satchel.interfaces.hooks.telling import tell_of_project
 from satchel.interfaces.mcp.answer import answer, notice_beside_error
 from satchel.interfaces.mcp.call import Call
@@ -15,6 +14,7 @@ from satchel.interfaces.mcp.registry import Tool
 from satchel.interfaces.operations.declaration import Operation, load, schema_of
 from satchel.interfaces.operations.detail import fields_maker, text_maker, with_whole_texts
 from satchel.interfaces.operations.parameters import DETAIL, FORMAT
+from satchel.interfaces.text.fitting import fitting_fields, fitting_text
 from satchel.keep.sessions.actors import touch_session
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import AGENT, NEW_LOOP, NEW_TASK, RUN
 
 if TYPE_CHECKING:
-    from satchel.brief.briefing import Briefing
     from satchel.client import Satchel
     from satchel.interfaces.mcp.call import Call
 
@@ -24,9 +22,9 @@ def answer_agent(
     **asked: Any,
 ) -> str:
     """Brief an agent. As text the whole answer, its notice too, stays inside the budget wherever one can."""
-    from satchel.interfaces.briefing.briefing_text import briefing_text, room_for
     from satchel.interfaces.mcp.answer import json_answer, notice_for, text_answer
-    from satchel.interfaces.to_json import fields_of
+    from satchel.interfaces.text.briefings import briefing_text, room_for
+    from satchel.interfaces.text.json import fields_of
 
     is_text = format != "json"
     service, count = call.service, call.service.briefings.count
@@ -40,30 +38,6 @@ def answer_agent(
     text = briefing_text(briefing, count)
     answers = (text_answer(text, line) for line in (notice, waiting) if notice is not None and line is not None)
     return next((whole for whole in answers if count(whole) <= allowed), text)
-
-
-def show_briefing(briefing: Briefing) -> None:
-    """Print a briefing alone to standard output; what it does not say and what it costs goes to standard error."""
-    import click
-
-    from satchel.interfaces.briefing.briefing_text import untold, waiting_text
-    from satchel.interfaces.cli.common import warn_notes
-
-    if not briefing.text:
-        click.echo(waiting_text(briefing))
-        return
-    click.echo(briefing.text)
-    warn_notes(untold(briefing))
-    if sys.stdout.isatty():
-        click.echo(click.style(_cost(briefing), dim=True), err=True)
-
-
-def _cost(briefing: Briefing) -> str:
-    """Say what a briefing costs, and how much it leaves out."""
-    estimated = " (estimated)" if briefing.counter == "estimate" else ""
-    left = ", ".join(one.counted for one in briefing.left_out) or "nothing"
-    told = f"{briefing.tokens:,} of {briefing.budget:,} tokens{estimated}, left out: {left}"
-    return told if briefing.is_recorded else f"{told}, not recorded as delivered"
 
 
 OPERATIONS = (
@@ -121,11 +95,12 @@ OPERATIONS = (
             AGENT,
         ),
         run="brief",
+        cites=True,
         writes=True,
         read_only=True,
         handler="operations.briefing:answer_agent",
-        text="briefing.briefing_text:briefing_text",
-        shown="operations.briefing:show_briefing",
+        text="text.briefings:briefing_text",
+        shown="text.briefings:show_briefing",
         shows_notes=True,
     ),
 )

@@ -49,8 +49,7 @@ OPERATIONS = (
         ),
         run="constraints.add",
         writes=True,
-        text="ledger.constraints_text:added_text",
-        shown="cli.confirmations:constraint_added",
+        text="text.rules:added_text",
     ),
     Operation(
         tool="get_constraints",
@@ -79,7 +78,7 @@ OPERATIONS = (
         ),
         run="constraints.find",
         items="constraints",
-        text="ledger.constraints_text:constraints_text",
+        text="text.rules:constraints_text",
         shown=Table(
             {
                 "id": "ref",
@@ -90,7 +89,7 @@ OPERATIONS = (
                 "tags": "tags",
                 "by": "agent",
                 "added": "created_at",
-                "status": "cli.shown:state_of",
+                "status": lambda one: "active" if one.active else "inactive",
                 "ended": "deactivated_at",
                 "ended by": "deactivated_by",
                 "reason": "reason",

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from satchel.client import Satchel
-    from satchel.interfaces.consulting.conversations_text import Conversations, Reset
     from satchel.interfaces.mcp.call import Call
+    from satchel.interfaces.text.consultations import Conversations, Reset
     from satchel.keep.common_filters import CommonFilters
 
 _TOLD_EVERY_CHARS = 400
@@ -23,9 +23,9 @@ _TOLD_EVERY_CHARS = 400
 
 def answer_agent(call: Call[Satchel], /, *, format: str = "text", **asked: Any) -> str:  # noqa: A002 -- on the wire
     """Ask another model, and tell the caller of each step."""
-    from satchel.interfaces.consulting.consultations_text import consultation_text
     from satchel.interfaces.mcp.answer import answer
-    from satchel.interfaces.to_json import fields_of
+    from satchel.interfaces.text.consultations import consultation_text
+    from satchel.interfaces.text.json import fields_of
 
     on_progress, on_text = _tellers(call)
     call.check()
@@ -84,7 +84,7 @@ def _list(
     offset: int = 0,
     **filters: Unpack[CommonFilters],
 ) -> Conversations:
-    from satchel.interfaces.consulting.conversations_text import Conversations
+    from satchel.interfaces.text.consultations import Conversations
 
     page = satchel.consulting.conversations.list(
         conversation=conversation, assistant=assistant, limit=limit, offset=offset, **filters
@@ -100,7 +100,7 @@ def _reset(
     confirm: bool = False,
     dry_run: bool | None = None,
 ) -> Reset:
-    from satchel.interfaces.consulting.conversations_text import Reset
+    from satchel.interfaces.text.consultations import Reset
 
     found = satchel.consulting.find(conversation, assistant)
     is_done = confirm if dry_run is None else not dry_run
@@ -136,9 +136,9 @@ _RESET = Operation(
     run=_reset,
     writes=True,
     destructive=True,
-    text="consulting.conversations_text:reset_text",
-    fields="consulting.conversations_text:reset_fields",
-    asks="consulting.conversations_text:may_reset",
+    text="text.consultations:reset_text",
+    fields="text.consultations:reset_fields",
+    asks="text.consultations:may_reset",
     only_here=_ONLY_HERE,
 )
 
@@ -160,9 +160,9 @@ _LIST = Operation(
     ),
     run=_list,
     items="conversations",
-    text="consulting.conversations_text:conversations_text",
-    fields="consulting.conversations_text:conversations_fields",
-    shown="cli.consulting:show_conversations",
+    text="text.consultations:conversations_text",
+    fields="text.consultations:conversations_fields",
+    shown="text.consultations:show_conversations",
     only_here=_ONLY_HERE,
 )
 
@@ -255,7 +255,7 @@ OPERATIONS = (
         prepare=_with_keeping,
         handler="operations.consulting:answer_agent",
         streams="cli.consulting:ask",
-        text="consulting.consultations_text:consultation_text",
+        text="text.consultations:consultation_text",
         shown="cli.consulting:show_consultation",
         shows_notes=True,
         names_files=lambda done: list(done.paths),

@@ -27,7 +27,7 @@ OPERATIONS = (
         ),
         run="corrections.retract",
         writes=True,
-        text="corrections_text:retracted_text",
+        text="text.corrections:retracted_text",
     ),
     Operation(
         tool="confirm",
@@ -45,7 +45,7 @@ OPERATIONS = (
         ),
         run="corrections.confirm",
         writes=True,
-        text="corrections_text:confirmed_text",
+        text="text.corrections:confirmed_text",
     ),
     Operation(
         command=("undo",),
@@ -55,7 +55,7 @@ OPERATIONS = (
         parameters=(AGENT,),
         run="corrections.undo_change",
         writes=True,
-        text="corrections_text:undone_text",
+        text="text.corrections:undone_text",
     ),
     Operation(
         command=("pin",),
@@ -70,16 +70,16 @@ OPERATIONS = (
         ),
         run="pins.pin",
         writes=True,
-        text="corrections_text:pinned_text",
+        text="text.corrections:pinned_text",
         instead={
             "remove": Operation(
-                run="pins.unpin", parameters=(_ITEM, AGENT), writes=True, text="corrections_text:pinned_text"
+                run="pins.unpin", parameters=(_ITEM, AGENT), writes=True, text="text.corrections:pinned_text"
             ),
             "list": Operation(
                 run="pins.list",
                 parameters=(*UNLISTED_FILTERS, *HISTORY_PAGE),
                 items="pins",
-                text="corrections_text:pins_text",
+                text="text.corrections:pins_text",
                 names_files=False,
             ),
         },

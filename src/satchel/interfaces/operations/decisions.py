@@ -85,7 +85,7 @@ def _as_set(name: str, given: Any, is_text: bool) -> Any:
 
     People type texts alone, and agents are shown no unions.
     """
-    from satchel.interfaces.ledger.decision_values import typed_value
+    from satchel.interfaces.text.decisions import typed_value
 
     if name == "value" and isinstance(given, str) and not is_text:
         return typed_value(given)
@@ -110,8 +110,8 @@ GET = Operation(
     found_by="decision history why was this chosen",
     parameters=(Parameter("key", required=True), *HISTORY_PAGE),
     run="decisions.get",
-    text="ledger.decisions_text:history_text",
-    shown="cli.shown:show_history",
+    text="text.decisions:history_text",
+    shown="text.decisions:show_history",
 )
 
 OPERATIONS = (
@@ -153,8 +153,8 @@ OPERATIONS = (
         prepare=_prepare,
         writes=True,
         items="decisions",
-        text="ledger.decisions_text:set_text",
-        shown="cli.confirmations:decided",
+        text="text.decisions:set_text",
+        timed=True,
     ),
     GET,
     Operation(
@@ -186,12 +186,12 @@ OPERATIONS = (
         run="decisions.find",
         instead={"key": GET},
         items="decisions",
-        text="ledger.decisions_text:decisions_text",
+        text="text.decisions:decisions_text",
         shown=Table(
             {
                 "id": "ref",
                 "key": "key",
-                "value": "cli.shown:value_of",
+                "value": "text.decisions:value_cell",
                 "status": "status",
                 "layer": "layer",
                 "tags": "tags",
@@ -200,7 +200,7 @@ OPERATIONS = (
                 "rev": "revision",
                 "by": "agent",
                 "set": "updated_at",
-                "made": "cli.shown:made_at",
+                "made": "text.decisions:made_cell",
                 "why": "rationale",
             },
             usual=USUAL,

@@ -69,6 +69,8 @@ class Parameter(Declared):
         left_out: what it is where people leave it out before the next argument, which they do unless they give one of
             its choices.
         for_people: agents cannot give it.
+        facts: what the program of a caller elsewhere looks up of the files that it names, one of
+            :data:`satchel.remote.facts.OF_PARAMETERS`; empty where it names none.
         rare: choices that agents may make, but are not shown.
         unlisted: agents may give it, but are not shown it in the listing, for which they would pay in every session.
     """
@@ -86,6 +88,7 @@ class Parameter(Declared):
     reads: str = ""
     left_out: str = ""
     for_people: bool = False
+    facts: str = ""
     rare: tuple[str, ...] = ()
     unlisted: bool = False
 
@@ -145,7 +148,8 @@ class Operation(Declared):
         text: renders its answer for agents.
         whole: shows the items of its answer whole, where it shows snippets of them unless it is asked for more.
         shown: for people its answer is this table, or the lines that this function returns, above the notes; it returns
-            None where it has printed all itself. Left out, people are told what agents are.
+            None where it has printed all itself. Left out, people read the text of agents.
+        timed: the text takes how to render a time, which for people is local.
         items: the name of the items, where it answers a list.
         fields: makes JSON of its answer where that is not its record.
         prepare: makes arguments of what people gave, where that is not the same.
@@ -166,6 +170,7 @@ class Operation(Declared):
         reports: it takes ``progress``, which is told how far it is.
         passes_detail: for agents what runs it is told how much of each item its answer shows.
         of_program: it asks the program that it runs in, and no store.
+        cites: its answer says whether cited files have changed.
         only_here: why it works only where the store is, and not over a server; empty where it works over both.
     """
 
@@ -188,6 +193,7 @@ class Operation(Declared):
     text: Place = ""
     whole: Place = ""
     shown: Place | Table = ""
+    timed: bool = False
     items: str = ""
     fields: Place = ""
     prepare: Callable[[dict[str, Any]], dict[str, Any]] | None = None
@@ -203,6 +209,7 @@ class Operation(Declared):
     status: Callable[[Any], int | None] | None = None
     reports: bool = False
     passes_detail: bool = False
+    cites: bool = False
     only_here: str = ""
     of_program: bool = False
 
@@ -234,7 +241,8 @@ class Operation(Declared):
         """
         if satchel.remote is not None and not self.of_program:
             self.refuse_remote()
-            return partial(satchel.remote.call, self.name, asks_notice=notice)
+            facts = {one.passed_as or one.name: one.facts for one in self.parameters if one.facts}
+            return partial(satchel.remote.call, self.name, asks_notice=notice, facts=facts, cites=self.cites)
         bound = attrgetter(self.run)(satchel) if isinstance(self.run, str) else partial(self.run, satchel)
         work: Callable[..., Any] = satchel.workplace.engine.retrying(bound)
         return work
@@ -266,7 +274,7 @@ class Operation(Declared):
         """Return what makes JSON fields of its answer, imported."""
         if self.fields:
             return load(self.fields)
-        from satchel.interfaces.to_json import fields_of
+        from satchel.interfaces.text.json import fields_of
 
         return lambda answer: fields_of(answer, self.items)
 

@@ -31,8 +31,8 @@ def text_maker(
     """
     if detail in {None, FULL, usual(operation)}:
         return load(operation.text)
-    from satchel.interfaces.fitting import page_of
-    from satchel.interfaces.outlines import outlines_text
+    from satchel.interfaces.text.fitting import page_of
+    from satchel.interfaces.text.titles import outlines_text
 
     noun = _NOUNS.get(operation.items, operation.items.removesuffix("s"))
     return lambda answer: outlines_text(page_of(answer), noun, str(detail), when)
@@ -42,7 +42,7 @@ def fields_maker(operation: Operation, detail: str | None) -> Callable[[Any], Ma
     """Return what makes JSON fields of an answer, imported."""
     if detail in {None, FULL, usual(operation)}:
         return operation.json_maker()
-    from satchel.interfaces.fitting import page_of
-    from satchel.interfaces.outlines import outlines_fields
+    from satchel.interfaces.text.fitting import page_of
+    from satchel.interfaces.text.titles import outlines_fields
 
     return lambda answer: outlines_fields(page_of(answer), operation.items, str(detail))

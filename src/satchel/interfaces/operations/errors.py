@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter
 from satchel.interfaces.operations.parameters import AGENT, AGENT_UNLISTED, CHANGES, NEW_LOOP, NEW_TASK, QUERY, RUN
 
 if TYPE_CHECKING:
-    from satchel.interfaces.briefing.outcomes import Outcome
+    from satchel.keep.patterns.records import Solution
+    from satchel.keep.strategies import Strategy
+
+_JUDGED = re.compile(r"\s*[yxs][0-9]+\s*")
+"""The short id of a solution, an error or a strategy."""
 
 GROUP = Group(
     "Report errors, look up what fixed them, and say whether that helped.",
@@ -19,10 +25,34 @@ GROUP = Group(
 
 def _outcome(
     satchel: Satchel, ref: str, *, solution: str | None = None, helped: bool = True, agent: str | None = None
-) -> Outcome:
-    from satchel.interfaces.briefing.outcomes import report
-
-    return report(satchel, ref, solution, helped=helped, agent=agent)
+) -> Solution | Strategy:
+    """Record whether a solution or a strategy helped, or what fixed an error, by the letter of its short id."""
+    is_id = _JUDGED.fullmatch(ref) is not None
+    if solution is None:
+        if not is_id:
+            raise InvalidInput(
+                f"{ref.strip()[:80]!r} is no id of a solution, an error or a strategy",
+                "Give one such as y7, x4 or s3; the text of a fix goes into solution, with the error's id as id",
+            )
+        if ref.strip().startswith("s"):
+            return satchel.strategies.outcome(ref, helped)
+        return satchel.patterns.outcome(ref, helped, agent=agent)
+    if _JUDGED.fullmatch(solution) is not None:
+        raise InvalidInput(
+            f"solution is the text of a fix, and {solution.strip()} an id",
+            f"Give id={solution.strip()} without solution to say whether it helped",
+        )
+    if is_id and not ref.strip().startswith("x"):
+        raise InvalidInput(
+            f"{ref.strip()} is no error that a solution fixes",
+            "Give the error's id as id, such as x4, or leave solution out to say whether it helped",
+        )
+    if not helped:
+        raise InvalidInput(
+            "what did not help is no solution of an error",
+            "Give the id of the solution that was offered, such as y7, and no text",
+        )
+    return satchel.patterns.solve(ref, solution, agent=agent)
 
 
 OPERATIONS = (
@@ -65,8 +95,8 @@ OPERATIONS = (
         ),
         run="patterns.report",
         writes=True,
-        text="briefing.errors_text:reported_text",
-        shown="cli.shown:reported",
+        text="text.errors:reported_text",
+        shown="text.errors:people_reported_text",
         shows_notes=True,
     ),
     Operation(
@@ -92,7 +122,7 @@ OPERATIONS = (
         ),
         run="patterns.find",
         items="patterns",
-        shown="cli.shown:show_errors",
+        shown="text.errors:show_errors",
     ),
     Operation(
         tool="report_outcome",
@@ -129,7 +159,6 @@ OPERATIONS = (
         ),
         run=_outcome,
         writes=True,
-        text="briefing.outcomes:outcome_text",
-        fields="briefing.outcomes:outcome_fields",
+        text="text.errors:outcome_text",
     ),
 )

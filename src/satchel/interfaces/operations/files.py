@@ -63,6 +63,7 @@ OPERATIONS = (
                 about="Whole files, folder/ for all in it, or keys as word:anything",
                 required=True,
                 option="PATHS...",
+                facts="claimed",
             ),
             Parameter(
                 "exclusive",
@@ -93,9 +94,9 @@ OPERATIONS = (
         ),
         run="files.claim",
         writes=True,
-        text="ledger.files_text:claimed_text",
+        text="text.files:claimed_text",
         takes=_taken,
-        shown="cli.confirmations:claimed",
+        timed=True,
     ),
     Operation(
         tool="release_files",
@@ -108,7 +109,13 @@ OPERATIONS = (
         help="Give claims back.",
         examples=('file release src/auth.py --description "refresh tokens" --agent builder',),
         parameters=(
-            Parameter("paths", list[str], about="As they were claimed; default: all of yours here", option="PATHS..."),
+            Parameter(
+                "paths",
+                list[str],
+                about="As they were claimed; default: all of yours here",
+                option="PATHS...",
+                facts="claimed",
+            ),
             Parameter("all", bool, help="All of the agent's claims in this worktree, and of keys.", for_people=True),
             Parameter(
                 "description",
@@ -121,8 +128,8 @@ OPERATIONS = (
         run="files.release",
         writes=True,
         prepare=_released,
-        text="ledger.files_text:released_text",
-        shown="cli.confirmations:released",
+        text="text.files:released_text",
+        timed=True,
     ),
     Operation(
         tool="check_files",
@@ -141,6 +148,7 @@ OPERATIONS = (
                 about="Files, folder/ for anything in it, keys; default: all that your session claimed",
                 option="FILE...",
                 passed_as="files",
+                facts="claimed",
             ),
             Parameter(
                 "window_seconds",
@@ -154,8 +162,8 @@ OPERATIONS = (
             AGENT_UNLISTED,
         ),
         run="files.check",
-        text="ledger.files_text:checked_text",
-        shown="cli.confirmations:checked",
+        text="text.files:checked_text",
+        timed=True,
         names_files=False,
         status=lambda checked: ERROR_KINDS["conflict"].exit_status if checked.is_held else None,
     ),
@@ -165,7 +173,7 @@ OPERATIONS = (
         examples=("file claims --path src/auth.py",),
         parameters=(
             Parameter("author", help="Only this agent's, this client's, or me."),
-            Parameter("path", help="Only those that cover this path, or are of this key."),
+            Parameter("path", help="Only those that cover this path, or are of this key.", facts="claimed"),
             *PAGE,
         ),
         run="files.claims",
@@ -192,7 +200,7 @@ OPERATIONS = (
         help="Record that a file was created, modified or deleted.",
         examples=('file record src/auth.py modified --description "refresh tokens" --agent builder',),
         parameters=(
-            Parameter("file", about="Such as src/a.py", required=True, option="FILE"),
+            Parameter("file", about="Such as src/a.py", required=True, option="FILE", facts="file"),
             Parameter("change", choices=_CHANGES, required=True, option="CHANGE"),
             Parameter("description", about="What you did and why", help="What was done.", metavar="TEXT"),
             NEW_LAYER.but(unlisted=True),
@@ -200,7 +208,7 @@ OPERATIONS = (
         ),
         run="files.record",
         writes=True,
-        text="ledger.files_text:recorded_text",
+        text="text.files:recorded_text",
     ),
     Operation(
         tool="get_file_changes",
@@ -214,7 +222,10 @@ OPERATIONS = (
         parameters=(
             QUERY,
             Parameter(
-                "file", about="A file, or folder/", help="Only this file, or with / at its end all in this folder."
+                "file",
+                about="A file, or folder/",
+                help="Only this file, or with / at its end all in this folder.",
+                facts="lines",
             ),
             Parameter("change", help="Only this kind of change.", choices=_CHANGES, unlisted=True),
             AUTHOR.but(about="", help="Only what this agent did, or this client's agents, or me."),
@@ -223,7 +234,7 @@ OPERATIONS = (
         ),
         run="files.changes",
         items="changes",
-        text="ledger.files_text:changes_text",
+        text="text.files:changes_text",
         shown=Table(
             {
                 "id": "ref",

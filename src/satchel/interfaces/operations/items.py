@@ -39,9 +39,10 @@ OPERATIONS = (
             AGENT_UNLISTED,
         ),
         run="items.read",
-        text="items_text:items_text",
-        shown="items_text:whole_text",
-        fields="items_text:items_fields",
+        cites=True,
+        text="text.items:items_text",
+        shown="text.items:whole_text",
+        fields="text.items:items_fields",
         names_files=_files,
     ),
 )

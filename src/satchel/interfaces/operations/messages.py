@@ -7,13 +7,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import InvalidInput, SatchelError
-from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
+from satchel.interfaces.operations.declaration import Group, Operation, Parameter
 from satchel.interfaces.operations.detail import FULL
 from satchel.interfaces.operations.parameters import AGENT, CHANGES, MIN_PRIORITY, PRIORITY, QUERY, one_of
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
-    from satchel.keep.messages.records import Message, MessagePage
+    from satchel.keep.messages.records import MessagePage
 
 _TYPES = ("decision", "warning", "request", "info")
 
@@ -51,8 +51,8 @@ def _read(
     **filters: Any,
 ) -> MessagePage:
     """List messages, and mark those as read that an agent is shown: in full, and not beyond the end of its answer."""
-    from satchel.interfaces.fitting import fitting
-    from satchel.interfaces.ledger.messages_text import messages_text
+    from satchel.interfaces.text.fitting import fitting
+    from satchel.interfaces.text.messages import messages_text
 
     page = satchel.messages.inbox(wait_seconds=wait_seconds, agent=agent, **filters)
     if detail not in {None, FULL}:
@@ -64,47 +64,6 @@ def _read(
 def _sent(satchel: Satchel, *, agent: str | None = None, **filters: Any) -> MessagePage:
     """List what one sent oneself."""
     return satchel.messages.inbox(sender="me", agent=agent, **filters)
-
-
-def show_sent(page: MessagePage) -> None:
-    """Print the messages that an agent sent as a table."""
-    from satchel.keep.persons import shown_name
-
-    _show(page, f"messages sent by {shown_name(page.agent)}")
-
-
-def show_inbox(page: MessagePage) -> None:
-    """Print an agent's messages as a table."""
-    from satchel.keep.persons import shown_name
-
-    _show(page, f"messages for {shown_name(page.agent)}, {page.unread} unread in all")
-
-
-def _show(page: MessagePage, what: str) -> None:
-    from satchel.find.kind import Kind
-    from satchel.interfaces.cli.tables import local_time, show_list
-
-    def read(one: Message) -> str:
-        if one.sender == page.agent:
-            return f"by {', '.join(one.read_by)}" if one.read_by else "not yet"
-        return "new" if one.read_at is None else local_time(one.read_at)
-
-    columns = Table(
-        {
-            "id": "ref",
-            "read": read,
-            "priority": "priority",
-            "type": "type",
-            "from": "sender",
-            "to": lambda one: one.to or "everyone",
-            "sent": "created_at",
-            "message": "message",
-            "payload": lambda one: None if one.payload is None else json.dumps(one.payload, ensure_ascii=False),
-            "answers": lambda one: None if one.reply_to is None else Kind.MESSAGE.ref(one.reply_to),
-            "thread": lambda one: None if one.thread in {one.id, one.reply_to} else Kind.MESSAGE.ref(one.thread),
-        }
-    )
-    show_list(page, what, columns)
 
 
 _INBOX = (
@@ -173,8 +132,7 @@ OPERATIONS = (
         writes=True,
         prepare=_prepared,
         corrects="operations.messages:correct_addressee",
-        text="ledger.messages_text:sent_text",
-        shown="cli.confirmations:sent",
+        text="text.messages:sent_text",
     ),
     Operation(
         tool="get_messages",
@@ -187,7 +145,7 @@ OPERATIONS = (
         passes_detail=True,
         writes=True,
         items="messages",
-        text="ledger.messages_text:messages_text",
+        text="text.messages:messages_text",
     ),
     Operation(
         command=("message", "list"),
@@ -196,7 +154,7 @@ OPERATIONS = (
         parameters=_INBOX,
         run="messages.inbox",
         items="messages",
-        shown="operations.messages:show_inbox",
+        shown="text.messages:show_inbox",
         lists_messages=True,
     ),
     Operation(
@@ -206,7 +164,7 @@ OPERATIONS = (
         parameters=(QUERY, *CHANGES, AGENT),
         run=_sent,
         items="messages",
-        shown="operations.messages:show_sent",
+        shown="text.messages:show_sent",
         lists_messages=True,
     ),
     Operation(
@@ -221,6 +179,6 @@ OPERATIONS = (
         run="messages.mark_read",
         writes=True,
         prepare=one_of("ids", "name the ID of at least one message, or give --all"),
-        text="ledger.messages_text:marked_text",
+        text="text.messages:marked_text",
     ),
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.base import vocabulary
 from satchel.base.errors import ERROR_KINDS, InvalidInput
-from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
+from satchel.interfaces.operations.declaration import Group, Operation, Parameter
 from satchel.interfaces.operations.parameters import (
     AGENT_UNLISTED,
     AUTHOR,
@@ -22,10 +22,8 @@ from satchel.interfaces.operations.parameters import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from satchel.client import Satchel
-    from satchel.keep.packages import Package, PackageContent, PackagePage
+    from satchel.keep.packages import Package
 
 _TYPES = ("research", "failures", "decisions", "handoff", "investigation")
 _EVENTS = ("error", "blocker", "finding", "resolved", "stale")
@@ -59,48 +57,6 @@ def _change(
     raise InvalidInput("give either a priority or an event", "One of them changes how urgent the package is")
 
 
-def show_packages(page: PackagePage) -> None:
-    """Print a page of packages as a table, and how many there are of each priority."""
-    from satchel.find.kind import Kind
-    from satchel.interfaces.cli.tables import local_time, show_list
-
-    columns = Table(
-        {
-            "id": "ref",
-            "priority": "priority",
-            "type": "type",
-            "summary": "summary",
-            "file": "path",
-            "bytes": "content_bytes",
-            "task": "task_id",
-            "for": "consumers",
-            "run": "run_id",
-            "by": "agent",
-            "saved": "created_at",
-            "changed": lambda one: None if one.updated_at == one.created_at else local_time(one.updated_at),
-            "superseded by": lambda one: None if one.superseded_by is None else Kind.PACKAGE.ref(one.superseded_by),
-        },
-        usual={"run": page.run_id or vocabulary.MAIN_RUN},
-    )
-    counts = ", ".join(f"{count} {priority}" for priority, count in page.by_priority)
-    show_list(page, f"packages ({counts})" if counts else "packages", columns)
-
-
-def show_contents(contents: Sequence[PackageContent]) -> None:
-    """Print what packages hold, and to stderr what each is."""
-    import click
-
-    from satchel.interfaces.briefing.packages_text import content_notes
-    from satchel.interfaces.cli.common import warn_notes
-
-    for one in contents:
-        if one.package is not None and one.text is not None:
-            who = "" if one.package.agent is None else f" by {one.package.agent}"
-            click.echo(f"{one.ref} {one.package.type}{who}: {one.package.summary}", err=True)
-            click.echo(one.text)
-    warn_notes(content_notes(contents))
-
-
 _SHOW = Operation(
     command=("package", "show"),
     help="Print what packages hold; what each is goes to stderr. Leaves with status 3 if one cannot be shown.",
@@ -112,9 +68,9 @@ _SHOW = Operation(
         Parameter("max_bytes", int, about="Of each", help="The largest to show. Default: context.max_content_kib."),
     ),
     run="packages.read_many",
-    text="items_text:contents_text",
-    shown="operations.packages:show_contents",
-    fields="briefing.packages_text:contents_fields",
+    text="text.items:contents_text",
+    shown="text.packages:show_contents",
+    fields="text.packages:contents_fields",
     names_files=lambda contents: [one.package and one.package.path for one in contents],
     status=lambda contents: ERROR_KINDS["not_found"].exit_status if any(one.text is None for one in contents) else None,
 )
@@ -141,7 +97,7 @@ _SET_PRIORITY = Operation(
     ),
     run=_change,
     writes=True,
-    text="briefing.packages_text:changed_text",
+    text="text.packages:changed_text",
     names_files=False,
 )
 
@@ -165,6 +121,7 @@ OPERATIONS = (
                 about="A file of the project",
                 help="A file of the project; it is read again each time.",
                 metavar="FILE",
+                facts="package",
             ),
             Parameter(
                 "content",
@@ -195,7 +152,7 @@ OPERATIONS = (
         run="packages.save",
         writes=True,
         prepare=_with_content,
-        text="briefing.packages_text:saved_text",
+        text="text.packages:saved_text",
         names_files=lambda saved: [saved.path],
         instead={"package": _SET_PRIORITY},
     ),
@@ -225,8 +182,8 @@ OPERATIONS = (
         ),
         run="packages.find",
         items="packages",
-        text="briefing.packages_text:packages_text",
-        shown="operations.packages:show_packages",
+        text="text.packages:packages_text",
+        shown="text.packages:show_packages",
         names_files=lambda page: [one.path for one in page],
         instead={"packages": _SHOW},
     ),

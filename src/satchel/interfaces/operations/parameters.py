@@ -57,7 +57,9 @@ STATUS = Parameter(
     choices=vocabulary.LIVENESS,
     default="live",
 )
-FILE = Parameter("file", about="A file, or folder/", help="Only this file, or with / at its end all in this folder.")
+FILE = Parameter(
+    "file", about="A file, or folder/", help="Only this file, or with / at its end all in this folder.", facts="lines"
+)
 TYPES = Parameter("types", list[str], help="Only this type; may be repeated.", metavar="TYPE")
 LAYER = Parameter("layer", about="Part of the architecture, as data", help="Only this layer.", unlisted=True)
 NEW_LAYER = Parameter(

@@ -37,23 +37,8 @@ OPERATIONS = (
         names_files=False,
     ),
     Operation(
-        run="room.memory",
-        parameters=(
-            Parameter("days", int, about="Of how many days, 1 to 90; default 14"),
-            Parameter("by", about="moment or agent; default moment"),
-        ),
-        names_files=False,
-    ),
-    Operation(
-        run="room.preview",
-        parameters=(
-            Parameter("agent", about="Whose briefing; default an agent without a name"),
-            Parameter("moment", about="briefing, clear, resume, compaction, subagent or prompt; default briefing"),
-            Parameter("role"),
-            Parameter("task_id"),
-            Parameter("query", about="What the agent is about to do, or the prompt"),
-            Parameter("budget", int, about="Tokens"),
-        ),
+        run="room.spending",
+        parameters=(Parameter("days", int, about="Number of days, 1 to 90; default 14"),),
         names_files=False,
     ),
     Operation(

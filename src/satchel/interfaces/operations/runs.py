@@ -45,48 +45,11 @@ def _end(satchel: Satchel, *, run_id: str | None = None, status: str = "complete
 
 
 def _use(satchel: Satchel, *, run_id: str) -> Mapping[str, str]:
+    from satchel.interfaces.text.runs import export_line
+
     run = satchel.runs.get(run_id)
     name = run_id if run is None else run.run_id  # main may not be made yet
     return {"run_id": name, "line": export_line(name)}
-
-
-def export_line(run_id: str) -> str:
-    """Return the line that makes a run a shell's choice."""
-    import shlex
-
-    return f"export SATCHEL_RUN={shlex.quote(run_id)}"
-
-
-def show_started(run: Run) -> str:
-    """Print to stderr that a run was started, and return the line that chooses it, for a shell to take."""
-    import click
-
-    click.echo(f"started run {run.run_id}; this line chooses it:", err=True)
-    return export_line(run.run_id)
-
-
-def show_ended(done: EndedRun) -> None:
-    """Print how a run ended, and what it suggests, each with the command that saves it."""
-    import click
-
-    from satchel.interfaces.cli.shown import show_proposals
-
-    click.echo(f"run {done.run.run_id} is {done.run.status}")
-    if done.proposals:
-        show_proposals(done.proposals)
-
-
-def ended_fields(done: EndedRun) -> dict[str, object]:
-    """Return how a run ended, and what it suggests, as JSON fields."""
-    from satchel.interfaces.to_json import fields_of
-
-    fields: dict[str, object] = {**fields_of(done.run), "proposals": fields_of(list(done.proposals))}
-    return fields | ({"notes": list(done.notes)} if done.notes else {})
-
-
-def used(choice: Mapping[str, str]) -> str:
-    """Return the line that chooses a run."""
-    return choice["line"]
 
 
 OPERATIONS = (
@@ -109,6 +72,7 @@ OPERATIONS = (
                 help="The specification it works from.",
                 option="--spec",
                 metavar="FILE",
+                facts="path",
             ),
             Parameter(
                 "effort", about="low, medium, high or your own", help="Such as low, medium or high.", metavar="WORD"
@@ -116,8 +80,8 @@ OPERATIONS = (
         ),
         run="runs.start",
         writes=True,
-        text="runs_text:started_text",
-        shown="operations.runs:show_started",
+        text="text.runs:started_text",
+        shown="text.runs:show_started",
     ),
     Operation(
         tool="end_run",
@@ -133,9 +97,9 @@ OPERATIONS = (
         parameters=(_RUN_ID.but(about="Its name"), Parameter("status", choices=_STATUSES[1:], default="completed")),
         run=_end,
         writes=True,
-        text="runs_text:ended_text",
-        shown="operations.runs:show_ended",
-        fields="operations.runs:ended_fields",
+        text="text.runs:ended_text",
+        shown="text.runs:show_ended",
+        fields="text.runs:ended_fields",
     ),
     Operation(
         tool="get_runs",
@@ -149,7 +113,7 @@ OPERATIONS = (
         parameters=(Parameter("status", choices=_STATUSES), *PAGE),
         run="runs.list",
         items="runs",
-        text="runs_text:runs_text",
+        text="text.runs:runs_text",
         shown=Table(
             {
                 "run": "run_id",
@@ -167,7 +131,7 @@ OPERATIONS = (
         examples=('eval "$(satchel run use login-page)"',),
         parameters=(Parameter("run_id", required=True, option="RUN_ID"),),
         run=_use,
-        shown="operations.runs:used",
+        shown="text.runs:chosen_text",
         names_files=False,
     ),
     Operation(
@@ -176,6 +140,7 @@ OPERATIONS = (
         examples=("run state --run login-page",),
         parameters=(RUN_READ,),
         run="entries.load_state",
-        text="state_text:state_text",
+        cites=True,
+        text="text.runs:state_text",
     ),
 )

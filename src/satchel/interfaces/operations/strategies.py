@@ -40,7 +40,7 @@ OPERATIONS = (
         ),
         run="strategies.save",
         writes=True,
-        text="briefing.strategies_text:saved_text",
+        text="text.strategies:saved_text",
     ),
     Operation(
         command=("strategy", "list"),
@@ -61,8 +61,8 @@ OPERATIONS = (
             "from_run": Operation(
                 parameters=(_FROM_RUN,),
                 run="learning.strategies",
-                shown="cli.shown:show_proposals",
-                fields="cli.shown:proposals_fields",
+                shown="text.strategies:show_proposals",
+                fields="text.strategies:proposals_fields",
             )
         },
         items="strategies",

@@ -38,8 +38,8 @@ OPERATIONS = (
         instead={"line": _LINE},
         run="sessions.team",
         items="sessions",
-        text="team_text:team_text",
-        shown="team_text:show_team",
+        text="text.team:team_text",
+        shown="text.team:show_team",
         names_files=False,
     ),
 )

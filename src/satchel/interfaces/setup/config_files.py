@@ -11,8 +11,9 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
-from satchel.base.errors import Conflict, InvalidInput, Refused, system_error
+from satchel.base.errors import Conflict, InvalidInput, Refused
 from satchel.base.file_checks import my_users, owner_name
+from satchel.base.private_file import naming
 from satchel.base.records import dataclass
 
 MAX_BYTES = 4 << 20
@@ -137,14 +138,6 @@ def overwrite(file: ConfigFile, content: bytes, *, is_program: bool = False, is_
             _replace(folder, file, content, is_program=is_program, is_private=is_private)
 
 
-def write_private(path: Path, content: bytes) -> None:
-    """Write a new file for this user alone, to the disk."""
-    with os.fdopen(os.open(path, _NEW, 0o600), "wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
 def delete(file: ConfigFile, folders: Sequence[str] = ()) -> None:
     """Delete a configuration file.
 
@@ -178,22 +171,6 @@ def check_writable(file: ConfigFile) -> None:
         raise Refused(f"{folder} cannot be written", "Check its permissions and whose it is")
     if file.mode is not None:
         _refuse_read_only(file.path, file.mode)
-
-
-@contextmanager
-def naming(path: Path, done: str) -> Iterator[None]:
-    """Turn an error of the system into one that names the file and what was being done with it."""
-    try:
-        yield
-    except OSError as error:
-        failed = system_error(error, str(path))
-        raise (
-            failed
-            if failed is not None
-            else Refused(
-                f"{path} cannot be {done} ({error.strerror or error})", "Check the permissions of it and its folders"
-            )
-        ) from error
 
 
 @contextmanager

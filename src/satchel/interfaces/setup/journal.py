@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import TypedDict, cast
+from typing import TypedDict
 
-from satchel.base.errors import Refused
 from satchel.base.folders import state_folder
+from satchel.base.private_file import PrivateFile, write_private
 from satchel.base.records import replace
-from satchel.interfaces.setup.config_files import BOM, ConfigFile, delete, naming, overwrite, read, write, write_private
+from satchel.interfaces.setup.config_files import BOM, ConfigFile, delete, overwrite, read, write
 
 _MOST_COPIES = 5
 _MOST_DIGESTS = 16
@@ -57,16 +53,23 @@ class Journal:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder or state_folder()
-        self._file = self._folder / "setup.json"
         self._copies = self._folder / "setup-copies"
+        self._file = PrivateFile(
+            self._folder / "setup.json",
+            "the record of what setup has changed",
+            schema=1,
+            parse=lambda fields: _Book(files=dict(fields["files"]), copies=dict(fields["copies"])),
+            empty=lambda: _Book(files={}, copies={}),
+            remedy=f"Move it away; copies of what was there are in {self._copies}",
+        )
 
     def paths(self) -> list[Path]:
         """Return the files that setup has edited and not yet given back."""
-        return sorted(map(Path, self._load()["files"]))
+        return sorted(map(Path, self._file.load()["files"]))
 
     def copies(self, path: Path) -> list[Path]:
         """Return the copies of what a file held before edits, oldest first."""
-        return [self._copies / copy["name"] for copy in self._load()["copies"].get(str(path), [])]
+        return [self._copies / copy["name"] for copy in self._file.load()["copies"].get(str(path), [])]
 
     def write(self, file: ConfigFile, text: str) -> None:
         """Keep what a file holds, then replace it as :func:`write` does.
@@ -74,9 +77,9 @@ class Journal:
         Raises:
             SatchelError: as :func:`write`, or the journal itself cannot be written; the file is as it was.
         """
-        with self._changing() as book:
+        with self._file.changing() as book:
             self._note(book, file, sha256(file.encoded(text)).hexdigest())
-            self._save(book)
+            self._file.save(book)
             write(file, text)
 
     def note(self, path: Path, before: ConfigFile, after: bytes) -> None:
@@ -87,9 +90,9 @@ class Journal:
             before: the file as it was read.
             after: the bytes that will be written.
         """
-        with self._changing() as book:
+        with self._file.changing() as book:
             self._note(book, replace(before, path=path), sha256(after).hexdigest())
-            self._save(book)
+            self._file.save(book)
 
     def restore(self, path: Path) -> bool:
         """Give a file back as it was before the first edit; one that setup made is deleted, with the folders it made.
@@ -101,7 +104,7 @@ class Journal:
         Raises:
             SatchelError: it cannot be read or written.
         """
-        with self._changing() as book:
+        with self._file.changing() as book:
             record = book["files"].get(str(path))
             found = None if record is None else self._look_up(path, record)
             if record is None or found is None:
@@ -112,12 +115,12 @@ class Journal:
             else:
                 overwrite(file, content)
             del book["files"][str(path)]
-            self._save(book)
+            self._file.save(book)
         return True
 
     def original(self, path: Path) -> ConfigFile | None:
         """Return a file as :meth:`restore` would leave it; None where that would do nothing."""
-        record = self._load()["files"].get(str(path))
+        record = self._file.load()["files"].get(str(path))
         found = None if record is None else self._look_up(path, record)
         if found is None:
             return None
@@ -128,7 +131,7 @@ class Journal:
 
     def made(self, path: Path) -> bool:
         """Whether setup made a file, and has not yet given it back."""
-        record = self._load()["files"].get(str(path))
+        record = self._file.load()["files"].get(str(path))
         return record is not None and record["before"] is None
 
     def leave(self, path: Path) -> None:
@@ -137,14 +140,14 @@ class Journal:
         Raises:
             SatchelError: it cannot be read or deleted.
         """
-        with self._changing() as book:
+        with self._file.changing() as book:
             record = book["files"].pop(str(path), None)
             if record is not None:
                 if record["before"] is None:
                     file = read(path, Path(record["root"]))
                     if file.existed and not file.text.strip():
                         delete(file, record["folders"])
-                self._save(book)
+                self._file.save(book)
 
     def _look_up(self, path: Path, record: _Record) -> tuple[ConfigFile, bytes | None] | None:
         """Return a file that nobody else has changed since and what it held before, None where setup made it."""
@@ -188,42 +191,3 @@ class Journal:
         write_private(self._copies / copy["name"], file.encoded(file.text))
         kept.append(copy)
         return copy
-
-    @contextmanager
-    def _changing(self) -> Iterator[_Book]:
-        with naming(self._folder, "written"):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = os.open(self._folder / "setup.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-            try:
-                if sys.platform != "win32":
-                    import fcntl
-
-                    fcntl.flock(lock, fcntl.LOCK_EX)
-                yield self._load()
-            finally:
-                os.close(lock)
-
-    def _load(self) -> _Book:
-        try:
-            book = json.loads(self._file.read_bytes())
-        except FileNotFoundError:
-            return _Book(files={}, copies={})
-        except (OSError, ValueError) as error:
-            raise self._unreadable(error) from error
-        if not isinstance(book, dict) or not book.keys() >= {"files", "copies"}:
-            raise self._unreadable("it holds something else")
-        return cast(_Book, book)
-
-    def _unreadable(self, why: object) -> Refused:
-        return Refused(
-            f"{self._file}, which says what setup has changed, cannot be read ({why})",
-            f"Move it away; copies of what was there are in {self._copies}",
-        )
-
-    def _save(self, book: _Book) -> None:
-        draft = self._file.with_name(f"setup.json.{secrets.token_hex(8)}")
-        try:
-            write_private(draft, json.dumps(book, indent=1).encode())
-            draft.replace(self._file)
-        finally:
-            draft.unlink(missing_ok=True)

@@ -182,7 +182,7 @@ class Corrections(Service):
         """
         kind, number = _parse_ref(ref, "replaced")
         with projects.reading(self._workplace) as (transaction, project):
-            if project is None or _CORRECTABLE[kind].load(transaction, project.id, number) is None:
+            if _CORRECTABLE[kind].load(transaction, project.id, number) is None:
                 return None
             ends = [one for one in log.of_item(transaction, kind, number) if one.action != CONFIRMED]
         if not ends:
@@ -433,4 +433,4 @@ def _because(reason: str | None) -> str:
 
 def _ask(transaction: Transaction, work: projects.Workplace, project_id: int, by: Corrector, to: int, text: str) -> str:
     draft = messages.Draft(by.agent, to, _REQUEST, _HIGH, text)
-    return Kind.MESSAGE.ref(messages.insert(transaction, project_id, draft, by.now, work.retention).id)
+    return Kind.MESSAGE.ref(messages.insert(transaction, project_id, draft, by.now, work.retention))

@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel.base.records import replace
 from satchel.find.kind import Kind
+from satchel.keep import fields
 from satchel.keep.decisions import state, tables
 from satchel.keep.decisions.records import DEFAULT_VERSION, STATUSES
 from satchel.keep.decisions.updates import decision
-from satchel.keep.kind import (
-    AGENT,
-    BEGAN,
-    COUNT,
-    FILL,
-    LAYER,
-    MAX,
-    NAME,
-    SCOPE,
-    SOFT,
-    TAG,
-    TEXT,
-    TIME,
-    Codec,
-    Field,
-    ItemKind,
-    Part,
-    Rows,
-    name_field,
-    names_part,
-    one_of,
-)
+from satchel.keep.fields import Codec, Field
+from satchel.keep.kind import ItemKind, Part, Rows, names_part
 from satchel.keep.moving import histories
-from satchel.keep.moving.reading import Reading
 from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from satchel.keep.moving.reading import Reading
 
 
 def _decision_names(names: str, codec: Codec) -> Part:
@@ -62,20 +45,20 @@ def _open(transaction: Transaction, reader: Any, number: int) -> object:
 DECISION: ItemKind[Any] = ItemKind(
     "a decision under a key, with its history",
     (
-        BEGAN,
-        Field("key", NAME, required=True),
+        fields.BEGAN,
+        Field("key", fields.NAME, required=True),
         Field("value", histories.VALUE, sql=histories.VALUE_SQL, either=2, required=True),
-        Field("status", one_of(STATUSES), required=True),
-        Field("version", NAME, default=DEFAULT_VERSION),
-        name_field("layer", LAYER, "layers", "layer_id"),
-        Field("rationale", TEXT),
-        name_field("agent", AGENT, "agents", "agent_id", merge=FILL),
-        Field("revision", COUNT, default=1, merge=MAX),
-        Field("updated_at", TIME, required=True, merge=SOFT),
+        Field("status", fields.one_of(STATUSES), required=True),
+        Field("version", fields.NAME, default=DEFAULT_VERSION),
+        fields.name_field("layer", fields.LAYER, "layers", "layer_id"),
+        Field("rationale", fields.TEXT),
+        fields.name_field("agent", fields.AGENT, "agents", "agent_id", merge=fields.FILL),
+        Field("revision", fields.COUNT, default=1, merge=fields.MAX),
+        Field("updated_at", fields.TIME, required=True, merge=fields.SOFT),
     ),
     (
-        _decision_names("tags", TAG),
-        _decision_names("scopes", SCOPE),
+        _decision_names("tags", fields.TAG),
+        _decision_names("scopes", fields.SCOPE),
         histories.HISTORY,
     ),
     key=("key", "key"),
@@ -86,8 +69,7 @@ DECISION: ItemKind[Any] = ItemKind(
     keep_old=histories.keep_old,
     rank=("updated_at",),
     statuses=STATUSES,
-    texts=tables.searchable_texts,
-    load_documents=tables.load_documents,
+    source=tables.DOCUMENTS,
     delete=tables.delete,
     open=_open,
 )

@@ -16,7 +16,6 @@ from satchel.keep import listing as filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.decisions.records import Decision
 from satchel.keep.decisions.state import COLUMNS, SOURCE, currents, status_number
-from satchel.keep.decisions.tables import searchable_texts
 from satchel.keep.decisions.updates import decision
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.projects import Workplace
@@ -175,7 +174,6 @@ LISTING = Listing(
     columns=COLUMNS,
     source=SOURCE,
     make=_make,
-    texts=searchable_texts,
     filters=(
         filters.compared("status", "c.status = {}", lambda value, _: status_number(value)),
         filters.layer("c.layer_id"),

@@ -141,9 +141,9 @@ class Decisions:
         key = check_name(key, "key")
         check_page(limit, offset)
         with projects.reading(self._workplace) as (transaction, project):
-            current = None if project is None else _find(transaction, project.id, key)
-            if project is None or current is None:
-                close = None if project is None else updates.nearest_key(transaction, project.id, key)
+            current = _find(transaction, project.id, key)
+            if current is None:
+                close = updates.nearest_key(transaction, project.id, key)
                 hint = f"Did you mean {close!r}?" if close else "search finds what was decided"
                 raise NotFound(f"there is no decision {key!r}", hint)
             rows = transaction.all(

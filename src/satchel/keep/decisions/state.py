@@ -59,8 +59,8 @@ class Current:
 
 
 COLUMNS = """
-    c.id, c.uid, c.seq, c.key, c.value_text, c.value_number, c.agent_id, a.name, c.layer_id, l.name, c.version,
-    c.revision, c.status, c.rationale, c.created_at, c.updated_at
+    c.id, c.uid, c.seq, c.key, c.revision, c.value_text, c.value_number, c.status, c.version, c.rationale, c.layer_id,
+    l.name, c.agent_id, a.name, c.created_at, c.updated_at
 """
 """Columns for :func:`currents`."""
 
@@ -69,31 +69,15 @@ SOURCE = "decisions c LEFT JOIN agents a ON a.id = c.agent_id LEFT JOIN layers l
 
 def currents(transaction: Transaction, rows: Sequence[Row]) -> dict[int, Current]:
     """Build decisions from rows of :data:`COLUMNS`, by number, with their tags and scopes."""
-    numbers = [row[0] for row in rows]
-    tags = _names(transaction, "decision_tags", "tag_id", "tags", numbers)
-    scopes = _names(transaction, "decision_scopes", "scope_id", "scopes", numbers)
-    return {
-        row[0]: Current(
-            id=row[0],
-            uid=row[1],
-            seq=row[2],
-            key=row[3],
-            revision=row[11],
-            state=State(
-                value=value_of(row[4], row[5]),
-                status=row[12],
-                version=row[10],
-                layer=None if row[8] is None else (row[8], row[9]),
-                tags=tags.get(row[0], ()),
-                scopes=scopes.get(row[0], ()),
-                rationale=row[13],
-            ),
-            agent=None if row[6] is None else (row[6], row[7]),
-            created_at=row[14],
-            updated_at=row[15],
-        )
-        for row in rows
-    }
+    tags, scopes = (names_of(transaction, name, [row[0] for row in rows]) for name in ("tag", "scope"))
+    decisions = {}
+    for number, uid, seq, key, revision, *state, layer, layer_name, agent, agent_name, created, updated in rows:
+        text, amount, status, version, rationale = state
+        names = (None if layer is None else (layer, layer_name), tags.get(number, ()), scopes.get(number, ()))
+        current = State(value_of(text, amount), status, version, *names, rationale)
+        author = None if agent is None else (agent, agent_name)
+        decisions[number] = Current(number, uid, seq, key, revision, current, author, created, updated)
+    return decisions
 
 
 def load(transaction: Transaction, project_id: int, key: str) -> Current | None:
@@ -125,16 +109,15 @@ def sorted_names(names: Iterable[NumberedName]) -> tuple[NumberedName, ...]:
     return tuple(sorted(names, key=lambda one: (one[1].casefold(), one[0])))
 
 
-def _names(
-    transaction: Transaction, junction: str, column: str, table: str, numbers: Sequence[int]
-) -> dict[int, tuple[NumberedName, ...]]:
+def names_of(transaction: Transaction, name: str, numbers: Sequence[int]) -> dict[int, tuple[NumberedName, ...]]:
+    """Return the tags or scopes of decisions by number; ``name`` is tag or scope."""
     if not numbers:
         return {}
     rows = transaction.all(
-        f"SELECT j.decision_id, n.id, n.name FROM {junction} j JOIN {table} n ON n.id = j.{column} "
+        f"SELECT j.decision_id, n.id, n.name FROM decision_{name}s j JOIN {name}s n ON n.id = j.{name}_id "
         f"WHERE j.decision_id IN {set_of(numbers)}"
     )
-    by_decision = grouped((decision, (number, name)) for decision, number, name in rows)
+    by_decision = grouped((decision, (number, named)) for decision, number, named in rows)
     return {decision: sorted_names(names) for decision, names in by_decision.items()}
 
 

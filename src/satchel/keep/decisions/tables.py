@@ -10,7 +10,7 @@ from satchel.find import documents, likeness
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
 from satchel.keep.decisions.records import Value
-from satchel.keep.decisions.state import COLUMNS, SOURCE, Current, NumberedName, State, currents
+from satchel.keep.decisions.state import COLUMNS, SOURCE, Current, NumberedName, State, currents, names_of, value_of
 from satchel.store.transaction import Transaction, set_of
 
 _PROJECT, _LAYER, _TAG, _SCOPE = 0, 1, 2, 3
@@ -138,51 +138,63 @@ def _load(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> 
     return currents(transaction, rows)
 
 
-def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    """Return the searchable texts of decisions by number."""
-    rows = transaction.all(f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.id IN {set_of(numbers)}")
-    return {number: _searchable(current) for number, current in currents(transaction, rows).items()}
-
-
-def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
-    """Return the search documents of the next decisions after a number."""
-    rows = transaction.all(
-        f"SELECT {COLUMNS}, c.project_id FROM {SOURCE} WHERE c.id > :after ORDER BY c.id LIMIT :most",
-        {"after": after, "most": most},
-    )
-    projects = {row[0]: row[16] for row in rows}
-    decisions = currents(transaction, rows)
-    return [_document(projects[number], current) for number, current in decisions.items()]
-
-
 def _document(project_id: int, current: Current) -> Document:
+    state = current.state
+    names = [name for _, name in (*state.tags, *state.scopes)]
+    layer = None if state.layer is None else state.layer[1]
     return Document(
         Kind.DECISION,
         current.id,
         current.seq,
         project_id,
         None,
-        _searchable(current),
+        _searchable(current.key, *_columns_of(state.value), state.rationale, layer, names),
         current.updated_at,
         agent_id=_number(current.agent),
-        status=current.state.status,
+        status=state.status,
     )
 
 
-def _searchable(current: Current) -> str:
-    state = current.state
-    lines = [f"{current.key}: {state.value}"]
-    if state.rationale:
-        lines.append(state.rationale)
-    names = [name for _, name in (*state.tags, *state.scopes, *([state.layer] if state.layer else []))]
-    return "\n".join([*lines, " ".join(names)] if names else lines)
+def _searchable(
+    key: str,
+    text: str | None,
+    number: float | None,
+    rationale: str | None,
+    layer: str | None,
+    names: Sequence[str] = (),
+) -> str:
+    words = " ".join([*names, *([layer] if layer else [])])
+    return "\n".join(filter(None, (f"{key}: {value_of(text, number)}", rationale, words)))
+
+
+def _names(transaction: Transaction, numbers: Sequence[int]) -> dict[int, list[str]]:
+    names: dict[int, list[str]] = {}
+    for table in ("tag", "scope"):
+        for number, named in names_of(transaction, table, numbers).items():
+            names.setdefault(number, []).extend(name for _, name in named)
+    return names
+
+
+DOCUMENTS = documents.Source(
+    Kind.DECISION,
+    "key, value_text, value_number, rationale, (SELECT n.name FROM layers n WHERE n.id = i.layer_id)",
+    _searchable,
+    also=_names,
+    created_at="updated_at",
+    agent_id="agent_id",
+    status="status",
+)
+
+
+def _columns_of(value: Value) -> tuple[str | None, float | None]:
+    return (value, None) if isinstance(value, str) else (None, float(value))
 
 
 def _values(state: State) -> dict[str, object]:
-    is_text = isinstance(state.value, str)
+    text, number = _columns_of(state.value)
     return {
-        "value_text": state.value if is_text else None,
-        "value_number": None if is_text else float(state.value),
+        "value_text": text,
+        "value_number": number,
         "layer_id": _number(state.layer),
         "version": state.version,
         "status": state.status,

@@ -3,38 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel.find.kind import Kind
-from satchel.keep import replacing
+from satchel.keep import fields, replacing
 from satchel.keep.entries import queries, sightings
 from satchel.keep.entries import updates as entry_writing
 from satchel.keep.entries.records import CODEBASE_ANALYSIS, ENTRY_TYPES, STRUCTURED_TYPES
-from satchel.keep.kind import (
-    AUTHOR,
-    COUNT,
-    CREATED,
-    FILE,
-    HEX,
-    LOOP,
-    MAX,
-    RUN,
-    SESSION,
-    SOFT,
-    TASK,
-    TEXT,
-    WHOLE,
-    Codec,
-    Field,
-    ItemKind,
-    Line,
-    Part,
-    link_field,
-    name_field,
-    one_of,
-)
-from satchel.keep.moving.reading import Reading
+from satchel.keep.fields import Codec, Field
+from satchel.keep.kind import ItemKind, Line, Part
 from satchel.keep.names import is_persons
+
+if TYPE_CHECKING:
+    from satchel.keep.moving.reading import Reading
 
 
 def _content(value: Any, reading: Reading, _: str) -> str:
@@ -84,19 +65,19 @@ def _one_analysis(reading: Reading, row: dict[str, Any], uid: bytes) -> None:
 ENTRY: ItemKind[Any] = ItemKind(
     "a note",
     (
-        CREATED,
-        Field("type", one_of(ENTRY_TYPES), required=True),
+        fields.CREATED,
+        Field("type", fields.one_of(ENTRY_TYPES), required=True),
         Field("content", _CONTENT, required=True),
-        name_field("run", RUN, "runs", "run_id", "run_id", required=True),
-        TASK,
-        LOOP,
-        Field("file", FILE),
-        Field("line", COUNT),
-        Field("last_line", COUNT),
-        AUTHOR,
-        SESSION,
-        Field("seen", COUNT, merge=MAX),
-        link_field("superseded_by", "context", merge=SOFT, is_own=True),
+        fields.name_field("run", fields.RUN, "runs", "run_id", "run_id", required=True),
+        fields.TASK,
+        fields.LOOP,
+        Field("file", fields.FILE),
+        Field("line", fields.COUNT),
+        Field("last_line", fields.COUNT),
+        fields.AUTHOR,
+        fields.SESSION,
+        Field("seen", fields.COUNT, merge=fields.MAX),
+        fields.link_field("superseded_by", "context", merge=fields.SOFT, is_own=True),
     ),
     (
         Part(
@@ -104,13 +85,13 @@ ENTRY: ItemKind[Any] = ItemKind(
             "citations",
             "entry_id",
             (
-                Field("digest", HEX, required=True),
-                Field("size", WHOLE, required=True),
-                Field("places", WHOLE),
-                Field("standing", WHOLE),
-                Field("blob", HEX),
-                Field("branch", TEXT),
-                Field("commit", TEXT, "commit_id"),
+                Field("digest", fields.HEX, required=True),
+                Field("size", fields.WHOLE, required=True),
+                Field("places", fields.WHOLE),
+                Field("standing", fields.WHOLE),
+                Field("blob", fields.HEX),
+                Field("branch", fields.TEXT),
+                Field("commit", fields.TEXT, "commit_id"),
             ),
             is_own=True,
             is_single=True,
@@ -121,12 +102,12 @@ ENTRY: ItemKind[Any] = ItemKind(
             "sightings",
             "entry_id",
             (
-                name_field("run", RUN, "runs", "run_id", "run_id", required=True),
-                AUTHOR,
-                SESSION,
-                TASK,
-                LOOP,
-                CREATED,
+                fields.name_field("run", fields.RUN, "runs", "run_id", "run_id", required=True),
+                fields.AUTHOR,
+                fields.SESSION,
+                fields.TASK,
+                fields.LOOP,
+                fields.CREATED,
             ),
             same=("agent_id", "run_id", "created_at"),
         ),
@@ -138,8 +119,7 @@ ENTRY: ItemKind[Any] = ItemKind(
     rank=("superseded_by",),
     types=ENTRY_TYPES,
     statuses=("live", "superseded"),
-    texts=entry_writing.DOCUMENTS.texts,
-    load_documents=entry_writing.DOCUMENTS.load,
+    source=entry_writing.DOCUMENTS,
     delete=entry_writing.delete,
     shown=entry_writing.SHOWN.texts,
     open=lambda transaction, reader, number: queries.load(transaction, reader.project_id, number),

@@ -93,7 +93,7 @@ def _sink(view: View) -> Callable[[Sequence[int]], Collection[int]]:
 
 
 def _seen_by(view: View, column: str, values: Sequence[object]) -> str:
-    if view.project_id is None:
+    if not view.project_id:
         return ""
     numbers, parameters = seen_with(view.transaction, view.project_id, column, values)
     view.values |= parameters
@@ -111,19 +111,12 @@ def _or_seen(plain: Filter) -> Filter:
     return replace(plain, apply=apply)
 
 
-def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    from satchel.keep.entries import updates  # imported here: only a search by words needs it
-
-    return updates.DOCUMENTS.texts(transaction, numbers)
-
-
 LISTING = Listing(
     kind=Kind.ENTRY,
     table="context c",
     columns=COLUMNS,
     source=SOURCE,
     make=_make,
-    texts=_texts,
     filters=(
         filters.types("c.type", Kind.ENTRY, "entry", "discovery", type_number),
         _or_seen(filters.compared("task_id", "c.task_id = {}", scope="task_id")),

@@ -157,14 +157,10 @@ class Entries:
         engine = self._workplace.engine
         with engine.read() if dry_run else engine.write() as transaction:
             project = projects.find(transaction, self._workplace)
-            run = runs.choose_one(transaction, self._workplace, project.id if project else None, run_id)
+            run = runs.choose_one(transaction, self._workplace, project.id, run_id)
             is_person = is_by_person(self._workplace, self._workplace.agent)
-            doomed = (
-                []
-                if project is None
-                else updates.prunable(transaction, project.id, run.id, keep, spares_persons=not is_person)
-            )
-            if project is not None and not dry_run:
+            doomed = updates.prunable(transaction, project.id, run.id, keep, spares_persons=not is_person)
+            if doomed and not dry_run:
                 updates.delete(transaction, project.id, [number for number, _ in doomed])
         counts = dict.fromkeys(ENTRY_TYPES, 0)
         for _, number in doomed:
@@ -177,9 +173,8 @@ class Entries:
         from satchel.keep.entries import state
 
         with projects.reading(self._workplace) as (transaction, project):
-            number = None if project is None else project.id
-            run = runs.choose(transaction, self._workplace, number, run_id)
-            return state.load(transaction, number, run)
+            run = runs.choose(transaction, self._workplace, project.id, run_id)
+            return state.load(transaction, project.id, run)
 
     def _follow(self, transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> tuple[str, ...]:
         return () if self._after_write is None else self._after_write(transaction, writer, number, entry)
@@ -228,9 +223,7 @@ def _find_near_duplicates(work: Workplace, prepared: Sequence[Prepared]) -> Matc
         return near_notes.NO_MATCHES
     with work.engine.look() as transaction:
         project = projects.find(transaction, work)
-        return (
-            near_notes.NO_MATCHES if project is None else near_notes.find_matches(transaction, project.id, prepared[0])
-        )
+        return near_notes.find_matches(transaction, project.id, prepared[0])
 
 
 def _last_task(entries: Sequence[Prepared]) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from satchel.base.errors import InvalidInput
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, field_names
 from satchel.keep import runs
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import COLUMNS, ENTRY_TYPES, SOURCE, Entry, entry_of
@@ -97,7 +97,7 @@ class RunState:
         return self.verdicts[-1] if self.verdicts else None
 
 
-def load(transaction: Transaction, project_id: int | None, run: RunChoice | None) -> RunState:
+def load(transaction: Transaction, project_id: int, run: RunChoice | None) -> RunState:
     """Load the newest entries of each type, oldest first; ``run`` None loads all runs."""
     notes: dict[str, list[StateNote]] = {name: [] for name in _LOADED[:3]}
     issues: list[StateIssue] = []
@@ -135,9 +135,7 @@ def load(transaction: Transaction, project_id: int | None, run: RunChoice | None
     )
 
 
-def _newest(
-    transaction: Transaction, project_id: int | None, run: RunChoice | None, name: str
-) -> tuple[list[Entry], int]:
+def _newest(transaction: Transaction, project_id: int, run: RunChoice | None, name: str) -> tuple[list[Entry], int]:
     where = "c.project_id = :project AND c.type = :type AND c.superseded_by IS NULL"
     values: dict[str, object] = {"project": project_id, "type": ENTRY_TYPES.index(name) + 1}
     if run is not None:
@@ -155,17 +153,7 @@ def _newest(
 
 
 def _note(entry: Entry) -> StateNote:
-    return StateNote(
-        entry.ref,
-        entry.run_id,
-        entry.content,
-        entry.task_id,
-        entry.loop_id,
-        entry.file,
-        entry.line,
-        entry.agent,
-        entry.created_at,
-    )
+    return StateNote(*(getattr(entry, name) for name in field_names(StateNote) or ()))
 
 
 def _issue(entry: Entry) -> StateIssue:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from satchel.base.errors import Conflict, InvalidInput
 from satchel.base.paging import check_whole
 from satchel.find import documents
-from satchel.find.documents import Document
 from satchel.find.kind import Kind
 from satchel.keep import replacing
 from satchel.keep.corrections import log
@@ -55,7 +54,7 @@ def prepare(entry: NewEntry, workplace: Workplace, cite: Cite) -> Prepared:
         notes += structured.hidden_note(content)
     file, line, last = None, entry.line, None
     if entry.file is not None:
-        file, named_line, last = check_lines(entry.file, workplace.files_root)
+        file, named_line, last = check_lines(entry.file, workplace.files_root, "file")
         line, last = (named_line, last) if line is None else (line, None)
     if line is not None:
         check_whole("line", line, _MAX_LINE, smallest=1)
@@ -106,6 +105,9 @@ def storable_content(entry_type: str, content: object, limit: int) -> tuple[str,
     return text, notes
 
 
+_COLUMNS = ("type", "content", "task_id", "loop_id", "file", "line", "last_line")
+
+
 def insert(
     transaction: Transaction, writer: Writer, entries: Sequence[Prepared], keys: Sequence[int | None]
 ) -> list[tuple[int, bytes, int]]:
@@ -130,26 +132,18 @@ def insert(
                 log.check_replaceable(transaction, project_id, (Kind.ENTRY, number), corrector)
         if entry.type == CODEBASE_ANALYSIS and replaced:
             replacing.step_aside(transaction, Kind.ENTRY, replaced[0])
-        number = transaction.add(
-            Kind.ENTRY.table,
-            {
-                "uid": uid,
-                "seq": seq,
-                "project_id": project_id,
-                "run_id": run,
-                "type": entry.type,
-                "content": entry.content,
-                "task_id": entry.task_id,
-                "loop_id": entry.loop_id,
-                "file": entry.file,
-                "line": entry.line,
-                "said": key,
-                "last_line": entry.last_line,
-                "agent_id": agent,
-                "created_at": now,
-                "session_id": writer.session,
-            },
-        )
+        columns = {
+            "uid": uid,
+            "seq": seq,
+            "project_id": project_id,
+            "run_id": run,
+            **{name: getattr(entry, name) for name in _COLUMNS},
+            "said": key,
+            "agent_id": agent,
+            "created_at": now,
+            "session_id": writer.session,
+        }
+        number = transaction.add(Kind.ENTRY.table, columns)
         if entry.cited is not None:
             from satchel.keep import citations
 
@@ -159,23 +153,7 @@ def insert(
         if entry.supersedes is not None:
             item = (Kind.ENTRY, entry.supersedes)
             log.record(transaction, project_id, log.SUPERSEDED, item, corrector, heir=number)
-        documents.add(
-            transaction,
-            Document(
-                Kind.ENTRY,
-                number,
-                seq,
-                project_id,
-                run,
-                entry.searchable,
-                now,
-                type=entry.type,
-                agent_id=agent,
-                task_id=entry.task_id,
-                loop_id=entry.loop_id,
-                file=entry.file,
-            ),
-        )
+        documents.add(transaction, DOCUMENTS.document({"id": number, **columns}, entry.searchable))
         inserted.append((number, uid, seq))
     return inserted
 

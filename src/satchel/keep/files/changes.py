@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-
 from satchel.base.errors import unknown_name
-from satchel.base.records import dataclass
+from satchel.base.records import NamedTuple
 from satchel.find import documents
-from satchel.find.documents import Document
 from satchel.find.kind import Kind
 from satchel.keep import names, paths
 from satchel.keep.files.records import CHANGES, FileChange
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Row, Transaction
 
 COLUMNS = """
     c.id, c.uid, c.seq, f.path, c.change, a.name, c.worktree, l.name, c.description, c.created_at, c.expires_at
@@ -30,62 +26,27 @@ def change_number(change: object) -> int:
     return CHANGES.index(change) + 1
 
 
-@dataclass(frozen=True, slots=True)
-class NewChange:
-    """A checked edit, ready to be stored; ``uid`` None takes a random one, ``worktree`` None is the main one."""
+class NewChange(NamedTuple):
+    """A checked edit; its fields besides ``file`` are columns. ``worktree`` None is the main one."""
 
-    project_id: int
     file: str
+    project_id: int
     change: int
     agent_id: int | None
+    session_id: int | None
     worktree: str | None
-    layer_id: int | None
-    description: str | None
-    created_at: int
     expires_at: int
-    uid: bytes | None = None
-    session_id: int | None = None
+    created_at: int
+    layer_id: int | None = None
+    description: str | None = None
 
 
 def insert(transaction: Transaction, new: NewChange) -> tuple[int, bytes, int]:
     """Insert an edit and its search document; return its number, uid and seq."""
-    uid = new.uid or os.urandom(16)
-    file = names.ensure_file(transaction, new.project_id, new.file, new.created_at)
-    seq = transaction.next_seq(new.project_id, documents=1)
-    number = transaction.add(
-        "file_changes",
-        {
-            "uid": uid,
-            "seq": seq,
-            "project_id": new.project_id,
-            "file_id": file,
-            "agent_id": new.agent_id,
-            "session_id": new.session_id,
-            "worktree": new.worktree,
-            "change": new.change,
-            "layer_id": new.layer_id,
-            "description": new.description,
-            "expires_at": new.expires_at,
-            "created_at": new.created_at,
-        },
-    )
-    documents.add(
-        transaction,
-        Document(
-            Kind.FILE_CHANGE,
-            number,
-            seq,
-            new.project_id,
-            None,
-            _searchable(new.file, new.description),
-            new.created_at,
-            type=new.change,
-            agent_id=new.agent_id,
-            file=new.file,
-            expires_at=new.expires_at,
-        ),
-    )
-    return number, uid, seq
+    file, *columns = new
+    number = names.ensure_file(transaction, new.project_id, file, new.created_at)
+    row = {"file_id": number, **dict(zip(new._fields[1:], columns, strict=True))}
+    return DOCUMENTS.insert(transaction, row, _searchable(file, new.description), file=file)
 
 
 def renew(transaction: Transaction, new: NewChange, since: int) -> bool:
@@ -96,31 +57,18 @@ def renew(transaction: Transaction, new: NewChange, since: int) -> bool:
     row = transaction.one(
         f"""
         SELECT c.id FROM file_changes c
-        WHERE {condition} AND c.created_at > :since AND c.agent_id IS NOT DISTINCT FROM :agent
-            AND c.session_id IS NOT DISTINCT FROM :session AND c.worktree IS NOT DISTINCT FROM :worktree
+        WHERE {condition} AND c.created_at > :since AND c.agent_id IS NOT DISTINCT FROM :agent_id
+            AND c.session_id IS NOT DISTINCT FROM :session_id AND c.worktree IS NOT DISTINCT FROM :worktree
             AND c.description IS NULL AND (c.change = :change OR c.change = 1 AND :change = 2)
         ORDER BY c.created_at DESC, c.id DESC LIMIT 1
         """,
-        {
-            **values,
-            "project": new.project_id,
-            "since": since,
-            "agent": new.agent_id,
-            "session": new.session_id,
-            "worktree": new.worktree,
-            "change": new.change,
-        },
+        {**new._asdict(), **values, "project": new.project_id, "since": since},
     )
     if row is None:
         return False
     transaction.run(
-        "UPDATE file_changes SET created_at = :now, expires_at = :expires, seq = :seq WHERE id = :id",
-        {
-            "now": new.created_at,
-            "expires": new.expires_at,
-            "seq": transaction.next_seq(new.project_id),
-            "id": row[0],
-        },
+        "UPDATE file_changes SET created_at = :created_at, expires_at = :expires_at, seq = :seq WHERE id = :id",
+        {**new._asdict(), "seq": transaction.next_seq(new.project_id), "id": row[0]},
     )
     documents.set_expiry(transaction, Kind.FILE_CHANGE, [(row[0], new.expires_at)])
     return True
@@ -186,15 +134,6 @@ def last_recorded(transaction: Transaction, project_id: int, file: str, worktree
         {**values, "project": project_id, "worktree": worktree},
     )
     return None if row is None else row[0]
-
-
-def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Delete changes and their search documents."""
-    transaction.run(
-        f"DELETE FROM file_changes WHERE project_id = :project AND id IN {set_of(numbers)}",
-        {"project": project_id},
-    )
-    documents.remove(transaction, Kind.FILE_CHANGE, numbers)
 
 
 def _searchable(file: str, description: str | None) -> str:

@@ -7,6 +7,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
+from satchel.base.machine import caller_elsewhere
 from satchel.base.project_paths import ignores_letter_case
 from satchel.base.records import replace
 from satchel.keep import paths, projects
@@ -35,17 +36,17 @@ def check(work: Workplace, wanted: Sequence[Place] | None, window: int, agent: s
     with work.engine.read() as transaction:
         now = work.clock()
         project = projects.find(transaction, work)
-        # 0 is the number of no project
-        number = 0 if project is None else project.id
-        actor = Actor(name=agent) if project is None else reading(transaction, work, number, agent)
+        number = project.id
+        actor = reading(transaction, work, number, agent)
         notes: tuple[str, ...] = ()
+        is_unseen = is_remote(work) or (wanted is None and caller_elsewhere() is not None)
         if wanted is None:
             lease = claims.leases_of(transaction, number, actor, now)
             wanted = list(dict.fromkeys(one.place for one in lease))
             notes = () if wanted else ("you have claimed nothing",)
         else:
             wanted = as_on_disk(transaction, number, work.files_root, wanted)
-        if is_remote(work) and not all(place.is_key for place in wanted):
+        if is_unseen and not all(place.is_key for place in wanted):
             notes += (NO_DISK,)
         some = tuple(_check_one(transaction, work, number, actor, place, window, now) for place in wanted)
     return FilesChecked(actor.name or agent, now, some, notes, work.worktree)
@@ -68,8 +69,6 @@ def add_recent_activity(
     with work.engine.read() as transaction:
         now = claimed.claimed_at
         project = projects.find(transaction, work)
-        if project is None:
-            return claimed
         elsewhere = transaction.ask(
             _ELSEWHERE, {"project": project.id, "since": now - GONE_MS, "worktree": work.worktree or ""}
         )
@@ -142,7 +141,7 @@ def check_commit(work: Workplace, names: Sequence[str], *, denies: bool) -> Comm
     with work.engine.read() as transaction:
         now = work.clock()
         project = projects.find(transaction, work)
-        if project is None or not is_anything_claimed(transaction, project.id, now):
+        if not is_anything_claimed(transaction, project.id, now):
             return CommitCheck((), (), False, now)
         actor = reading(transaction, work, project.id, work.agent)
         others = claims.others_in_worktree(transaction, project.id, actor, work.worktree, now)

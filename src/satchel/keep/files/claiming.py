@@ -70,8 +70,6 @@ def recently_renewed(work: Workplace, request: ClaimRequest) -> Claimed | None:
     """Return the caller's claims on all requested places, if none needs to be renewed yet."""
     with work.engine.read() as transaction:
         project = projects.find(transaction, work)
-        if project is None:
-            return None
         now = work.clock()
         actor = reading(transaction, work, project.id, request.agent)
         spelled = as_on_disk(transaction, project.id, work.files_root, list(request.wanted))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel.find.kind import Kind
+from satchel.keep import fields
+from satchel.keep.fields import Field
 from satchel.keep.files import changes
 from satchel.keep.files.records import CHANGES
-from satchel.keep.kind import AUTHOR, CREATED, FILE_NUMBER, LAYER, SESSION, TEXT, Field, ItemKind, name_field, one_of
-from satchel.keep.moving.reading import Reading
+from satchel.keep.kind import ItemKind
+
+if TYPE_CHECKING:
+    from satchel.keep.moving.reading import Reading
 
 
 def _change_derived(reading: Reading, row: dict[str, Any]) -> None:
@@ -19,20 +23,18 @@ def _change_derived(reading: Reading, row: dict[str, Any]) -> None:
 FILE_CHANGE: ItemKind[Any] = ItemKind(
     "a recorded edit",
     (
-        CREATED,
-        name_field("file", FILE_NUMBER, "files", "file_id", "path", required=True),
-        Field("change", one_of(CHANGES), required=True),
-        AUTHOR,
-        SESSION,
-        name_field("layer", LAYER, "layers", "layer_id"),
-        Field("description", TEXT),
+        fields.CREATED,
+        fields.name_field("file", fields.FILE_NUMBER, "files", "file_id", "path", required=True),
+        Field("change", fields.one_of(CHANGES), required=True),
+        fields.AUTHOR,
+        fields.SESSION,
+        fields.name_field("layer", fields.LAYER, "layers", "layer_id"),
+        Field("description", fields.TEXT),
     ),
     documents=Kind.FILE_CHANGE,
     expires=True,
     derive=_change_derived,
     types=CHANGES,
-    texts=changes.DOCUMENTS.texts,
-    load_documents=changes.DOCUMENTS.load,
-    delete=changes.delete,
+    source=changes.DOCUMENTS,
     open=lambda transaction, reader, number: changes.load(transaction, reader.project_id, number, reader.now),
 )

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable, Iterable, Sequence
 
 from satchel.base.errors import InvalidInput, Refused
-from satchel.base.machine import asked_of_caller
+from satchel.base.machine import seen_by_caller
 from satchel.base.records import NamedTuple
 from satchel.base.text import check_name, fold
 from satchel.keep import paths
@@ -18,7 +18,7 @@ from satchel.keep.sessions.caller import REMOTE
 from satchel.store.transaction import Transaction
 
 MAX_COUNTED = 10_000
-"""Maximum number of files counted in claimed folders."""
+"""Maximum number of files counted in a claimed folder."""
 
 _KEY = re.compile(r"[a-z][a-z0-9_-]*:.+")
 _NOT_COUNTED = frozenset({".git", ".satchel"})
@@ -114,7 +114,7 @@ def check_place(work: Workplace, value: object, field: str) -> Place:
     return place_named(tree_of(work), check_name(value, field), field)
 
 
-@asked_of_caller(unknown=lambda tree, text, _field: Place(text, tree.worktree))
+@seen_by_caller(0)
 def place_named(tree: Tree, text: str, field: str) -> Place:
     """Return a place, as :func:`check_place` does."""
     key = fold(text)
@@ -133,11 +133,23 @@ def check_worktree_file(work: Workplace, value: object, field: str = "file") -> 
     return file_named(tree_of(work), check_name(value, field), field)
 
 
-@asked_of_caller(unknown=lambda tree, text, _field: Place(text, tree.worktree))
+@seen_by_caller(0)
 def file_named(tree: Tree, text: str, field: str) -> Place:
     """Return the place of a file, as :func:`check_worktree_file` does."""
     tree, text = _in_worktree(tree, text)
     return Place(check_file(text, tree.files_root, field), tree.worktree)
+
+
+@seen_by_caller(0)
+def edited_file(tree: Tree, folder: str, path: str) -> Place:
+    """Return the place of a file that a client's tool names, relative to a folder."""
+    if path.startswith("~") or "://" in path:
+        raise InvalidInput(f"file {path!r} is no path", "Give a path such as src/app.py")
+    full = os.path.join(folder, path)  # noqa: PTH118 -- on the path of every edit
+    # as it is called from the root, since the length of names is limited
+    start = "" if tree.files_root is None else f"{tree.files_root.rstrip('/')}/"
+    inside = full[len(start) :] if start and full.startswith(start) else full
+    return file_named(tree, check_name(inside, "file"), "file")
 
 
 def _in_worktree(tree: Tree, path: str) -> tuple[Tree, str]:
@@ -184,22 +196,23 @@ def as_on_disk(transaction: Transaction, project_id: int, root: str | None, want
 
 
 def folder_notes(work: Workplace, places: Iterable[Place]) -> tuple[str, ...]:
-    """Return notes with the number of files in claimed folders, counting up to :data:`MAX_COUNTED` in all."""
+    """Return notes with the number of files in claimed folders; none on those after :data:`MAX_COUNTED` files."""
     notes = []
-    allowance = MAX_COUNTED
+    counted = 0
     for place in places:
-        if place.is_folder and allowance:
+        if place.is_folder and counted < MAX_COUNTED:
             name = place.path.removesuffix(paths.EVERYTHING)
-            count = count_files(tree_of(work), place, allowance)
+            count = count_files(tree_of(work), place)
             if not count:
                 continue
-            files = f"over {allowance:,} files" if count > allowance else f"{count:,} file{'' if count == 1 else 's'}"
+            is_more = count > MAX_COUNTED
+            files = f"over {MAX_COUNTED:,} files" if is_more else f"{count:,} file{'' if count == 1 else 's'}"
             notes.append(f"{name or 'the whole project'} has {files}: claim single files if that is enough")
-            allowance -= min(count, allowance)
+            counted += count
     return tuple(notes)
 
 
-@asked_of_caller(unknown=UNSEEN)
+@seen_by_caller(0, unknown=UNSEEN)
 def look_at(tree: Tree, place: Place) -> OnDisk:
     """Return the state of a place on disk."""
     path = tree.path_of(place)
@@ -263,13 +276,13 @@ def _spelled(path: str, spelled: dict[str, str]) -> str:
     return path
 
 
-@asked_of_caller(unknown=0)
-def count_files(tree: Tree, place: Place, most: int) -> int:
-    """Return the number of files in a folder, without those of git and Satchel; stop at ``most`` + 1."""
+@seen_by_caller(0, unknown=0)
+def count_files(tree: Tree, place: Place) -> int:
+    """Return the number of files in a folder, without those of git and Satchel; stop after :data:`MAX_COUNTED`."""
     path = tree.path_of(place)
     count = 0
     folders = [] if path is None else [path.removesuffix(paths.EVERYTHING)]
-    while folders and count <= most:
+    while folders and count <= MAX_COUNTED:
         try:
             with os.scandir(folders.pop()) as entries:
                 for entry in entries:
@@ -277,7 +290,7 @@ def count_files(tree: Tree, place: Place, most: int) -> int:
                         folders += [] if entry.name in _NOT_COUNTED else [entry.path]
                     else:
                         count += 1
-                        if count > most:
+                        if count > MAX_COUNTED:
                             break
         except OSError:
             continue

@@ -11,7 +11,7 @@ from satchel.keep.common_filters import ListFilters
 from satchel.keep.files.changes import COLUMNS, SOURCE, change_number, change_of, is_about
 from satchel.keep.files.records import FileChange
 from satchel.keep.listing import Filter, Listing, View
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row
 
 
 class ChangeFilters(ListFilters, total=False):
@@ -46,21 +46,14 @@ def _by_change(view: View, change: int) -> None:
     view.where(f"c.change = {change}", types=((Kind.FILE_CHANGE, change),))
 
 
-def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    from satchel.keep.files import changes  # imported here: only a search for a name reads texts
-
-    return changes.DOCUMENTS.texts(transaction, numbers)
-
-
 LISTING = Listing(
     kind=Kind.FILE_CHANGE,
     table="file_changes c",
     columns=COLUMNS,
     source=SOURCE,
     make=_make,
-    texts=_texts,
     filters=(
-        Filter("file", lambda value, work: paths.check_path(value, work.files_root, "file"), _about),
+        Filter("file", lambda value, work: paths.check_place(value, work.files_root)[0], _about),
         Filter("change", lambda value, _: change_number(value), _by_change),
         filters.author("c.agent_id"),
         filters.layer("c.layer_id"),

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput, SatchelError
+from satchel.base.machine import caller_elsewhere
 from satchel.base.paging import DEFAULT_LIMIT, KeptPage, check_page, check_whole
 from satchel.base.records import replace
 from satchel.keep import expiry, names, projects, waits
@@ -128,31 +129,24 @@ class Files(Service):
     ) -> FileChange:
         work = self._workplace
         now = work.clock()
+        number, name = layer or (None, None)
         new = changes.NewChange(
-            project_id,
             place.path,
+            project_id,
             changes.change_number(change),
             actor.number,
+            actor.session,
             place.worktree,
-            None if layer is None else layer[0],
-            description,
-            now,
             work.retention.expires_at(now, work.retention.file_changes_hours),
-            session_id=actor.session,
+            now,
+            number,
+            description,
         )
         item, uid, seq = changes.insert(transaction, new)
         return FileChange(
-            item,
-            uid.hex(),
-            seq,
-            place.path,
-            change,
-            actor.name,
-            place.worktree,
-            None if layer is None else layer[1],
-            description,
-            now,
-            new.expires_at,
+            *(item, uid.hex(), seq, place.path, change, actor.name, place.worktree, name, description),
+            created_at=now,
+            expires_at=new.expires_at,
         )
 
     def changes(self, **filters: Unpack[ChangeFilters]) -> FileChangePage:
@@ -272,7 +266,7 @@ class Files(Service):
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
             requested = tuple(self._display_path(place) for place in wanted or ())
-            if project is None:
+            if not project.id:
                 return Released(name or "", (), requested)
             now = work.clock()
             # a new name may be a subagent's, whose session holds its claims
@@ -310,8 +304,9 @@ class Files(Service):
         made = []
         for place, lease in freed.items():
             is_now = is_there(self._workplace, place)
-            if is_now is None and is_remote(self._workplace) and not (place.is_key or place.is_folder):
-                is_now = True  # the caller reported an edit, and nobody else can see the file
+            is_unseen = is_remote(self._workplace) or caller_elsewhere() is not None
+            if is_now is None and is_unseen and not (place.is_key or place.is_folder):
+                is_now = True  # the caller reported an edit, and did not say how the file is
             if is_now is None or (not is_now and lease.existed is False):
                 continue
             change = "deleted" if not is_now else "created" if lease.existed is False else "modified"
@@ -353,7 +348,7 @@ class Files(Service):
         check_page(limit, offset)
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
-            if project is None:
+            if not project.id:
                 return KeptPage((), 0, offset, limit, notes=(projects.NOTHING_YET,))
             holders = None if author is None else find_authors(transaction, work, project.id, author)
             if author is not None and not holders:

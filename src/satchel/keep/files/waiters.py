@@ -40,7 +40,7 @@ class Waiter(NamedTuple):
     @property
     def may_run(self) -> bool:
         """Return False if its process is known to have ended."""
-        return self.process is None or processes.is_alive(self.process)
+        return self.process is None or processes.is_alive(self.process) is not False
 
 
 def add(

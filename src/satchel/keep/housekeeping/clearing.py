@@ -89,7 +89,7 @@ def clear(
     now = workplace.clock()
     with engine.read() as transaction:
         project = projects.find(transaction, workplace)
-        if project is None:
+        if not project.id:
             return Cleared(0, 0, 0, 0, 0, done=not dry_run)
         values = {"project": project.id, "now": now}
         messages = _old(Kind.MESSAGE, _before(workplace, messages_hours, now), project.id, now)

@@ -79,12 +79,11 @@ def forget(workplace: Workplace, ref: str, *, dry_run: bool) -> Forgotten:
         shared = _shared_file(transaction, workplace, project, leaving.uid)
         if not dry_run:
             leaving.delete()
-            if project is not None:
-                now = workplace.clock()
-                actor = acting(transaction, workplace, project.id, workplace.agent, now)
-                item = None if leaving.kind == "solution" else read_ref(leaving.ref)
-                details = {"ref": leaving.ref} if item is None else None
-                events.record(transaction, project.id, events.FORGOTTEN, now, by=actor, item=item, details=details)
+            now = workplace.clock()
+            actor = acting(transaction, workplace, project.id, workplace.agent, now)
+            item = None if leaving.kind == "solution" else read_ref(leaving.ref)
+            details = {"ref": leaving.ref} if item is None else None
+            events.record(transaction, project.id, events.FORGOTTEN, now, by=actor, item=item, details=details)
             index_of(transaction).optimize()
     shrunk = None if dry_run else _shrink(engine)
     still, unreadable = engine.upkeep.copies_with(leaving.table, leaving.uid)
@@ -101,13 +100,11 @@ def forget(workplace: Workplace, ref: str, *, dry_run: bool) -> Forgotten:
     )
 
 
-def _shared_file(
-    transaction: Transaction, workplace: Workplace, project: Project | None, uid: bytes
-) -> tuple[Path, ...]:
+def _shared_file(transaction: Transaction, workplace: Workplace, project: Project, uid: bytes) -> tuple[Path, ...]:
     # git has a copy of it too
     row = transaction.one(
         "SELECT file FROM shared_texts WHERE project_id = :project AND uid = :uid AND file IS NOT NULL",
-        {"project": project.id if project else None, "uid": uid},
+        {"project": project.id, "uid": uid},
     )
     if row is None or workplace.files_root is None:
         return ()
@@ -123,14 +120,14 @@ def _shrink(engine: Engine) -> Shrunk | None:
         return None
 
 
-def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leaving:
+def _item(transaction: Transaction, project: Project, ref: str) -> _Leaving:
     kind, number = read_ref(ref)
     thing = KINDS[kind]
     row = transaction.one(
         f"SELECT uid FROM {kind.table} WHERE id = :id AND project_id = :project",
-        {"id": number, "project": project.id if project else None},
+        {"id": number, "project": project.id},
     )
-    if project is None or row is None:
+    if row is None:
         raise NotFound(f"there is no {thing.name} {kind.ref(number)} in this project", "Lists show the ids")
 
     def delete() -> None:
@@ -149,10 +146,8 @@ def _item(transaction: Transaction, project: Project | None, ref: str) -> _Leavi
     return _Leaving(kind.ref(number), thing.name, kind.table, row[0], text, delete)
 
 
-def _solution(transaction: Transaction, project: Project | None, ref: str) -> _Leaving:
+def _solution(transaction: Transaction, project: Project, ref: str) -> _Leaving:
     number = solution_number(ref)
-    if project is None:
-        raise pattern_writing.no_solution(number)
     solution = pattern_writing.load_solution(transaction, project.id, number)
     return _Leaving(
         solution.ref,

@@ -52,7 +52,7 @@ class Housekeeping:
     def memory_use(self) -> MemoryUse:
         """Count how briefed items turned out: confirmed, corrected, followed by success, or none of these."""
         with projects.reading(self._workplace) as (transaction, project):
-            return usefulness.count(transaction, None if project is None else project.id, self._workplace.clock())
+            return usefulness.count(transaction, project.id, self._workplace.clock())
 
     def layer_summary(self) -> LayerSummary:
         """Count per layer the active decisions and constraints, and the file changes of the last hour."""
@@ -121,7 +121,7 @@ class Housekeeping:
                 return
             with self._engine.write() as transaction:
                 project = projects.find(transaction, self._workplace)
-                if project is not None:
+                if project.id:
                     record_action(transaction, self._workplace, project.id, what, self._workplace.clock())
 
     def compact(self) -> Shrunk:

@@ -107,9 +107,9 @@ _CONVERSATIONS = f"""
 """
 
 
-def count_up(transaction: Transaction, engine: Engine | None, project: Project | None, now: int) -> Statistics:
+def count_up(transaction: Transaction, engine: Engine | None, project: Project, now: int) -> Statistics:
     """Count a project's unexpired items. ``engine`` None leaves out the store's own figures."""
-    values = {"project": project.id if project else None, "now": now}
+    values = {"project": project.id, "now": now}
 
     def count(sql: str) -> int:
         row = transaction.one(sql, values)
@@ -128,8 +128,8 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project |
     size = None if engine is None else engine.upkeep.size()
     return Statistics(
         location=None if engine is None else engine.location,
-        project=project.name if project else None,
-        seq=project.seq if project else 0,
+        project=project.name if project.id else None,
+        seq=project.seq,
         runs=count("SELECT count(*) FROM runs WHERE project_id = :project"),
         active_runs=count("SELECT count(*) FROM runs WHERE project_id = :project AND status = 1"),
         agents=count(f"SELECT count(*) FROM agents WHERE project_id = :project AND id NOT IN {PERSONS}"),
@@ -164,7 +164,7 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project |
         vector_stores=count("SELECT count(*) FROM vector_stores WHERE project_id = :project"),
         tags=count(f"SELECT count(*) FROM tags WHERE project_id = :project AND folded NOT IN ({_BUILT_IN_TAGS})"),
         scopes=count("SELECT count(*) FROM scopes WHERE project_id = :project"),
-        other_projects=None if engine is None else count("SELECT count(*) FROM projects") - (project is not None),
+        other_projects=None if engine is None else count("SELECT count(*) FROM projects") - (project.id > 0),
         size_bytes=size,
         bytes_per_item=round(size / everything) if everything and size is not None else None,
         schema_version=None if engine is None else count("SELECT max(version) FROM migrations"),
@@ -225,10 +225,10 @@ _ACTIVE_CONSTRAINTS = """
 """
 
 
-def by_layer(transaction: Transaction, project: Project | None, now: int) -> LayerSummary:
+def by_layer(transaction: Transaction, project: Project, now: int) -> LayerSummary:
     """Count the items of a project's layers; without a project, those of the predefined layers."""
     since = now - HOUR_MS
-    if project is None:
+    if not project.id:
         return LayerSummary(tuple(LayerCount(layer, 0, 0, 0) for layer in (*LAYERS, None)), since, 0)
     values = {"project": project.id, "since": since}
     layers: list[tuple[int, str | None]] = transaction.all(

@@ -86,10 +86,8 @@ class _Count:
         return self.confirmed + self.succeeded
 
 
-def count(transaction: Transaction, project_id: int | None, now: int) -> MemoryUse:
+def count(transaction: Transaction, project_id: int, now: int) -> MemoryUse:
     """Count the outcomes of a project's briefed items."""
-    if project_id is None:
-        return MemoryUse(0, 0, 0, 0, 0, (), (), 0)
     counts = _delivered(transaction, project_id)
     _correct(transaction, project_id, counts)
     there = dict(_texts(transaction, counts))

@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import Kind
-from satchel.keep.kind import (
-    ADDRESSEE,
-    AGENT,
-    CREATED,
-    FILL,
-    TEXT,
-    TIME,
-    Codec,
-    Field,
-    ItemKind,
-    Part,
-    Rows,
-    link_field,
-    name_field,
-    one_of,
-)
+from satchel.keep import fields
+from satchel.keep.fields import Codec, Field
+from satchel.keep.kind import ItemKind, Part, Rows
 from satchel.keep.messages import updates
 from satchel.keep.messages.queries import load_alive
 from satchel.keep.messages.records import MESSAGE_TYPES
-from satchel.keep.moving.reading import Reading
 from satchel.keep.names import find_agent
 from satchel.keep.texts import storable, to_json
+
+if TYPE_CHECKING:
+    from satchel.keep.moving.reading import Reading
 
 
 def _json(value: Any, reading: Reading, _: str) -> str | None:
@@ -64,16 +53,16 @@ def _add_reads(reading: Reading, number: int, row: dict[str, Any], reads: Rows) 
 MESSAGE: ItemKind[Any] = ItemKind(
     "a message to an agent or to all, with its readers",
     (
-        CREATED,
-        Field("type", one_of(MESSAGE_TYPES), required=True),
-        Field("priority", one_of(PRIORITIES), required=True),
-        name_field("from", AGENT, "agents", "from_agent_id", merge=FILL),
-        name_field("to", ADDRESSEE, "agents", "to_agent_id"),
-        name_field("first_to", ADDRESSEE, "agents", "first_to_id"),
-        Field("message", TEXT, required=True),
+        fields.CREATED,
+        Field("type", fields.one_of(MESSAGE_TYPES), required=True),
+        Field("priority", fields.one_of(PRIORITIES), required=True),
+        fields.name_field("from", fields.AGENT, "agents", "from_agent_id", merge=fields.FILL),
+        fields.name_field("to", fields.ADDRESSEE, "agents", "to_agent_id"),
+        fields.name_field("first_to", fields.ADDRESSEE, "agents", "first_to_id"),
+        Field("message", fields.TEXT, required=True),
         Field("payload", _JSON),
-        link_field("reply_to", "agent_messages"),
-        link_field("thread", "agent_messages", "thread_id"),
+        fields.link_field("reply_to", "agent_messages"),
+        fields.link_field("thread", "agent_messages", "thread_id"),
     ),
     (
         Part(
@@ -81,8 +70,8 @@ MESSAGE: ItemKind[Any] = ItemKind(
             "message_reads",
             "message_id",
             (
-                name_field("agent", ADDRESSEE, "agents", "agent_id", required=True),
-                Field("read_at", TIME, required=True),
+                fields.name_field("agent", fields.ADDRESSEE, "agents", "agent_id", required=True),
+                Field("read_at", fields.TIME, required=True),
             ),
             same=("agent_id",),
             order="i.agent_id",
@@ -93,7 +82,6 @@ MESSAGE: ItemKind[Any] = ItemKind(
     expires=True,
     derive=_message_derived,
     types=MESSAGE_TYPES,
-    texts=updates.DOCUMENTS.texts,
-    load_documents=updates.DOCUMENTS.load,
+    source=updates.DOCUMENTS,
     open=load_alive,
 )

@@ -13,7 +13,6 @@ from satchel.keep import listing as filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.messages.records import MESSAGE_TYPES, Message
-from satchel.keep.messages.updates import DOCUMENTS
 from satchel.keep.messages.visibility import (
     ALIVE,
     ARMS,
@@ -85,7 +84,7 @@ def _check_unread(value: object, _: Workplace) -> bool | None:
 
 def _begin(view: View) -> None:
     # the field ``agent`` names the reader
-    if view.project_id is None:
+    if not view.project_id:
         return
     reader, view.fields["agent"] = find_reader(
         view.transaction, view.project_id, view.fields["agent"], view.request.now
@@ -237,7 +236,6 @@ def _message(row: Row, score: float | None) -> Message:
 
 def _make(view: View, rows: Sequence[Row]) -> tuple[Message, ...]:
     messages = [_message(row, view.scores.get(row[0])) for row in rows]
-    assert view.project_id is not None
     return _with_fates(view.transaction, view.project_id, view.values["me"], view.request.now, messages)
 
 
@@ -291,7 +289,6 @@ LISTING = Listing(
     columns=_COLUMNS,
     source=_SOURCE,
     make=_make,
-    texts=DOCUMENTS.texts,
     filters=(
         Filter("thread", lambda value, _: Kind.MESSAGE.number_of(value), _in_thread),
         filters.author("m.from_agent_id", "sender", said_as="from"),

@@ -100,9 +100,9 @@ class Messages(Service):
                     transaction, project.id, sender_id, addressee, now, refuses_near=is_typed
                 )
             draft = Draft(sender_id, to_id, kind, rank, content.text, stored_payload, answered, thread)
-            stored = updates.insert(transaction, project.id, draft, now, work.retention)
+            number = updates.insert(transaction, project.id, draft, now, work.retention)
             notes = (*content.notes, *payload_notes, *addressee_notes)
-            message_sent = queries.load(transaction, Reader(project.id, sender_id, now), stored.id)
+            message_sent = queries.load(transaction, Reader(project.id, sender_id, now), number)
             expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
         return replace(message_sent, notes=tuple(dict.fromkeys(notes)))
 
@@ -172,7 +172,7 @@ class Messages(Service):
         numbers = _check_refs(refs, everything=everything)
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
-            if project is None:
+            if not project.id:
                 return MarkedRead(name or "", (), (), tuple(map(Kind.MESSAGE.ref, numbers or ())), (), 0)
             now = work.clock()
             if name is None:
@@ -210,7 +210,7 @@ class Messages(Service):
         numbers = _check_refs(refs, everything=False) or ()
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
-            reader = None if project is None or name is None else names.find_agent(transaction, project.id, name)
+            reader = None if name is None else names.find_agent(transaction, project.id, name)
             rows = transaction.all(
                 "DELETE FROM message_reads "
                 f"WHERE agent_id = :reader AND message_id IN {set_of(numbers)} RETURNING message_id",

@@ -3,52 +3,38 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 
 from satchel.base.errors import InvalidInput
-from satchel.base.records import dataclass
+from satchel.base.records import NamedTuple, dataclass
 from satchel.base.retention import Retention
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents
-from satchel.find.documents import Document
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.texts import check_json, check_size, json_texts, map_texts, parse_json, storable_json, to_json
 from satchel.store.transaction import Transaction
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A checked message, ready to be stored.
+class Draft(NamedTuple):
+    """The columns of a checked message.
 
     Attributes:
-        sender_id: an agent, or None for Satchel itself.
-        to_id: an agent, or None for all.
+        from_agent_id: None for Satchel itself.
+        to_agent_id: None for all.
         type, priority: numbers from 1.
         payload: JSON text, or None.
         thread_id: the number of the message that began the thread, or None for this one.
     """
 
-    sender_id: int | None
-    to_id: int | None
+    from_agent_id: int | None
+    to_agent_id: int | None
     type: int
     priority: int
     message: str
     payload: str | None = None
     reply_to: int | None = None
     thread_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A stored message's numbers and times."""
-
-    id: int
-    uid: bytes
-    seq: int
-    expires_at: int
-    read_expires_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,46 +88,17 @@ def _parsed(text: str) -> object:
         raise InvalidInput(f"payload cannot be read: {error}", "Give what JSON can hold") from None
 
 
-def insert(transaction: Transaction, project_id: int, draft: Draft, now: int, retention: Retention) -> Stored:
-    """Insert a message with its search document."""
-    uid, seq = os.urandom(16), transaction.next_seq(project_id, documents=1)
+def insert(transaction: Transaction, project_id: int, draft: Draft, now: int, retention: Retention) -> int:
+    """Insert a message with its search document, and return its number."""
     expires = retention.expires_at(now, retention.unread_messages_hours)
-    read_expires = min(expires, retention.expires_at(now, retention.messages_hours))
-    number = transaction.add(
-        "agent_messages",
-        {
-            "uid": uid,
-            "seq": seq,
-            "project_id": project_id,
-            "from_agent_id": draft.sender_id,
-            "to_agent_id": draft.to_id,
-            "type": draft.type,
-            "priority": draft.priority,
-            "message": draft.message,
-            "payload": draft.payload,
-            "reply_to": draft.reply_to,
-            "thread_id": draft.thread_id,
-            "expires_at": expires,
-            "read_expires_at": read_expires,
-            "created_at": now,
-        },
-    )
-    documents.add(
-        transaction,
-        Document(
-            Kind.MESSAGE,
-            number,
-            seq,
-            project_id,
-            None,
-            _searchable(draft.message, draft.payload),
-            now,
-            type=draft.type,
-            agent_id=draft.sender_id,
-            expires_at=expires,
-        ),
-    )
-    return Stored(number, uid, seq, expires, read_expires)
+    row = {
+        **draft._asdict(),
+        "project_id": project_id,
+        "expires_at": expires,
+        "read_expires_at": min(expires, retention.expires_at(now, retention.messages_hours)),
+        "created_at": now,
+    }
+    return DOCUMENTS.insert(transaction, row, _searchable(draft.message, draft.payload))[0]
 
 
 def post(
@@ -161,7 +118,7 @@ def post(
     Without a sender it is Satchel's own, without an addressee it is to all.
     """
     draft = Draft(sender_id, to_id, MESSAGE_TYPES.index(type) + 1, PRIORITIES.index(priority) + 1, text)
-    return insert(transaction, project_id, draft, now, retention).id
+    return insert(transaction, project_id, draft, now, retention)
 
 
 def mark(transaction: Transaction, agent_id: int, unread: Sequence[Unread], now: int) -> None:

@@ -35,7 +35,5 @@ def wait(work: Workplace, seats: threading.Semaphore, name: str, seconds: int) -
 
 def _has_unread(work: Workplace, name: str) -> bool:
     with projects.reading(work) as (transaction, project):
-        if project is None:
-            return False
         reader, _ = visibility.find_reader(transaction, project.id, name, work.clock())
         return visibility.count(transaction, reader).unread > 0

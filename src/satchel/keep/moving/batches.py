@@ -12,7 +12,8 @@ from satchel.base.records import dataclass, replace
 from satchel.base.text import fold
 from satchel.find import documents
 from satchel.keep import kept
-from satchel.keep.kind import FILL, MAX, MIN, Line, LineKind, Rows, read_uid
+from satchel.keep.fields import FILL, MAX, MIN, read_uid
+from satchel.keep.kind import Line, LineKind, Rows
 from satchel.keep.kinds import KINDS
 from satchel.keep.moving import lines as moving
 from satchel.keep.moving import states

@@ -4,29 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from satchel.keep import names
+from satchel.keep import fields, names
 from satchel.keep.decisions.records import DEFAULT_VERSION, STATUSES, NewDecision
 from satchel.keep.decisions.state import value_of
 from satchel.keep.decisions.updates import prepare
-from satchel.keep.kind import (
-    AGENT,
-    HEX,
-    LAYER,
-    NAME,
-    TEXT,
-    TIME,
-    WHOLE,
-    Codec,
-    Field,
-    Line,
-    Part,
-    Rows,
-    name_field,
-    one_of,
-)
-from satchel.keep.moving.reading import Reading
+from satchel.keep.fields import Codec, Field
+from satchel.keep.kind import Line, Part, Rows
+
+if TYPE_CHECKING:
+    from satchel.keep.moving.reading import Reading
 
 
 def _show_value(value: str | float) -> str | int | float:
@@ -61,17 +49,17 @@ _NAMES = Codec("a list of names", lambda text: json.loads(text) or None, _names)
 VALUE_SQL = "i.value_text, i.value_number"
 """The columns of a value: text or number."""
 
-_UID = Field("uid", HEX)
+_UID = Field("uid", fields.HEX)
 _STATE = (
     Field("value", VALUE, sql=VALUE_SQL, either=2, required=True),
-    Field("status", one_of(STATUSES), required=True),
-    Field("version", NAME, default=DEFAULT_VERSION),
-    name_field("layer", LAYER, "layers", "layer_id"),
-    Field("rationale", TEXT),
-    name_field("agent", AGENT, "agents", "agent_id"),
+    Field("status", fields.one_of(STATUSES), required=True),
+    Field("version", fields.NAME, default=DEFAULT_VERSION),
+    fields.name_field("layer", fields.LAYER, "layers", "layer_id"),
+    Field("rationale", fields.TEXT),
+    fields.name_field("agent", fields.AGENT, "agents", "agent_id"),
     Field("tags", _NAMES, default="[]"),
     Field("scopes", _NAMES, default="[]"),
-    Field("set_at", TIME, required=True),
+    Field("set_at", fields.TIME, required=True),
 )
 _COLUMNS = ("value_text", "value_number", "status", "version", "layer_id", "rationale", "tags", "scopes", "set_at")
 """The columns that identify a state of a decision."""
@@ -119,10 +107,10 @@ HISTORY = Part(
     "decision_id",
     (
         _UID,
-        Field("seq", WHOLE),
-        Field("revision", WHOLE, required=True),
+        Field("seq", fields.WHOLE),
+        Field("revision", fields.WHOLE, required=True),
         *_STATE,
-        Field("replaced_at", TIME, "created_at", required=True),
+        Field("replaced_at", fields.TIME, "created_at", required=True),
     ),
     order="i.revision",
     add=_merge,

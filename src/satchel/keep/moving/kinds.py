@@ -12,34 +12,10 @@ from satchel.base.records import replace
 from satchel.base.text import fold
 from satchel.base.vocabulary import LAYERS
 from satchel.find.kind import Kind
-from satchel.keep import runs
+from satchel.keep import fields, runs
 from satchel.keep.corrections.log import CONFIRMED, SUPERSEDED
-from satchel.keep.kind import (
-    AGENT,
-    AUTHOR,
-    BEGAN,
-    CREATED,
-    FILE,
-    FLAG,
-    MAX,
-    NAME,
-    RUN,
-    SESSION,
-    SOFT,
-    TEXT,
-    TIME,
-    WHOLE,
-    Codec,
-    Field,
-    ItemKind,
-    LineKind,
-    Part,
-    link_field,
-    name_field,
-    one_of,
-    read_uid,
-    short,
-)
+from satchel.keep.fields import Codec, Field, read_uid
+from satchel.keep.kind import ItemKind, LineKind, Part
 from satchel.keep.kinds import IN_EXPORT_ORDER, KINDS
 from satchel.keep.moving import marks, windows
 from satchel.keep.moving.reading import Reading
@@ -52,10 +28,10 @@ def _folded_name(_: Reading, row: dict[str, Any]) -> None:
 _AGENT_KIND = LineKind(
     "an agent, which writes or receives messages",
     (
-        BEGAN,
-        Field("name", NAME, required=True),
-        Field("role", NAME, merge=SOFT),
-        Field("has_acted", FLAG, default=0, merge=MAX),
+        fields.BEGAN,
+        Field("name", fields.NAME, required=True),
+        Field("role", fields.NAME, merge=fields.SOFT),
+        Field("has_acted", fields.FLAG, default=0, merge=fields.MAX),
     ),
     key=("folded", "name"),
     derive=_folded_name,
@@ -66,7 +42,7 @@ _AGENT_KIND = LineKind(
 
 _LAYER_KIND = LineKind(
     "a layer of the architecture, besides the predefined ones",
-    (Field("name", NAME, required=True), BEGAN),
+    (Field("name", fields.NAME, required=True), fields.BEGAN),
     key=("folded", "name"),
     predefined=LAYERS,
     derive=_folded_name,
@@ -78,13 +54,13 @@ _LAYER_KIND = LineKind(
 _RUN_KIND = LineKind(
     "a piece of work",
     (
-        BEGAN,
-        Field("run", NAME, "run_id", required=True),
-        Field("title", short(runs.MAX_TITLE_CHARS, one_line=True), merge=SOFT),
-        Field("spec_path", FILE, merge=SOFT),
-        Field("effort", NAME, merge=SOFT),
-        Field("status", one_of(runs.STATUSES), required=True, merge=SOFT),
-        Field("ended_at", TIME, merge=SOFT),
+        fields.BEGAN,
+        Field("run", fields.NAME, "run_id", required=True),
+        Field("title", fields.short(runs.MAX_TITLE_CHARS, one_line=True), merge=fields.SOFT),
+        Field("spec_path", fields.FILE, merge=fields.SOFT),
+        Field("effort", fields.NAME, merge=fields.SOFT),
+        Field("status", fields.one_of(runs.STATUSES), required=True, merge=fields.SOFT),
+        Field("ended_at", fields.TIME, merge=fields.SOFT),
     ),
     key=("run_id", "run"),
     rank=("ended_at",),
@@ -95,18 +71,18 @@ _RUN_KIND = LineKind(
 _SESSION_KIND = LineKind(
     "a conversation of a client, without machine-specific data; elsewhere it is ended",
     (
-        CREATED,
-        Field("client", NAME),
-        Field("version", NAME, merge=SOFT),
-        name_field("agent", AGENT, "agents", "agent_id", merge=SOFT),
-        name_field("run", RUN, "runs", "run_id", "run_id", merge=SOFT),
-        Field("task_id", NAME, merge=SOFT),
-        link_field("predecessor", "sessions", "predecessor_id", merge=SOFT),
-        Field("branch", NAME, merge=SOFT),
-        Field("commit", NAME, "commit_id", merge=SOFT),
-        Field("window", WHOLE, default=1, merge=MAX),
-        Field("seen_at", TIME, required=True, merge=MAX),
-        Field("ended_at", TIME, sql="COALESCE(i.ended_at, i.seen_at)", required=True, merge=MAX),
+        fields.CREATED,
+        Field("client", fields.NAME),
+        Field("version", fields.NAME, merge=fields.SOFT),
+        fields.name_field("agent", fields.AGENT, "agents", "agent_id", merge=fields.SOFT),
+        fields.name_field("run", fields.RUN, "runs", "run_id", "run_id", merge=fields.SOFT),
+        Field("task_id", fields.NAME, merge=fields.SOFT),
+        fields.link_field("predecessor", "sessions", "predecessor_id", merge=fields.SOFT),
+        Field("branch", fields.NAME, merge=fields.SOFT),
+        Field("commit", fields.NAME, "commit_id", merge=fields.SOFT),
+        Field("window", fields.WHOLE, default=1, merge=fields.MAX),
+        Field("seen_at", fields.TIME, required=True, merge=fields.MAX),
+        Field("ended_at", fields.TIME, sql="COALESCE(i.ended_at, i.seen_at)", required=True, merge=fields.MAX),
     ),
     rank=("seen_at",),
     name="session",
@@ -152,15 +128,15 @@ def _correction_derived(_: Reading, row: dict[str, Any]) -> None:
 _CORRECTION_KIND = LineKind(
     "the replacement, retraction or confirmation of an item",
     (
-        CREATED,
-        Field("action", one_of(("superseded", "retracted", "confirmed")[:CONFIRMED]), required=True),
+        fields.CREATED,
+        Field("action", fields.one_of(("superseded", "retracted", "confirmed")[:CONFIRMED]), required=True),
         Field("item_kind", Codec(f"one of {', '.join(_CORRECTED)}", _BY_NUMBER.get, _item_kind), required=True),
         Field("item", _ITEM, "item_id", _corrected("item_id"), required=True),
         Field("heir", _ITEM, "heir_id", _corrected("heir_id")),
-        AUTHOR,
-        SESSION,
-        Field("reason", TEXT),
-        Field("undone_at", TIME, merge=SOFT),
+        fields.AUTHOR,
+        fields.SESSION,
+        Field("reason", fields.TEXT),
+        Field("undone_at", fields.TIME, merge=fields.SOFT),
     ),
     derive=_correction_derived,
     rank=("undone_at",),

@@ -9,7 +9,8 @@ from typing import Any
 
 from satchel.base.errors import StoreDamaged
 from satchel.base.records import dataclass
-from satchel.keep.kind import FILL, MAX, MIN, SOFT, Field, Line, LineKind, Part
+from satchel.keep.fields import FILL, MAX, MIN, SOFT, Field
+from satchel.keep.kind import Line, LineKind, Part
 from satchel.keep.moving import windows
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.records import KindLines

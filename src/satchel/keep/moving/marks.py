@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.find.kind import Kind
-from satchel.keep.kind import (
-    ADDRESSEE,
-    AGENT,
-    FLAG,
-    HEX,
-    TIME,
-    WHOLE,
-    Codec,
-    Field,
-    Line,
-    LineKind,
-    Part,
-    Rows,
-    name_field,
-    read_uid,
-)
-from satchel.keep.moving.reading import Reading
+from satchel.keep import fields
+from satchel.keep.fields import Codec, Field, read_uid
+from satchel.keep.kind import Line, LineKind, Part, Rows
+
+if TYPE_CHECKING:
+    from satchel.keep.moving.reading import Reading
+
 
 EVERYTHING = 0
 SOLUTION, FILES, CORRECTION, HOOK, PROPOSAL, ACTION = 20, 21, 22, 23, 24, 25
@@ -47,7 +37,10 @@ def pin_of(kind: Kind) -> Part:
         "pinned",
         f"(SELECT * FROM pins WHERE kind = {kind.number})",
         "item_id",
-        (name_field("agent", AGENT, "agents", "agent_id"), Field("created_at", TIME, required=True)),
+        (
+            fields.name_field("agent", fields.AGENT, "agents", "agent_id"),
+            Field("created_at", fields.TIME, required=True),
+        ),
         order="i.item_id",
         is_single=True,
         add=partial(_add_pin, kind),
@@ -127,7 +120,7 @@ def _take_seen(reading: Reading, line: Line) -> bool:
 SEEN_KIND = LineKind(
     "how far a person has seen the changes of a project, all of a kind, or one item; for `import --as-written`",
     (
-        name_field("person", ADDRESSEE, "agents", "person_id", required=True),
+        fields.name_field("person", fields.ADDRESSEE, "agents", "person_id", required=True),
         Field("of", Codec(f"one of {', '.join(_OF)}", _NAMES.get, _of), "kind", required=True),
         Field(
             "item",
@@ -136,8 +129,8 @@ SEEN_KIND = LineKind(
             "i.item",
             default=0,
         ),
-        Field("seq", WHOLE, required=True),
-        Field("created_at", TIME, required=True),
+        Field("seq", fields.WHOLE, required=True),
+        Field("created_at", fields.TIME, required=True),
     ),
     name="seen",
     table=_MARKS,
@@ -172,10 +165,10 @@ TEXT_KIND = LineKind(
     "which text in the repository was accepted, rejected or waits, by the uid of its item; for `import --as-written`",
     (
         Field("of", Codec(f"one of {', '.join(_KINDS)}", None, _kind), "kind", required=True),
-        *(Field(name, HEX) for name in ("in_step", "taken", "tip", "waiting")),
-        Field("why", WHOLE),
-        Field("stood", TIME),
-        Field("merged", FLAG, default=0),
+        *(Field(name, fields.HEX) for name in ("in_step", "taken", "tip", "waiting")),
+        Field("why", fields.WHOLE),
+        Field("stood", fields.TIME),
+        Field("merged", fields.FLAG, default=0),
     ),
     (
         Part(
@@ -183,7 +176,7 @@ TEXT_KIND = LineKind(
             f"(SELECT t.id, d.digest FROM shared_seen d JOIN ({_NUMBERED}) t "
             "ON t.project_id = d.project_id AND t.uid = d.uid)",
             "id",
-            (Field("digest", HEX, required=True),),
+            (Field("digest", fields.HEX, required=True),),
             is_own=True,
             order="i.digest",
         ),

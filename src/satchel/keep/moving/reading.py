@@ -8,7 +8,8 @@ from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.text import fold
 from satchel.base.vocabulary import LAYERS, MAIN_RUN
 from satchel.keep import names, runs
-from satchel.keep.kind import SOFT, Codec, Field, Line, Part, Read, Rows, Show, read_uid
+from satchel.keep.fields import SOFT, Codec, Field, Read, Show, read_uid
+from satchel.keep.kind import Line, Part, Rows
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 

@@ -83,7 +83,7 @@ class Moving(Service):
         encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
         with work.engine.without_deadline(), work.engine.read() as transaction:
             project = projects.find(transaction, work)
-            if project is None:
+            if not project.id:
                 raise NotFound(NOTHING_YET, "Write something first, or name the project with --project")
             row = transaction.one("SELECT uid FROM projects WHERE id = :id", {"id": project.id})
             assert row is not None

@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel.base.text import fold
-from satchel.keep.kind import (
-    AGENT,
-    FLAG,
-    HEX,
-    NAME,
-    RUN,
-    TEXT,
-    TIME,
-    WHOLE,
-    Field,
-    Part,
-    Rows,
-    link_field,
-    name_field,
-    one_of,
-)
-from satchel.keep.moving.reading import Reading
+from satchel.keep import fields
+from satchel.keep.fields import Field
+from satchel.keep.kind import Part, Rows
 from satchel.keep.patterns.records import STATES
+
+if TYPE_CHECKING:
+    from satchel.keep.moving.reading import Reading
+
 
 _CONFIRMATIONS = Part(
     "confirmations",
     "solution_confirmations",
     "solution_id",
     (
-        name_field("agent", AGENT, "agents", "agent_id"),
-        link_field("session", "sessions", "session_id"),
-        Field("helped", FLAG, default=0),
+        fields.name_field("agent", fields.AGENT, "agents", "agent_id"),
+        fields.link_field("session", "sessions", "session_id"),
+        Field("helped", fields.FLAG, default=0),
     ),
     same=("agent_id", "session_id", "helped"),
 )
@@ -81,13 +71,13 @@ OCCURRENCES = Part(
     "error_reports",
     "pattern_id",
     (
-        name_field("run", RUN, "runs", "run_id", "run_id", required=True),
-        name_field("agent", AGENT, "agents", "agent_id"),
-        link_field("session", "sessions", "session_id"),
-        Field("task_id", NAME),
-        Field("loop_id", NAME),
-        Field("solution", HEX, sql="(SELECT n.uid FROM error_solutions n WHERE n.id = i.solution_id)"),
-        Field("created_at", TIME, required=True),
+        fields.name_field("run", fields.RUN, "runs", "run_id", "run_id", required=True),
+        fields.name_field("agent", fields.AGENT, "agents", "agent_id"),
+        fields.link_field("session", "sessions", "session_id"),
+        Field("task_id", fields.NAME),
+        Field("loop_id", fields.NAME),
+        Field("solution", fields.HEX, sql="(SELECT n.uid FROM error_solutions n WHERE n.id = i.solution_id)"),
+        Field("created_at", fields.TIME, required=True),
     ),
     same=("run_id", "agent_id", "session_id", "loop_id", "task_id", "created_at"),
     add=_add_occurrences,
@@ -98,16 +88,16 @@ SOLUTIONS = Part(
     "error_solutions",
     "pattern_id",
     (
-        Field("uid", HEX, required=True),
-        Field("seq", WHOLE),
-        Field("solution", TEXT, required=True),
-        Field("confidence", WHOLE, required=True),
-        Field("confirmed", WHOLE, default=0),
-        Field("failed", WHOLE, default=0),
-        Field("state", one_of(STATES), required=True),
-        name_field("agent", AGENT, "agents", "agent_id"),
-        Field("created_at", TIME, required=True),
-        Field("updated_at", TIME, required=True),
+        Field("uid", fields.HEX, required=True),
+        Field("seq", fields.WHOLE),
+        Field("solution", fields.TEXT, required=True),
+        Field("confidence", fields.WHOLE, required=True),
+        Field("confirmed", fields.WHOLE, default=0),
+        Field("failed", fields.WHOLE, default=0),
+        Field("state", fields.one_of(STATES), required=True),
+        fields.name_field("agent", fields.AGENT, "agents", "agent_id"),
+        Field("created_at", fields.TIME, required=True),
+        Field("updated_at", fields.TIME, required=True),
     ),
     add=_merge,
     parts=(_CONFIRMATIONS,),

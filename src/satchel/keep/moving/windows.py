@@ -8,9 +8,10 @@ from typing import Any
 
 from satchel.base.errors import InvalidInput
 from satchel.find.kind import Kind
-from satchel.keep import deliveries
+from satchel.keep import deliveries, fields
 from satchel.keep.deliveries import Window
-from satchel.keep.kind import AGENT, NAME, RUN, TIME, WHOLE, Field, Line, link, one_of, read_uid
+from satchel.keep.fields import Field, read_uid
+from satchel.keep.kind import Line
 from satchel.keep.moving.reading import Reading
 from satchel.store.damage import is_damaged
 from satchel.store.transaction import Transaction
@@ -23,18 +24,18 @@ _UIDS = " ".join(f"WHEN {kind.number} THEN (SELECT n.uid FROM {kind.table} n WHE
 _SEQS = " ".join(f"WHEN {kind.number} THEN (SELECT n.seq FROM {kind.table} n WHERE n.id = d.item_id)" for kind in Kind)
 
 FIELDS = (
-    Field("session", link("sessions"), "session_id"),
-    Field("number", WHOLE, default=0),
-    Field("run", RUN, "run_id"),
-    Field("task_id", NAME),
-    Field("role", NAME),
-    Field("agent", AGENT, "agent_id"),
-    Field("iteration", WHOLE, default=0),
+    Field("session", fields.link("sessions"), "session_id"),
+    Field("number", fields.WHOLE, default=0),
+    Field("run", fields.RUN, "run_id"),
+    Field("task_id", fields.NAME),
+    Field("role", fields.NAME),
+    Field("agent", fields.AGENT, "agent_id"),
+    Field("iteration", fields.WHOLE, default=0),
 )
 ITEM_FIELDS = (
-    Field("kind", one_of(tuple(_KINDS)), required=True),
-    Field("item", link("the table of its kind"), required=True),
-    Field("delivered_at", TIME, required=True),
+    Field("kind", fields.one_of(tuple(_KINDS)), required=True),
+    Field("item", fields.link("the table of its kind"), required=True),
+    Field("delivered_at", fields.TIME, required=True),
 )
 
 _SELECT = f"""
@@ -69,7 +70,7 @@ def all_lines(transaction: Transaction, project_id: int) -> Iterator[Line]:
             delivery: Line = {
                 "kind": _NAMES[kind],
                 "item": item.hex(),
-                "delivered_at": TIME.show(at) if TIME.show else at,
+                "delivered_at": fields.TIME.show(at) if fields.TIME.show else at,
             }
             lines[number]["items"].append(delivery | ({"is_stale": True} if is_stale else {}))
         yield from lines.values()
@@ -130,7 +131,7 @@ def take(reading: Reading, line: Line) -> bool:
         if number is None:
             missing += 1
         elif number not in delivered.get(kind, {}):
-            at = TIME.read(item.get("delivered_at"), reading, "delivered_at")
+            at = fields.TIME.read(item.get("delivered_at"), reading, "delivered_at")
             seq = 0 if item.get("is_stale") else _seq(reading, kind, number)
             deliveries.record(reading.transaction, window, [(kind, number, seq)], at)
             is_news = True

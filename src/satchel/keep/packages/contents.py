@@ -7,7 +7,7 @@ import stat
 
 from satchel.base.contained import is_inside, open_inside, why_unreadable
 from satchel.base.errors import InvalidInput, Refused
-from satchel.base.machine import asked_of_caller, caller_elsewhere
+from satchel.base.machine import caller_elsewhere, seen_by_caller
 from satchel.base.records import dataclass
 from satchel.keep.texts import storable
 from satchel.redaction.filenames import is_secret_path
@@ -28,7 +28,7 @@ class FileText:
     notes: tuple[str, ...] = ()
 
 
-@asked_of_caller(unknown=())
+@seen_by_caller(1, 2)
 def check_saved(path: str, root: str | None, max_bytes: int) -> tuple[str, ...]:
     """Refuse a path that cannot be a package's file, and return notes."""
     if root is None:
@@ -89,9 +89,10 @@ def read_file(path: str, root: str | None, max_bytes: int) -> FileText:
     return FileText(content.text, notes=content.notes)
 
 
-@asked_of_caller()
 def unreadable(path: str, root: str | None, max_bytes: int) -> str | None:
-    """Return the reason a package's file cannot be read, without opening it, or None."""
+    """Return the reason a package's file cannot be read, without opening it, or None; None over a server."""
+    if caller_elsewhere() is not None:
+        return None
     if root is None:
         return "starts from no folder: the project has none here"
     base, real = _resolved(path, root)

@@ -10,28 +10,10 @@ from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents
 from satchel.find.kind import LIVE, Kind
-from satchel.keep import kept, names
+from satchel.keep import fields, kept, names
 from satchel.keep import listing as filters
-from satchel.keep.kind import (
-    AGENT,
-    CREATED,
-    FILL,
-    FOLDED,
-    RUN,
-    SOFT,
-    TASK,
-    TEXT,
-    TIME,
-    Checking,
-    Codec,
-    Field,
-    ItemKind,
-    Part,
-    link_field,
-    name_field,
-    one_of,
-    short,
-)
+from satchel.keep.fields import Checking, Codec, Field
+from satchel.keep.kind import ItemKind, Part
 from satchel.keep.listing import Filter, Order, RunFilters, View
 from satchel.keep.packages import contents
 from satchel.keep.packages.records import MAX_SUMMARY_CHARS, STATUSES, TYPES, Package, priority_after, type_number
@@ -61,24 +43,24 @@ def check_form(path: object, content: object) -> None:
 PACKAGE = ItemKind(
     "a file or text handed to other agents",
     (
-        CREATED,
-        Field("type", one_of(TYPES, "package type"), required=True),
-        Field("priority", one_of(PRIORITIES), required=True),
-        Field("summary", short(MAX_SUMMARY_CHARS, one_line=True), required=True),
+        fields.CREATED,
+        Field("type", fields.one_of(TYPES, "package type"), required=True),
+        Field("priority", fields.one_of(PRIORITIES), required=True),
+        Field("summary", fields.short(MAX_SUMMARY_CHARS, one_line=True), required=True),
         Field("path", Codec("a path inside the project", None, _package_path, check=_package_path), "content_path"),
-        Field("content", TEXT, attribute="content_bytes", selected="octet_length(i.content)"),
-        name_field("run", RUN, "runs", "run_id", "run_id", required=True, attribute="run_id"),
-        TASK,
-        name_field("agent", AGENT, "agents", "producer_id", merge=FILL),
-        link_field("superseded_by", "context_packages", merge=SOFT, is_own=True),
-        Field("updated_at", TIME, required=True, merge=SOFT),
+        Field("content", fields.TEXT, attribute="content_bytes", selected="octet_length(i.content)"),
+        fields.name_field("run", fields.RUN, "runs", "run_id", "run_id", required=True, attribute="run_id"),
+        fields.TASK,
+        fields.name_field("agent", fields.AGENT, "agents", "producer_id", merge=fields.FILL),
+        fields.link_field("superseded_by", "context_packages", merge=fields.SOFT, is_own=True),
+        Field("updated_at", fields.TIME, required=True, merge=fields.SOFT),
     ),
     (
         Part(
             "consumers",
             "package_consumers",
             "package_id",
-            (Field("role", FOLDED, required=True),),
+            (Field("role", fields.FOLDED, required=True),),
             is_own=True,
             order="i.role",
         ),

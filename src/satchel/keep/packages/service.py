@@ -156,10 +156,7 @@ class Packages(Service):
             max_bytes = work.max_content_bytes
         check_whole("max_bytes", max_bytes, contents.MAX_BYTES, smallest=1)
         with projects.reading(work) as (transaction, project):
-            packages = [
-                (number, None if project is None else kind.load_with_content(transaction, project.id, number))
-                for number in numbers
-            ]
+            packages = [(number, kind.load_with_content(transaction, project.id, number)) for number in numbers]
         # files are read outside the transaction, so that a slow disk delays nobody
         return tuple(
             _not_found(number) if one is None else _content(*one, work.files_root, max_bytes)
@@ -211,8 +208,8 @@ class Packages(Service):
         number = Kind.PACKAGE.number_of(ref)
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
-            before = None if project is None else kept.load(PACKAGE, transaction, project.id, number)
-            if project is None or before is None:
+            before = kept.load(PACKAGE, transaction, project.id, number)
+            if before is None:
                 raise kind.not_there(number)
             if before.superseded_by is not None:
                 raise kind.superseded_already(before)

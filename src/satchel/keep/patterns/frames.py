@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from satchel.base.lazy import lazy_regex
+
 _MOST_FRAMES = 400
 """Maximum number of frames examined, from either end."""
 
@@ -76,9 +78,7 @@ def _function(function: str) -> str:
     return "" if name in {"<module>", "<anonymous>", "in"} else name
 
 
-@cache
-def _arguments() -> re.Pattern[str]:
-    return re.compile(r"\((?![*]).{0,2000}$|\s\[as .{0,200}$|\s@ \w.{0,80}$")
+_arguments = lazy_regex(r"\((?![*]).{0,2000}$|\s\[as .{0,200}$|\s@ \w.{0,80}$")
 
 
 @cache
@@ -103,41 +103,23 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     )
 
 
-@cache
-def _foreign() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:site|dist)-packages/|node_modules/|/pkg/mod/|/vendor/|\.cargo/(?:registry|git)/|cargo/git/checkouts/"
-        r"|\.(?:gradle|m2|ivy2)/|/gems/|/usr/(?:include|share|lib)/"
-    )
-
-
-@cache
-def _standard() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:^|/)lib(?:64)?/python\d[\d.]*/(?!(?:site|dist)-packages)|/Lib/(?!site-packages)(?=[\w/]*\.py$)|^<"
-        r"|^(?:node:|internal/)|^(?:net|fs|vm|os|events|util|module|timers|stream|http|domain|repl"
-        r"|bootstrap_node|_http_\w+|_stream_\w+|next_tick)\.js$|/go/src/(?:runtime|os|net|container|sync|reflect|fmt|io"
-        r"|encoding|testing|internal|bufio|bytes|strings|sort|time|context|crypto|database|errors|syscall)/"
-        r"|/usr/local/go/"
-        r"|/rustc/|^(?:src/)?lib(?:core|std|alloc)/|^(?:/build/)?src/lib(?:core|std)/|library/(?:core|std|alloc)/"
-    )
-
-
-@cache
-def _runtime() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:java|javax|jdk|sun|com\.sun|kotlin|kotlinx|scala|groovy|android|androidx|com\.android|dalvik|libcore)\."
-        r"|java\.base|java\.\w+/|runtime\.|panic\(|std::|core::|alloc::|rust_begin_unwind"
-    )
-
-
-@cache
-def _frameworks() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:org\.(?:springframework|apache|hibernate|junit|gradle|codehaus|eclipse|jboss)|io\.netty|reactor)\."
-    )
-
-
-@cache
-def _crates() -> re.Pattern[str]:
-    return re.compile(r"(?:registry/src/[^/]+|git/checkouts)/([A-Za-z_][\w\-]*?)-(?:\d+\.\d|[0-9a-f]{6,})")
+_foreign = lazy_regex(
+    r"(?:site|dist)-packages/|node_modules/|/pkg/mod/|/vendor/|\.cargo/(?:registry|git)/|cargo/git/checkouts/"
+    r"|\.(?:gradle|m2|ivy2)/|/gems/|/usr/(?:include|share|lib)/"
+)
+_standard = lazy_regex(
+    r"(?:^|/)lib(?:64)?/python\d[\d.]*/(?!(?:site|dist)-packages)|/Lib/(?!site-packages)(?=[\w/]*\.py$)|^<"
+    r"|^(?:node:|internal/)|^(?:net|fs|vm|os|events|util|module|timers|stream|http|domain|repl"
+    r"|bootstrap_node|_http_\w+|_stream_\w+|next_tick)\.js$|/go/src/(?:runtime|os|net|container|sync|reflect|fmt|io"
+    r"|encoding|testing|internal|bufio|bytes|strings|sort|time|context|crypto|database|errors|syscall)/"
+    r"|/usr/local/go/"
+    r"|/rustc/|^(?:src/)?lib(?:core|std|alloc)/|^(?:/build/)?src/lib(?:core|std)/|library/(?:core|std|alloc)/"
+)
+_runtime = lazy_regex(
+    r"(?:java|javax|jdk|sun|com\.sun|kotlin|kotlinx|scala|groovy|android|androidx|com\.android|dalvik|libcore)\."
+    r"|java\.base|java\.\w+/|runtime\.|panic\(|std::|core::|alloc::|rust_begin_unwind"
+)
+_frameworks = lazy_regex(
+    r"(?:org\.(?:springframework|apache|hibernate|junit|gradle|codehaus|eclipse|jboss)|io\.netty|reactor)\."
+)
+_crates = lazy_regex(r"(?:registry/src/[^/]+|git/checkouts)/([A-Za-z_][\w\-]*?)-(?:\d+\.\d|[0-9a-f]{6,})")

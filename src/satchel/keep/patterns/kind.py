@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel.base.clock import DAY_MS
 from satchel.find.kind import Kind
-from satchel.keep.kind import BEGAN, COUNT, FOLDED, MAX, NAME, SOFT, TEXT, TIME, WHOLE, Field, ItemKind
+from satchel.keep import fields
+from satchel.keep.fields import Field
+from satchel.keep.kind import ItemKind
 from satchel.keep.moving import solutions
-from satchel.keep.moving.reading import Reading
 from satchel.keep.patterns import updates
 from satchel.keep.patterns.records import LEAST
 from satchel.keep.patterns.signing import VERSION as SIGNED_BY
+
+if TYPE_CHECKING:
+    from satchel.keep.moving.reading import Reading
 
 
 def _pattern_derived(reading: Reading, row: dict[str, Any]) -> None:
@@ -29,16 +33,16 @@ def _live_on(reading: Reading, number: int) -> None:
 ERROR_PATTERN: ItemKind[Any] = ItemKind(
     "an error with its solutions and their confirmations",
     (
-        BEGAN,
-        Field("hash", NAME, "pattern_hash", required=True),
-        Field("signed_by", WHOLE, default=SIGNED_BY, merge=SOFT),
-        Field("error_type", NAME, required=True, merge=SOFT),
-        Field("message", TEXT, required=True, merge=SOFT),
-        Field("example", TEXT, required=True, merge=SOFT),
-        Field("lang", FOLDED, merge=SOFT),
-        Field("occurrences", COUNT, default=1, merge=MAX),
-        Field("ttl_days", COUNT, required=True, merge=SOFT),
-        Field("last_seen", TIME, required=True, merge=MAX),
+        fields.BEGAN,
+        Field("hash", fields.NAME, "pattern_hash", required=True),
+        Field("signed_by", fields.WHOLE, default=SIGNED_BY, merge=fields.SOFT),
+        Field("error_type", fields.NAME, required=True, merge=fields.SOFT),
+        Field("message", fields.TEXT, required=True, merge=fields.SOFT),
+        Field("example", fields.TEXT, required=True, merge=fields.SOFT),
+        Field("lang", fields.FOLDED, merge=fields.SOFT),
+        Field("occurrences", fields.COUNT, default=1, merge=fields.MAX),
+        Field("ttl_days", fields.COUNT, required=True, merge=fields.SOFT),
+        Field("last_seen", fields.TIME, required=True, merge=fields.MAX),
     ),
     (
         solutions.SOLUTIONS,
@@ -50,9 +54,7 @@ ERROR_PATTERN: ItemKind[Any] = ItemKind(
     derive=_pattern_derived,
     renew=_live_on,
     rank=("last_seen",),
-    texts=updates.searchable_texts,
-    load_documents=updates.load_documents,
-    delete=updates.delete,
+    source=updates.DOCUMENTS,
     shown=updates.shown_texts,
     open=lambda transaction, reader, number: updates.load(transaction, reader.project_id, number, reader.now, LEAST),
 )

@@ -74,12 +74,11 @@ def record(
     def find(signature: str) -> Row | None:
         bindings = {**values, "hash": signature}
         is_back = new.solution is not None and (agent, session) != (None, None)
-        is_counted = not (is_back and transaction.one(_WAITS, _only(bindings, "project", "hash", "agent", "session")))
-        parameters = _only(bindings, "seq", "project", "hash", "lang", "ttl", "now")
-        return transaction.one(_MEET, {**parameters, "times": int(is_counted)})
+        is_counted = not (is_back and transaction.one(_WAITS, bindings))
+        return transaction.one(_MEET, {**bindings, "times": int(is_counted)})
 
     row = find(new.hash)
-    if resign(transaction, project_id, new.error_type, now) and row is None:
+    if resigning.resign(transaction, project_id, new.error_type, now) and row is None:
         row = find(new.hash)
     elif row is not None:
         # re-signing may have merged another pattern with it, into the older of the two
@@ -121,15 +120,3 @@ def record(
         },
     )
     return Recorded(number, True)
-
-
-def resign(transaction: Transaction, project_id: int, error_type: str, now: int) -> bool:
-    """Re-sign a bounded number of patterns of older rules, and return whether there were any."""
-    done = resigning.resign(transaction, project_id, error_type, now)
-    for number in done.changed:
-        updates.index(transaction, project_id, number, is_new=False)
-    return done.count > 0
-
-
-def _only(values: dict[str, object], *names: str) -> dict[str, object]:
-    return {name: values[name] for name in names}

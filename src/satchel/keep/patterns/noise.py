@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from satchel.base.lazy import lazy_regex
+
 _QUOTED = 0.8
 """Share of lines starting with > or | that makes a text a quotation or a container's log."""
 
@@ -47,21 +49,15 @@ def without_advice(text: str) -> str:
     return rest if rest.strip(" \n.,:;") else text
 
 
-@cache
-def _script() -> re.Pattern[str]:
-    return re.compile(r"npm (?:ERR!|error) (?:code ELIFECYCLE|[Ll]ifecycle script)")
-
-
-@cache
-def _npm() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:code ELIFECYCLE|errno\b|syscall\b|path\b|argv\b|node v\d|npm {1,2}v\d|Linux \d|Darwin \d|Windows_NT"
-        r"|cwd\b|System\b"
-        r"|command\b|Exit status|Failed at the|This is probably not|A complete log of|Fix the upstream"
-        r"|this command with --"
-        r"|to accept an incorrect|The operation was rejected|It is likely you|If you believe this|permissions of the"
-        r"|the command again as|Please try running this|Please include the following|npm-debug|gyp (?:info|verb|WARN))"
-    )
+_script = lazy_regex(r"npm (?:ERR!|error) (?:code ELIFECYCLE|[Ll]ifecycle script)")
+_npm = lazy_regex(
+    r"(?:code ELIFECYCLE|errno\b|syscall\b|path\b|argv\b|node v\d|npm {1,2}v\d|Linux \d|Darwin \d|Windows_NT"
+    r"|cwd\b|System\b"
+    r"|command\b|Exit status|Failed at the|This is probably not|A complete log of|Fix the upstream"
+    r"|this command with --"
+    r"|to accept an incorrect|The operation was rejected|It is likely you|If you believe this|permissions of the"
+    r"|the command again as|Please try running this|Please include the following|npm-debug|gyp (?:info|verb|WARN))"
+)
 
 
 _LEVELS = (
@@ -71,12 +67,10 @@ _LEVELS = (
 """Log levels, and the prefixes of lower-case ones."""
 
 
-@cache
-def _tools() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|E {3,}|#\d{1,3} \d{1,5}\.\d{1,3} "
-        r"|[a-z][\w.\-]{0,40}[-_]\d{1,3} {1,4}\| ?){1,3}"
-    )
+_tools = lazy_regex(
+    r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|E {3,}|#\d{1,3} \d{1,5}\.\d{1,3} "
+    r"|[a-z][\w.\-]{0,40}[-_]\d{1,3} {1,4}\| ?){1,3}"
+)
 
 
 @cache
@@ -97,10 +91,8 @@ def _logged() -> re.Pattern[str]:
     )
 
 
-@cache
-def _quiet() -> re.Pattern[str]:
-    # log levels that do not report errors
-    return re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE)\b")
+# log levels that do not report errors
+_quiet = lazy_regex(r"\b(?:TRACE|DEBUG|INFO|NOTICE)\b")
 
 
 @cache

@@ -12,7 +12,7 @@ from satchel.keep.common_filters import ListFilters
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.patterns.preparing import check_lang
 from satchel.keep.patterns.records import COLUMNS, LEAST, STATES, WEAK, ErrorPattern, pattern_of, solutions_of
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row
 
 SHOWN = ("offered", "all")
 """Which solutions to show: those that reports offer, or also those only observed."""
@@ -47,7 +47,6 @@ def least_shown(status: str) -> int:
 
 
 def _make(view: View, rows: Sequence[Row]) -> tuple[ErrorPattern, ...]:
-    assert view.project_id is not None
     least = view.request.chosen["status"]
     solutions = solutions_of(view.transaction, view.project_id, [row[0] for row in rows], least)
     return tuple(pattern_of(row, solutions.get(row[0], ()), score=view.scores.get(row[0])) for row in rows)
@@ -64,19 +63,12 @@ def _in_state(view: View, state: str) -> None:
     )
 
 
-def _texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    from satchel.keep.patterns import updates  # imported here: only a search by words needs it
-
-    return updates.searchable_texts(transaction, numbers)
-
-
 LISTING = Listing(
     kind=Kind.ERROR_PATTERN,
     table="error_patterns p",
     columns=COLUMNS,
     source="error_patterns p",
     make=_make,
-    texts=_texts,
     filters=(
         Filter("status", lambda value, _: least_shown(value), None, "offered"),
         filters.compared("lang", "(p.lang IS NULL OR p.lang = {})", lambda value, _: check_lang(value)),

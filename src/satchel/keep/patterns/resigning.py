@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from satchel.base.records import dataclass
 from satchel.base.text import fold
-from satchel.find import documents
-from satchel.find.kind import Kind
+from satchel.keep.patterns import updates
 from satchel.keep.patterns.records import ACTIVE, CONFIRMED, DEMOTED, FIRST, LEAST, MOST, TENTATIVE
 from satchel.keep.patterns.signing import VERSION, signed
 from satchel.store.transaction import Transaction
@@ -14,21 +12,11 @@ AT_ONCE = 20
 """Maximum number of patterns that one report re-signs, to bound its time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resigned:
-    """Result of re-signing patterns.
+def resign(transaction: Transaction, project_id: int, error_type: str, now: int) -> bool:
+    """Re-sign up to :data:`AT_ONCE` patterns of older rules, those of the given type first, and delete expired ones.
 
-    Attributes:
-        count: number of patterns examined.
-        changed: numbers of merged patterns, whose documents are stale.
+    Return whether there were any.
     """
-
-    count: int
-    changed: tuple[int, ...]
-
-
-def resign(transaction: Transaction, project_id: int, error_type: str, now: int) -> Resigned:
-    """Re-sign up to :data:`AT_ONCE` patterns of older rules, those of the given type first, and delete expired ones."""
     plain = error_type.rpartition(".")[2] or error_type
     length = len(plain)
     rows = transaction.all(
@@ -43,16 +31,12 @@ def resign(transaction: Transaction, project_id: int, error_type: str, now: int)
             ELSE 2 END, id
         LIMIT {AT_ONCE}
         """,
-        {
-            "project": project_id,
-            "type": error_type,
-            "plain": plain,
-        },
+        {"project": project_id, "type": error_type, "plain": plain},
     )
     changed: dict[int, None] = {}
     for number, kind, example, expires in rows:
         if expires <= now:
-            _remove(transaction, project_id, number)
+            updates.delete(transaction, project_id, [number])
             continue
         made = signed(kind, example)
         other = transaction.one(
@@ -63,7 +47,7 @@ def resign(transaction: Transaction, project_id: int, error_type: str, now: int)
             {"project": project_id, "hash": made.hash, "id": number},
         )
         if other is not None and other[1] <= now:
-            _remove(transaction, project_id, other[0])
+            updates.delete(transaction, project_id, [other[0]])
             other = None
         target = number
         if other is not None:
@@ -78,7 +62,9 @@ def resign(transaction: Transaction, project_id: int, error_type: str, now: int)
             """,
             {"hash": made.hash, "message": made.message, "id": target, "project": project_id},
         )
-    return Resigned(len(rows), tuple(changed))
+    for number in changed:
+        updates.index(transaction, number, is_new=False)
+    return bool(rows)
 
 
 def merge(transaction: Transaction, project_id: int, target: int, duplicate: int, now: int) -> None:
@@ -119,7 +105,7 @@ def merge(transaction: Transaction, project_id: int, target: int, duplicate: int
     transaction.run(
         "UPDATE error_reports SET pattern_id = :kept WHERE pattern_id = :gone AND project_id = :project", values
     )
-    _remove(transaction, project_id, duplicate)
+    updates.delete(transaction, project_id, [duplicate])
 
 
 def _merge_solutions(transaction: Transaction, project_id: int, target: int, duplicate: int, now: int) -> None:
@@ -166,10 +152,3 @@ def _merge_solutions(transaction: Transaction, project_id: int, target: int, dup
         "UPDATE error_reports SET solution_id = :kept WHERE solution_id = :gone AND project_id = :project", values
     )
     transaction.run("DELETE FROM error_solutions WHERE id = :gone AND project_id = :project", values)
-
-
-def _remove(transaction: Transaction, project_id: int, number: int) -> None:
-    transaction.run(
-        "DELETE FROM error_patterns WHERE project_id = :project AND id = :id", {"project": project_id, "id": number}
-    )
-    documents.remove(transaction, Kind.ERROR_PATTERN, [number])

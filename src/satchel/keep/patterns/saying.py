@@ -6,6 +6,7 @@ import re
 from functools import cache
 from itertools import takewhile
 
+from satchel.base.lazy import lazy_regex
 from satchel.base.records import dataclass, replace
 from satchel.keep.patterns.noise import is_noise, unwrapped, without_advice
 from satchel.keep.patterns.stacks import without_stacks
@@ -184,80 +185,38 @@ def _words(lines: list[str]) -> set[str]:
     return set(re.findall(r"\w+", " ".join(lines)))
 
 
-@cache
-def _code() -> re.Pattern[str]:
-    return re.compile(r"\b[A-Z]{1,8}-?\d{3,5}\b")
-
-
-@cache
-def _python_frame() -> re.Pattern[str]:
-    return re.compile(r"\s{0,40}File \"[^\"\n]{1,300}\", line \d+")
-
-
-@cache
-def _shell() -> re.Pattern[str]:
-    return re.compile(
-        r"^(?:[^\s:]{1,200}: )?(?:line )?(?:\d{1,6}: )?(?P<name>[^\s:]{1,100}): (?:command )?not found$"
-        r"|^(?:zsh|fish): (?:command not found|Unknown command): (?P<named>\S{1,100})$",
-        re.MULTILINE,
-    )
-
-
-@cache
-def _missing() -> re.Pattern[str]:
-    # for missing things, the place that needs them does not distinguish errors
-    return re.compile(
-        r"[Nn]o such file or directory|undefined reference to|cannot find -l|file not found|[Cc]annot find module"
-        r"|not found$|is not in (?:GOROOT|std)\b"
-        r"|missing go\.sum entry|no required module provides"
-    )
-
-
-@cache
-def _whole() -> re.Pattern[str]:
-    # the first line says everything; the rest is the system's wording and advice
-    return re.compile(r"^linker \S{1,200} not found$")
-
-
-@cache
-def _goes_on() -> re.Pattern[str]:
-    # the first line only announces the second
-    return re.compile(
-        r"\A(?:[^\n]*[:,({\[]\s*(?:\n|\Z)|[^\n]*\b(?:errors|failures|problems|following|below|details|reasons?)\b"
-        r"|[^\n]*\n\s*(?:Caused by|Reason|Cause|Details?|DETAIL)\b)"
-    )
-
-
-@cache
-def _include() -> re.Pattern[str]:
-    return re.compile(r"([\w.+\-][\w./+\-]{0,200}\.(?:h|hh|hpp|hxx|cuh)): \S")
-
-
-@cache
-def _nested() -> re.Pattern[str]:
-    return re.compile(r"(?<![\w.$])((?:[a-z]\w{0,40}\.){2,12}[A-Z][\w$]{0,80}?(?:Exception|Error)): ")
-
-
-@cache
-def _panic_place() -> re.Pattern[str]:
-    return re.compile(r"(?:',? |\A)(?:[A-Za-z]:)?[^\s:']{1,300}:\d+:\d+:?\s*")
-
-
-@cache
-def _denied() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:\S{1,80}@\S{1,80}: )?(?P<what>[A-Z][^:\n]{0,120}\b(?:denied|failed|refused|expired|unreachable"
-        r"|timed out)\b.{0,80})$"
-    )
-
-
-@cache
-def _weak() -> re.Pattern[str]:
-    return re.compile(
-        r"\s{0,8}(?:[\w\-]{1,20}: )?(?:Error|ERROR|Failed|FAILED|Failure|Cannot|Could not|Couldn't|Unable|Fatal"
-        r"|FATAL)\b"
-        r"|.{0,200}\b(?:not found|cannot find|can't find|undefined reference|No such file|denied|refused)\b"
-    )
+_code = lazy_regex(r"\b[A-Z]{1,8}-?\d{3,5}\b")
+_python_frame = lazy_regex(r"\s{0,40}File \"[^\"\n]{1,300}\", line \d+")
+_shell = lazy_regex(
+    r"^(?:[^\s:]{1,200}: )?(?:line )?(?:\d{1,6}: )?(?P<name>[^\s:]{1,100}): (?:command )?not found$"
+    r"|^(?:zsh|fish): (?:command not found|Unknown command): (?P<named>\S{1,100})$",
+    re.MULTILINE,
+)
+# for missing things, the place that needs them does not distinguish errors
+_missing = lazy_regex(
+    r"[Nn]o such file or directory|undefined reference to|cannot find -l|file not found|[Cc]annot find module"
+    r"|not found$|is not in (?:GOROOT|std)\b"
+    r"|missing go\.sum entry|no required module provides"
+)
+# the first line says everything; the rest is the system's wording and advice
+_whole = lazy_regex(r"^linker \S{1,200} not found$")
+# the first line only announces the second
+_goes_on = lazy_regex(
+    r"\A(?:[^\n]*[:,({\[]\s*(?:\n|\Z)|[^\n]*\b(?:errors|failures|problems|following|below|details|reasons?)\b"
+    r"|[^\n]*\n\s*(?:Caused by|Reason|Cause|Details?|DETAIL)\b)"
+)
+_include = lazy_regex(r"([\w.+\-][\w./+\-]{0,200}\.(?:h|hh|hpp|hxx|cuh)): \S")
+_nested = lazy_regex(r"(?<![\w.$])((?:[a-z]\w{0,40}\.){2,12}[A-Z][\w$]{0,80}?(?:Exception|Error)): ")
+_panic_place = lazy_regex(r"(?:',? |\A)(?:[A-Za-z]:)?[^\s:']{1,300}:\d+:\d+:?\s*")
+_denied = lazy_regex(
+    r"(?:\S{1,80}@\S{1,80}: )?(?P<what>[A-Z][^:\n]{0,120}\b(?:denied|failed|refused|expired|unreachable"
+    r"|timed out)\b.{0,80})$"
+)
+_weak = lazy_regex(
+    r"\s{0,8}(?:[\w\-]{1,20}: )?(?:Error|ERROR|Failed|FAILED|Failure|Cannot|Could not|Couldn't|Unable|Fatal"
+    r"|FATAL)\b"
+    r"|.{0,200}\b(?:not found|cannot find|can't find|undefined reference|No such file|denied|refused)\b"
+)
 
 
 @cache

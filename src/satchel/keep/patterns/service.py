@@ -115,7 +115,7 @@ class Patterns(Service):
                 recorded = updates.load_solution(transaction, project.id, fix)
                 notes, is_changed = (*notes, *more), is_new or is_fix_new
             if is_changed:
-                updates.index(transaction, project.id, number, is_new=is_new)
+                updates.index(transaction, number, is_new=is_new)
             pattern = updates.load(transaction, project.id, number, now)
             assert pattern is not None
             pattern = _ranked(pattern, new.clues)
@@ -148,8 +148,8 @@ class Patterns(Service):
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.find(transaction, work)
-            existing = None if project is None else updates.load(transaction, project.id, key, now)
-            if project is None or existing is None:
+            existing = updates.load(transaction, project.id, key, now)
+            if existing is None:
                 raise _no_pattern(key)
             actor = acting(transaction, work, project.id, agent, now)
             author = actor.number
@@ -157,7 +157,7 @@ class Patterns(Service):
                 transaction, project.id, existing.id, fix, author, now, session=actor.session
             )
             if is_new:
-                updates.index(transaction, project.id, existing.id, is_new=False)
+                updates.index(transaction, existing.id, is_new=False)
             loops.settle_of(transaction, project.id, existing.id, number, author)
             return replace(updates.load_solution(transaction, project.id, number), notes=(*fix.notes, *notes))
 
@@ -191,7 +191,7 @@ class Patterns(Service):
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.find(transaction, work)
-            if project is None:
+            if not project.id:
                 raise _no_pattern(key) if is_of_error else updates.no_solution(key)
             number = _single_solution(updates.load(transaction, project.id, key, now), key) if is_of_error else key
             actor = acting(transaction, work, project.id, agent, now)
@@ -221,7 +221,7 @@ class Patterns(Service):
         key, least = _pattern_key(pattern), queries.least_shown(status)
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
-            error = None if project is None else updates.load(transaction, project.id, key, work.clock(), least)
+            error = updates.load(transaction, project.id, key, work.clock(), least)
         if error is None:
             raise _no_pattern(key)
         return error

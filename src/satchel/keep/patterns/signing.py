@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
+from satchel.base.lazy import lazy_regex
 from satchel.base.records import dataclass
 from satchel.keep.patterns.frames import innermost_frame
 from satchel.keep.patterns.masking import bounded, masked_text
@@ -97,122 +97,72 @@ def _is_said(name: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
-@cache
-def _older_resource() -> re.Pattern[str]:
-    # as older releases of Node print it
-    return re.compile(r"\b(watch|open|scandir|mkdir|write) \S{1,300} (?=(?:ENOSPC|EMFILE|ENFILE)\b)")
-
-
-@cache
-def _interpreter() -> re.Pattern[str]:
-    # the shell and the script in front of a missing interpreter
-    return re.compile(r"^-?(?:\w{0,10}sh: )?(?:\S{1,200}: )?(?=\S{1,200}: bad interpreter)", re.MULTILINE)
-
-
-@cache
-def _asker() -> re.Pattern[str]:
-    # the program that needed a missing library or program
-    return re.compile(
-        r"^[^\n:]{0,300}: (?=error while loading shared libraries: )"
-        r"|^(?:[^\n]{0,200}: )?(?=exec: \"[^\"\n]{1,100}\": executable file not found)",
-        re.MULTILINE,
-    )
-
-
-@cache
-def _searched() -> re.Pattern[str]:
-    # the places searched for a missing program
-    return re.compile(r"(executable file not found) in (?:\$PATH|%PATH%)")
-
-
-@cache
-def _resolved() -> re.Pattern[str]:
-    # the folder that required a missing package; relative packages need it
-    return re.compile(r"(Can't resolve '[^'.\n][^'\n]{0,100}') in '[^'\n]{1,300}'")
-
-
-@cache
-def _imported() -> re.Pattern[str]:
-    # the module's file, which not every release prints
-    return re.compile(r"(cannot import name \S{1,100} from \S{1,200}) \([^()\n]{0,300}[/\\][^()\n]{0,300}\)")
-
-
-@cache
-def _linker() -> re.Pattern[str]:
-    # the system's words, which older linkers omit
-    return re.compile(r"(cannot find -l[\w.+\-]{1,100}): No such file or directory")
-
-
-@cache
-def _quoted_url() -> re.Pattern[str]:
-    # not every release quotes addresses
-    return re.compile(r"[\"']([a-z][a-z0-9+.\-]{1,20}://[^\s\"'<>]{1,500})[\"']")
-
-
-@cache
-def _system() -> re.Pattern[str]:
-    # the system's words for an error code, which not every release prints
-    return re.compile(r"\b(E[A-Z]{3,15}): [a-z][a-z \-]{3,50}?(?=,| ['\":\d/[]|\s*$)", re.MULTILINE)
-
-
-@cache
-def _resource() -> re.Pattern[str]:
-    # the file or call that hit an exhausted resource
-    return re.compile(r"((?:ENOSPC|EMFILE|ENFILE|ENOMEM|EDQUOT)\b[^,\n]{0,80}), \w{3,10}(?: ['\"`][^\n]{0,500})?")
-
-
-@cache
-def _telling_panic() -> re.Pattern[str]:
-    # a panic message that is specific by itself
-    return re.compile(
-        r"['\"<#/=]|[a-z][A-Z]|\w[_.]\w"
-        r"|(?i:refused|denied|time[d ]?out|no such|not found|unreachable|reset|closed|exists|unavailable|invalid)"
-    )
-
-
-@cache
-def _wrapper() -> re.Pattern[str]:
-    # a tool's report that a program it started failed
-    return re.compile(
-        r"(?i)|(?:.{0,60}\b)?(?:exit(?:ed)?(?: with)?|return(?:ed)?)(?: non-zero)?(?: exit)? (?:status|code).{0,10}"
-        r"|command failed.{0,80}|spawn ENOENT|(?:build|compilation) fail(?:ed|ure).{0,40}|\[?\S{0,80}\]? error [\d#]+"
-        r"|there (?:are|were) (?:test failures|failing tests).{0,80}|errors? occurred.{0,20}|see above.{0,40}"
-        r"|execution failed for task \S{1,80}|.{0,40}did(?: not|n't) (?:complete|exit) successfully.{0,80}"
-    )
-
-
-@cache
-def _generic() -> re.Pattern[str]:
-    # messages shared by many errors, which need the place too
-    return re.compile(
-        r"(?i)#?|null|(?:assertion(?:error)?(?: failed)?|\(no message\)|none|undefined|killed|aborted|panic|boom)"
-        r"|.{0,60}segmentation (?:fault|violation).{0,60}|.{0,20}core dumped\)?|object reference not set.{0,40}"
-        r"|assert # [=<>!]{1,2} #"
-        r"|(?:access violation|bus error).{0,40}"
-        r"|'?(?:nonetype|int|str|float|list|dict|tuple|set|bool|bytes|function|module|method|generator"
-        r"|coroutine)'? object"
-        r" (?:has no attribute|is not|does not|cannot).{0,80}|.{0,20}'nonetype'"
-        r"|unsupported operand type.{0,80}|pop from (?:an )?empty .{0,20}|.{0,20} changed size during iteration"
-        r"|(?:not enough|too many) values to unpack.{0,40}|(?:max|min)\(\) .{0,20}empty.{0,20}|unhashable type.{0,20}"
-        r"|(?:string|list) indices must be .{0,60}|can only concatenate .{0,60}|no value present"
-        r"|i/o operation on closed file"
-        r"|cannot (?:read|set) propert(?:y|ies) .{0,80}|.{0,40} (?:is not a function|is (?:undefined|null)"
-        r"|is not (?:defined|iterable))"
-        r"|cannot (?:invoke '(?:java[.x]|String|Object|Integer|Long|List|Map|Set)|load from|store to|read the array"
-        r"|throw).{1,300}is null"
-        r"|attempt to (?:invoke .{1,30}(?:java|android)|read|write|get).{1,200}(?:null object reference|null array)"
-        r"|(?:(?:list|string|tuple|array|slice|runtime error)[: ]{1,2}){0,3}(?:assignment )?(?:index"
-        r"|slice bounds).{0,20}out of (?:range|bounds).{0,80}"
-        r"|index out of (?:range|bounds).{0,80}|.{0,10}out of bounds for length.{0,10}"
-        r"|(?:runtime error: )?invalid memory address or nil pointer dereference.{0,120}"
-        r"|called '(?:option|result)::(?:unwrap|expect)\(\)' on an? '(?:none|err)' value.{0,200}"
-        r"|concurrent map (?:read and map write|writes?|iteration and map write)|all goroutines are asleep.{0,20}"
-        r"|invalid syntax.{0,60}|unexpected (?:indent|identifier|end of input).{0,40}|unindent does not match.{0,60}"
-        r"|(?:integer |float )?division(?: or modulo)? by zero|/ by zero|attempt to (?:divide|subtract|add"
-        r"|multiply).{0,30}"
-        r"|expecting value: .{0,40}|unexpected (?:end of json input|token .{0,40} in json.{0,40}|eof)|end of file|eof"
-        r"|(?:.{0,30}\b)?(?:exit(?:ed)?(?: with)?|return(?:ed)?)(?: non-zero)?(?: exit)? (?:status|code) .{0,10}"
-        r"|command failed.{0,40}"
-        r"|std::bad_alloc|stack overflow|maximum (?:recursion depth|call stack size) exceeded.{0,60}|broken pipe"
-        r"|unreachable.{0,40}|could not initialize proxy.{0,80}|failed to lazily initialize.{0,200}"
-    )
+# as older releases of Node print it
+_older_resource = lazy_regex(r"\b(watch|open|scandir|mkdir|write) \S{1,300} (?=(?:ENOSPC|EMFILE|ENFILE)\b)")
+# the shell and the script in front of a missing interpreter
+_interpreter = lazy_regex(r"^-?(?:\w{0,10}sh: )?(?:\S{1,200}: )?(?=\S{1,200}: bad interpreter)", re.MULTILINE)
+# the program that needed a missing library or program
+_asker = lazy_regex(
+    r"^[^\n:]{0,300}: (?=error while loading shared libraries: )"
+    r"|^(?:[^\n]{0,200}: )?(?=exec: \"[^\"\n]{1,100}\": executable file not found)",
+    re.MULTILINE,
+)
+# the places searched for a missing program
+_searched = lazy_regex(r"(executable file not found) in (?:\$PATH|%PATH%)")
+# the folder that required a missing package; relative packages need it
+_resolved = lazy_regex(r"(Can't resolve '[^'.\n][^'\n]{0,100}') in '[^'\n]{1,300}'")
+# the module's file, which not every release prints
+_imported = lazy_regex(r"(cannot import name \S{1,100} from \S{1,200}) \([^()\n]{0,300}[/\\][^()\n]{0,300}\)")
+# the system's words, which older linkers omit
+_linker = lazy_regex(r"(cannot find -l[\w.+\-]{1,100}): No such file or directory")
+# not every release quotes addresses
+_quoted_url = lazy_regex(r"[\"']([a-z][a-z0-9+.\-]{1,20}://[^\s\"'<>]{1,500})[\"']")
+# the system's words for an error code, which not every release prints
+_system = lazy_regex(r"\b(E[A-Z]{3,15}): [a-z][a-z \-]{3,50}?(?=,| ['\":\d/[]|\s*$)", re.MULTILINE)
+# the file or call that hit an exhausted resource
+_resource = lazy_regex(r"((?:ENOSPC|EMFILE|ENFILE|ENOMEM|EDQUOT)\b[^,\n]{0,80}), \w{3,10}(?: ['\"`][^\n]{0,500})?")
+# a panic message that is specific by itself
+_telling_panic = lazy_regex(
+    r"['\"<#/=]|[a-z][A-Z]|\w[_.]\w"
+    r"|(?i:refused|denied|time[d ]?out|no such|not found|unreachable|reset|closed|exists|unavailable|invalid)"
+)
+# a tool's report that a program it started failed
+_wrapper = lazy_regex(
+    r"(?i)|(?:.{0,60}\b)?(?:exit(?:ed)?(?: with)?|return(?:ed)?)(?: non-zero)?(?: exit)? (?:status|code).{0,10}"
+    r"|command failed.{0,80}|spawn ENOENT|(?:build|compilation) fail(?:ed|ure).{0,40}|\[?\S{0,80}\]? error [\d#]+"
+    r"|there (?:are|were) (?:test failures|failing tests).{0,80}|errors? occurred.{0,20}|see above.{0,40}"
+    r"|execution failed for task \S{1,80}|.{0,40}did(?: not|n't) (?:complete|exit) successfully.{0,80}"
+)
+# messages shared by many errors, which need the place too
+_generic = lazy_regex(
+    r"(?i)#?|null|(?:assertion(?:error)?(?: failed)?|\(no message\)|none|undefined|killed|aborted|panic|boom)"
+    r"|.{0,60}segmentation (?:fault|violation).{0,60}|.{0,20}core dumped\)?|object reference not set.{0,40}"
+    r"|assert # [=<>!]{1,2} #"
+    r"|(?:access violation|bus error).{0,40}"
+    r"|'?(?:nonetype|int|str|float|list|dict|tuple|set|bool|bytes|function|module|method|generator"
+    r"|coroutine)'? object"
+    r" (?:has no attribute|is not|does not|cannot).{0,80}|.{0,20}'nonetype'"
+    r"|unsupported operand type.{0,80}|pop from (?:an )?empty .{0,20}|.{0,20} changed size during iteration"
+    r"|(?:not enough|too many) values to unpack.{0,40}|(?:max|min)\(\) .{0,20}empty.{0,20}|unhashable type.{0,20}"
+    r"|(?:string|list) indices must be .{0,60}|can only concatenate .{0,60}|no value present"
+    r"|i/o operation on closed file"
+    r"|cannot (?:read|set) propert(?:y|ies) .{0,80}|.{0,40} (?:is not a function|is (?:undefined|null)"
+    r"|is not (?:defined|iterable))"
+    r"|cannot (?:invoke '(?:java[.x]|String|Object|Integer|Long|List|Map|Set)|load from|store to|read the array"
+    r"|throw).{1,300}is null"
+    r"|attempt to (?:invoke .{1,30}(?:java|android)|read|write|get).{1,200}(?:null object reference|null array)"
+    r"|(?:(?:list|string|tuple|array|slice|runtime error)[: ]{1,2}){0,3}(?:assignment )?(?:index"
+    r"|slice bounds).{0,20}out of (?:range|bounds).{0,80}"
+    r"|index out of (?:range|bounds).{0,80}|.{0,10}out of bounds for length.{0,10}"
+    r"|(?:runtime error: )?invalid memory address or nil pointer dereference.{0,120}"
+    r"|called '(?:option|result)::(?:unwrap|expect)\(\)' on an? '(?:none|err)' value.{0,200}"
+    r"|concurrent map (?:read and map write|writes?|iteration and map write)|all goroutines are asleep.{0,20}"
+    r"|invalid syntax.{0,60}|unexpected (?:indent|identifier|end of input).{0,40}|unindent does not match.{0,60}"
+    r"|(?:integer |float )?division(?: or modulo)? by zero|/ by zero|attempt to (?:divide|subtract|add"
+    r"|multiply).{0,30}"
+    r"|expecting value: .{0,40}|unexpected (?:end of json input|token .{0,40} in json.{0,40}|eof)|end of file|eof"
+    r"|(?:.{0,30}\b)?(?:exit(?:ed)?(?: with)?|return(?:ed)?)(?: non-zero)?(?: exit)? (?:status|code) .{0,10}"
+    r"|command failed.{0,40}"
+    r"|std::bad_alloc|stack overflow|maximum (?:recursion depth|call stack size) exceeded.{0,60}|broken pipe"
+    r"|unreachable.{0,40}|could not initialize proxy.{0,80}|failed to lazily initialize.{0,200}"
+)

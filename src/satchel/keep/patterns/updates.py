@@ -9,7 +9,6 @@ from satchel.base.errors import NotFound
 from satchel.base.grouping import grouped
 from satchel.base.text import fold
 from satchel.find import documents
-from satchel.find.documents import Document
 from satchel.find.kind import Kind
 from satchel.keep import events
 from satchel.keep.patterns.records import (
@@ -36,13 +35,11 @@ from satchel.keep.texts import Storable
 from satchel.store.transaction import Transaction, set_of
 
 
-def index(transaction: Transaction, project_id: int, number: int, *, is_new: bool) -> None:
+def index(transaction: Transaction, number: int, *, is_new: bool) -> None:
     """Update a pattern's search document."""
     if not is_new:
         documents.remove(transaction, Kind.ERROR_PATTERN, [number])
-    for document in _documents(
-        transaction, "id = :id AND project_id = :project", {"id": number, "project": project_id}
-    ):
+    for document in DOCUMENTS.load(transaction, number - 1, 1):
         documents.add(transaction, document, counts=True)
 
 
@@ -205,7 +202,7 @@ def delete_solution(transaction: Transaction, project_id: int, solution: Solutio
         {"id": solution.id, "project": project_id},
     )
     _touch(transaction, project_id, solution.pattern_id, transaction.next_seq(project_id))
-    index(transaction, project_id, solution.pattern_id, is_new=False)
+    index(transaction, solution.pattern_id, is_new=False)
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
@@ -215,12 +212,6 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
         {"project": project_id},
     )
     documents.remove(transaction, Kind.ERROR_PATTERN, numbers)
-
-
-def searchable_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    """Return the searchable texts of patterns by number."""
-    by_number = _documents(transaction, f"id IN {set_of(numbers)}", {})
-    return {document.item_id: document.text for document in by_number}
 
 
 def shown_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
@@ -240,37 +231,6 @@ def _label(confidence: int) -> str:
     return "fix" if confidence >= TENTATIVE else "a fix that has failed"
 
 
-def load_documents(transaction: Transaction, after: int, most: int) -> list[Document]:
-    """Return the search documents of the next patterns after a number."""
-    return _documents(transaction, "id > :after ORDER BY id LIMIT :most", {"after": after, "most": most})
-
-
-def _documents(transaction: Transaction, where: str, values: dict[str, object]) -> list[Document]:
-    rows = transaction.all(
-        f"""
-        SELECT id, seq, project_id, error_type, message, example, created_at, expires_at
-        FROM error_patterns WHERE {where}
-        """,
-        values,
-    )
-    if not rows:
-        return []
-    fixes = _fixes(transaction, [row[0] for row in rows])
-    return [
-        Document(
-            Kind.ERROR_PATTERN,
-            number,
-            seq,
-            project,
-            None,
-            "\n".join((error_type, message, example, *(fix for fix, _ in fixes.get(number, ())))),
-            created,
-            expires_at=expires,
-        )
-        for number, seq, project, error_type, message, example, created, expires in rows
-    ]
-
-
 def _fixes(transaction: Transaction, patterns: Sequence[int]) -> dict[int, list[tuple[str, int]]]:
     rows = transaction.all(
         f"""
@@ -279,3 +239,12 @@ def _fixes(transaction: Transaction, patterns: Sequence[int]) -> dict[int, list[
         """
     )
     return grouped((pattern, (text, confidence)) for pattern, text, confidence in rows)
+
+
+def _searchable(error_type: str, message: str, example: str, fixes: Sequence[tuple[str, int]] = ()) -> str:
+    return "\n".join((error_type, message, example, *(fix for fix, _ in fixes)))
+
+
+DOCUMENTS = documents.Source(
+    Kind.ERROR_PATTERN, "error_type, message, example", _searchable, also=_fixes, expires_at="expires_at"
+)

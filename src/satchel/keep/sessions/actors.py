@@ -102,7 +102,7 @@ def reader_name(workplace: Workplace, agent: str | None) -> str | None:
     if chosen is not None or caller is None:
         return chosen
     with projects.reading(workplace) as (transaction, project):
-        actor = Actor() if project is None else reading(transaction, workplace, project.id, None)
+        actor = reading(transaction, workplace, project.id, None)
     return actor.name or (workplace.person() if caller.is_person else None)
 
 
@@ -112,7 +112,7 @@ def is_unnamed(workplace: Workplace, agent: str | None) -> bool:
     if caller is None or workplace.engine.read_only or check_agent(workplace, agent) is not None:
         return False
     with projects.reading(workplace) as (transaction, project):
-        state = None if project is None else caller.find(transaction, project.id)
+        state = caller.find(transaction, project.id)
     return state is not None and state.speaker is None
 
 

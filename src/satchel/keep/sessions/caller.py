@@ -16,6 +16,7 @@ from satchel.keep.sessions.clients import (
     State,
     check_host_id,
     client_named,
+    client_of_command,
     editor_named,
     host_id,
     hosts_of,
@@ -233,6 +234,13 @@ class Caller:
         return self._hosts
 
     @property
+    def own_client(self) -> Client | None:
+        """Return the client that it serves or runs in."""
+        if self.is_server or self.is_hook or self.is_remote:
+            return self.client
+        return client_of_command(self.hosts, self.environ, self.programs)
+
+    @property
     def is_person(self) -> bool:
         """Return whether what it writes is a person's."""
         return standing_of(self).is_person
@@ -247,10 +255,6 @@ class Caller:
         is_due = self.can_start_session() and (self._seen_at is None or not 0 <= now - self._seen_at < SEEN_MS)
         self._seen_at = now if is_due else self._seen_at
         return is_due
-
-    def heartbeat_failed(self) -> None:
-        """Mark the last heartbeat as failed, so that it is retried."""
-        self._seen_at = None
 
     def can_start_session(self) -> bool:
         """Return whether it gets a new session if none is found.

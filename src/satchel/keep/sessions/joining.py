@@ -16,9 +16,7 @@ from satchel.keep.sessions.clients import (
     OF_TOKENS,
     STATE,
     VARIABLE,
-    Client,
     State,
-    client_of_command,
     host_id,
 )
 from satchel.keep.sessions.presence import is_abandoned, local_process
@@ -97,22 +95,15 @@ def is_up_to_date(session: SessionRow, caller: Caller) -> bool:
     if caller.is_server or caller.is_remote:
         return caller.is_remote
     return (not caller.is_hook and not caller.hosts) or (
-        session.process is not None and processes.is_alive(session.process)
+        session.process is not None and processes.is_alive(session.process) is True
     )
-
-
-def client_of(caller: Caller) -> Client | None:
-    """Return the client that a caller serves or runs in."""
-    if caller.is_server or caller.is_hook or caller.is_remote:
-        return caller.client
-    return client_of_command(caller.hosts, caller.environ, caller.programs)
 
 
 def client_process(caller: Caller) -> Process | None:
     """Return the process of the client that a caller serves or runs in; None on another machine."""
     if caller.is_remote:
         return None
-    client = client_of(caller)
+    client = caller.own_client
     return processes.find_client(() if client is None else client.prefixes)
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from satchel.store.glance import Rows
 
 GONE_MS = 30 * 60_000
-"""How long a session is silent until it counts as gone, if its process cannot be checked."""
+"""How long a session is silent until it counts as gone, if it is not known whether its process runs."""
 
 LISTED_DAYS = 14
 """Sessions not seen for longer are not listed."""
@@ -28,7 +28,8 @@ def local_process(machine: str | None, pid: int | None, started: int | None) -> 
 
 def is_abandoned(process: Process | None, seen_at: int, now: int) -> bool:
     """Return whether a session is over without having been ended; ``process`` None cannot be checked."""
-    return now - seen_at > GONE_MS if process is None else not processes.is_alive(process)
+    is_alive = None if process is None else processes.is_alive(process)
+    return now - seen_at > GONE_MS if is_alive is None else not is_alive
 
 
 def live_sessions(rows: Rows, project_id: int, now: int) -> list[int]:

@@ -14,12 +14,14 @@ from satchel.keep.sessions.records import CurrentSession
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from satchel.base.processes import Process
+    from satchel.keep.citations import Place
     from satchel.keep.common_filters import CommonFilters
     from satchel.keep.sessions.clients import State
     from satchel.keep.sessions.team import FindStates, Team
     from satchel.store.transaction import Transaction
 
-_MOST_FAULTS = 50
+_MOST_FAULTS, _MOST_CITATIONS = 50, 500
 
 
 class Sessions(Service):
@@ -42,18 +44,16 @@ class Sessions(Service):
             filters: those of every list.
         """
         from satchel.keep.common_filters import check_common
-        from satchel.keep.sessions.team import Team, find_team
+        from satchel.keep.sessions.team import find_team
 
         assert self._find_states is not None
         work, caller = self._workplace, self._workplace.caller
         with projects.reading(work) as (transaction, project):
             now = work.clock()
-            if project is None:
-                return Team((), 0, 0, now)
             own = None if caller is None else caller.find(transaction, project.id)
             number = None if own is None else own.id
             notes = () if caller is None else tuple(caller.notes)
-            if caller is not None and own is None and caller.can_start_session():
+            if project.id and caller is not None and own is None and caller.can_start_session():
                 notes += ("your own session is listed after your first write",)
             chosen = check_common(filters, now)
             return find_team(
@@ -131,8 +131,6 @@ class Sessions(Service):
         from satchel.keep.sessions.presence import MAX_CHECKED
 
         with projects.reading(self._workplace) as (transaction, project):
-            if project is None:
-                return ()
             where = "s.project_id = :project AND s.ended_at IS NULL AND s.client IS NOT NULL"
             sessions = joining.load(transaction, where, {"project": project.id}, MAX_CHECKED)
             now = self._workplace.clock()
@@ -148,10 +146,27 @@ class Sessions(Service):
             if first.server is not None and second.server is None
         )
 
+    def recorded(self) -> tuple[tuple[Process, ...], tuple[tuple[int, Place], ...]]:
+        """Return what the caller's machine can be compared with: its processes of sessions, and the newest citations.
+
+        A program that calls over a server asks for it as a session starts, and sends the facts with the next call.
+        """
+        from satchel.keep import citations
+        from satchel.keep.sessions import joining
+        from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
+
+        with projects.reading(self._workplace) as (transaction, project):
+            since = self._workplace.clock() - LISTED_DAYS * 86_400_000
+            where = "s.project_id = :project AND s.seen_at > :since AND s.ended_at IS NULL"
+            sessions = joining.load(transaction, where, {"project": project.id, "since": since}, MAX_CHECKED)
+            cited = citations.load_newest(transaction, project.id, _MOST_CITATIONS)
+        processes = dict.fromkeys(one for session in sessions for one in (session.process, session.server))
+        return tuple(one for one in processes if one is not None), tuple(cited.items())
+
     def _find_own(self, transaction: Transaction) -> tuple[int, State] | None:
         # the project's number and the caller's session
         project, caller = projects.find(transaction, self._workplace), self._workplace.caller
-        if project is None or caller is None:
+        if caller is None:
             return None
         if caller.kind == HOOK:
             from satchel.keep.sessions.joining import find_named

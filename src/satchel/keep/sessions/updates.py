@@ -32,7 +32,7 @@ _LEAST_DIGITS = 4
 
 def start(transaction: Transaction, workplace: Workplace, project_id: int, caller: Caller, now: int) -> State:
     """Create the caller's session, as the successor of one that is over if there is one."""
-    client = joining.client_of(caller)
+    client = caller.own_client
     identity = caller.host_id if client is caller.client else host_id(client, caller.environ)
     is_remote = caller.is_remote
     branch, commit = (None, None) if is_remote else read_head(workplace.files_root)

@@ -209,7 +209,7 @@ class Exchange:
         if not work.engine.exists():
             return None
         with projects.reading(work) as (transaction, project):
-            last = None if project is None else last_reading(transaction, project.id)
+            last = last_reading(transaction, project.id)
         return None if last is None else last.commit
 
     @contextmanager
@@ -223,9 +223,8 @@ class Exchange:
             with projects.writing(work) as (transaction, project, _):
                 yield Survey(transaction, project.id, work, place, repository, is_person=is_person)
         else:
-            with projects.reading(work) as (transaction, existing):
-                number = -1 if existing is None else existing.id
-                yield Survey(transaction, number, work, place, repository, is_person=is_person)
+            with projects.reading(work) as (transaction, project):
+                yield Survey(transaction, project.id, work, place, repository, is_person=is_person)
 
     def _accept_committed(
         self, survey: Survey, *, dry_run: bool, whys: Collection[int] = WHYS

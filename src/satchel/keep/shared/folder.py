@@ -287,5 +287,5 @@ def may_be_news(workplace: Workplace, branch: str | None) -> bool:
         # a new clone's store is created to read the shared texts
         return bool(_stat(f"{root}/{BELOW}"))
     with projects.reading(workplace) as (transaction, project):
-        last = None if project is None else last_reading(transaction, project.id)
+        last = last_reading(transaction, project.id)
     return last is None or last.look != place_of(root, branch).look

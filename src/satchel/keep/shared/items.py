@@ -63,61 +63,44 @@ def text_of(line: Line, mask: Mask) -> SharedText:
     return _TEXTS[line["kind"]](line, mask)
 
 
+def _fields(line: Line) -> dict[str, Any]:
+    return {name: line.get(name) for name in SHAPES[line["kind"]].fields}
+
+
 def _decision_text(line: Line, mask: Mask) -> SharedText:
-    value = line["value"]
+    value, rationale, version = line["value"], line.get("rationale"), line.get("version")
     is_text = isinstance(value, str)
-    rationale = line.get("rationale")
-    version = line.get("version")
-    return _text(
-        line,
-        mask,
-        line["updated_at"],
-        {
-            "key": line["key"],
-            "value": None if is_text else value,
-            "status": line["status"],
-            "version": None if version == _FIRST_VERSION else version,
-            "layer": line.get("layer"),
-            "tags": line.get("tags"),
-            "scopes": line.get("scopes"),
-        },
-        value if is_text else "",
-        () if rationale is None else (rationale,),
-    )
+    fields = _fields(line) | {"value": None if is_text else value}
+    fields["version"] = None if version == _FIRST_VERSION else version
+    sections = () if rationale is None else (rationale,)
+    return _text(line, mask, line["updated_at"], fields, value if is_text else "", sections)
 
 
 def _constraint_text(line: Line, mask: Mask) -> SharedText:
     has_ended = line["status"] == _RULE_ENDED
-    ended = line.get("deactivated_at")
-    fields = {name: line.get(name) for name in ("category", "priority", "layer", "tags")}
+    ended, reason = line.get("deactivated_at"), line.get("reason")
+    fields = _fields(line)
     if has_ended:
-        reason = line.get("reason")
-        fields |= {"status": _RULE_ENDED, "ended_by": line.get("deactivated_by")}
-        fields |= {"reason": None if reason is None else mask(reason)}
+        fields |= {"ended_by": line.get("deactivated_by"), "reason": None if reason is None else mask(reason)}
+    else:
+        fields |= {"status": None, "reason": None}
     return _text(line, mask, ended if has_ended and ended else line["created_at"], fields, line["text"])
 
 
-def _entry_text(line: Line, mask: Mask) -> SharedText:
-    fields = {name: line.get(name) for name in ("type", "file", "line", "last_line")}
-    return _text(line, mask, line["created_at"], fields | {"superseded": "superseded_by" in line}, str(line["content"]))
-
-
-def _strategy_text(line: Line, mask: Mask) -> SharedText:
-    fields = {name: line.get(name) for name in ("topic", "lang", "framework")}
-    return _text(line, mask, line["created_at"], fields | {"superseded": "superseded_by" in line}, line["insight"])
+def _note_text(line: Line, mask: Mask) -> SharedText:
+    fields = _fields(line) | {"superseded": "superseded_by" in line}
+    return _text(line, mask, line["created_at"], fields, str(line[SHAPES[line["kind"]].body]))
 
 
 def _pattern_text(line: Line, mask: Mask) -> SharedText:
     solutions = [one for one in line.get("solutions", ()) if one["state"] in _LIVE_SOLUTIONS]
     solutions.sort(key=lambda one: (one["created_at"], one["uid"]))
-    fields = {name: line.get(name) for name in ("error_type", "message", "hash", "lang")}
-    fields["message"] = mask(line["message"])
     authors = [one["agent"] for one in solutions if one.get("agent")]
     return _text(
         {**line, "agent": authors[0] if authors else None},
         mask,
         max([line["created_at"], *(one["created_at"] for one in solutions)]),
-        fields | {"solutions": [one["uid"] for one in solutions]},
+        _fields(line) | {"message": mask(line["message"]), "solutions": [one["uid"] for one in solutions]},
         line["example"],
         tuple(one["solution"] for one in solutions),
     )
@@ -126,9 +109,9 @@ def _pattern_text(line: Line, mask: Mask) -> SharedText:
 _TEXTS: Mapping[str, Callable[[Line, Mask], SharedText]] = {
     "decision": _decision_text,
     "constraint": _constraint_text,
-    "entry": _entry_text,
+    "entry": _note_text,
     "error_pattern": _pattern_text,
-    "strategy": _strategy_text,
+    "strategy": _note_text,
 }
 
 
@@ -206,16 +189,10 @@ def _constraint_line(text: SharedText, line: Line) -> Line:
     return {**line, "deactivated_at": at, **({} if ended_by is None else {"deactivated_by": ended_by})}
 
 
-def _entry_line(text: SharedText, line: Line) -> Line:
-    return _superseded({"run": MAIN_RUN, **line, **text.fields, "content": text.body, "created_at": iso(text.time)})
-
-
-def _strategy_line(text: SharedText, line: Line) -> Line:
-    at = iso(text.time)
-    return _superseded({"last_seen": at, **line, **text.fields, "insight": text.body, "created_at": at})
-
-
-def _superseded(line: Line) -> Line:
+def _note_line(text: SharedText, line: Line) -> Line:
+    at, body = iso(text.time), SHAPES[text.kind].body
+    usual = {"run": MAIN_RUN} if text.kind == "entry" else {"last_seen": at}
+    line = {**usual, **line, **text.fields, body: text.body, "created_at": at}
     if line.pop("superseded", False):
         line.setdefault("superseded_by", line["uid"])
     else:
@@ -258,7 +235,7 @@ def _uid_of(pattern: str, solution: str) -> str:
 _LINES: Mapping[str, Callable[[SharedText, Line], Line]] = {
     "decision": _decision_line,
     "constraint": _constraint_line,
-    "entry": _entry_line,
+    "entry": _note_line,
     "error_pattern": _pattern_line,
-    "strategy": _strategy_line,
+    "strategy": _note_line,
 }

@@ -176,9 +176,9 @@ class SharedTexts:
         if not work.engine.exists():
             return None
         with projects.reading(work) as (transaction, project):
-            last = None if project is None else last_reading(transaction, project.id)
-            now = None if project is None else (place.look, files.stamp, project.seq)
-            if project is None or last is None or (last.look, last.stamp, last.seq) != now:
+            last = last_reading(transaction, project.id)
+            now = (place.look, files.stamp, project.seq)
+            if last is None or (last.look, last.stamp, last.seq) != now:
                 return None
             row = transaction.one(
                 "SELECT count(in_step), count(waiting) FROM shared_texts WHERE project_id = :project",

@@ -12,7 +12,7 @@ from satchel.base.folders import config_folder
 from satchel.client import open_satchel
 from satchel.interfaces.cli.common import json_option, setting_text, show_json, store_options
 from satchel.interfaces.cli.opening import warn
-from satchel.interfaces.server_text import server_fields, server_line
+from satchel.interfaces.text.config import server_fields, server_line
 
 
 @click.command()
@@ -32,7 +32,7 @@ def command(template: bool, of_user: bool, db: str | None, project: str | None, 
         click.echo(documented_toml(of_user=of_user), nl=False)
         return
     own = config_folder() / FILE_NAME
-    from satchel.interfaces.admin_text import config_fields, told
+    from satchel.interfaces.text.config import config_fields, safe_value
 
     with open_satchel(db, project, read_only=True) as satchel:
         config, folder = satchel.config, satchel.place.folder
@@ -49,7 +49,6 @@ def command(template: bool, of_user: bool, db: str | None, project: str | None, 
     if server is not None:
         click.echo(f"# the server: {server_line(server)}")
     for setting in config.settings:
-        click.echo(
-            f"{setting.key.name} = {setting_text(told(setting.value))}  {click.style(f'({setting.source})', dim=True)}"
-        )
+        value = setting_text(safe_value(setting.value))
+        click.echo(f"{setting.key.name} = {value}  {click.style(f'({setting.source})', dim=True)}")
         click.echo(click.style(f"    {setting.key.help}", dim=True))

@@ -16,7 +16,7 @@ from satchel.client import open_satchel
 from satchel.interfaces.cli.common import json_option, progress, show_json, store_options
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.hooks.state import check_hooks
-from satchel.interfaces.server_text import server_fields, server_line
+from satchel.interfaces.text.config import server_fields, server_line
 from satchel.keep.housekeeping import Check
 
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}

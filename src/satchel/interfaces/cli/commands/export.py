@@ -14,7 +14,7 @@ import click
 from satchel.base.errors import Conflict, NotFound, SatchelError
 from satchel.interfaces.cli.common import json_option, progress, show_json, store_options
 from satchel.interfaces.cli.opening import opened, warn
-from satchel.interfaces.text_parts import counted
+from satchel.interfaces.text.parts import counted
 
 
 @click.command()

@@ -10,11 +10,11 @@ from satchel.base.clock import system_clock
 from satchel.base.errors import InvalidInput
 from satchel.base.folders import state_folder
 from satchel.interfaces.cli.common import json_option, leave_trace, local_person, require_person_here, show_json
-from satchel.interfaces.cli.tables import local_time, show_table
-from satchel.interfaces.http.room import opening
-from satchel.interfaces.http.room.logins import LINK_MS, Logins
 from satchel.interfaces.http.running import Servers
-from satchel.interfaces.to_json import fields_of
+from satchel.interfaces.text.json import fields_of
+from satchel.interfaces.text.tables import local_time, show_table
+from satchel.interfaces.web import opening
+from satchel.interfaces.web.logins import LINK_MS, Logins
 from satchel.keep.persons import shown_name
 
 

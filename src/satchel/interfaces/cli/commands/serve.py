@@ -22,7 +22,7 @@ from satchel.interfaces.http.databases import Databases, configuration_file
 from satchel.interfaces.http.tokens import ACTIVE, Tokens
 
 if TYPE_CHECKING:
-    from satchel.interfaces.http.room.logins import Logins
+    from satchel.interfaces.web.logins import Logins
 
 DEFAULT_PORT = 7347
 _WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 -- compared with, not bound
@@ -92,12 +92,12 @@ def command(
         require_person_here("open the pages")
     try:
         from satchel.interfaces.http import server as http
-        from satchel.interfaces.http.room.logins import Logins
         from satchel.interfaces.http.running import Servers
         from satchel.interfaces.http.server import preload, warm
         from satchel.interfaces.http.serving import Serving
         from satchel.interfaces.http.settings import Settings
         from satchel.interfaces.http.stores import Stores
+        from satchel.interfaces.web.logins import Logins
     except ImportError as error:
         from satchel.base.installation import missing_extra
 
@@ -146,7 +146,7 @@ def command(
 def _open(logins: Logins, url: str, port: int) -> None:
     """Print a link, and open the browser at it."""
     from satchel.interfaces.cli.commands.open import name_here, show
-    from satchel.interfaces.http.room.opening import link_of
+    from satchel.interfaces.web.opening import link_of
 
     try:
         secret = logins.new_link(name_here(), port)

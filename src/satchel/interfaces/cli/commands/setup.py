@@ -13,7 +13,6 @@ from satchel.base.paths import StorePlace, locate_store
 from satchel.client import through_a_server
 from satchel.interfaces.cli.common import json_option, show_json
 from satchel.interfaces.cli.setup_remote import Remote
-from satchel.interfaces.server_text import server_fields, server_line
 from satchel.interfaces.setup.address import plan_no_address
 from satchel.interfaces.setup.all_data import AllData, delete
 from satchel.interfaces.setup.all_data import all_data as deletable
@@ -32,6 +31,7 @@ from satchel.interfaces.setup.shown import (
     outcome_lines,
     plan_fields,
 )
+from satchel.interfaces.text.config import server_fields, server_line
 from satchel.remote.where import server_for
 
 

@@ -67,7 +67,7 @@ def _read(satchel: Satchel, *, as_json: bool) -> str:
         import json
 
         return json.dumps(operation.as_json(status), ensure_ascii=False, indent=2)
-    from satchel.interfaces.status_text import status_text
+    from satchel.interfaces.text.status import status_text
 
     width, height = shutil.get_terminal_size((80, 24))
     return status_text(status, width, height, lambda text, name: click.style(text, **_STYLES.get(name, {})))

@@ -15,11 +15,11 @@ from satchel.client import Satchel, open_satchel
 from satchel.interfaces.cli.common import json_option, leave_trace, require_person_here, show_json, store_options
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.cli.suggesting import SuggestingGroup
-from satchel.interfaces.cli.tables import local_time, show_table
 from satchel.interfaces.http.access import AGENT, ROLES
 from satchel.interfaces.http.databases import Databases, configuration_file, store_of
 from satchel.interfaces.http.tokens import REVOKED, Token, Tokens
-from satchel.interfaces.to_json import fields_of
+from satchel.interfaces.text.json import fields_of
+from satchel.interfaces.text.tables import local_time, show_table
 from satchel.keep import projects
 
 _NEVER = "never"
@@ -186,7 +186,7 @@ def _project(satchel: Satchel) -> tuple[str, bool]:
     work = satchel.workplace
     with work.engine.read() as transaction:
         project = projects.find(transaction, work)
-    return (work.project_name or work.suggested_name, True) if project is None else (project.name, False)
+    return project.name, not project.id
 
 
 def _expiry(text: str, now: int) -> int | None:

@@ -1,0 +1,136 @@
+"""The context of a hook at work, its answer, and the budget for lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from satchel.base.errors import NotFound
+from satchel.base.records import NamedTuple, dataclass
+from satchel.base.tokens import PROSE_MARGIN, estimating
+from satchel.keep import deliveries, projects
+from satchel.keep.deliveries import Window
+from satchel.keep.names import ensure_agent
+from satchel.keep.projects import Workplace
+from satchel.keep.runs import choose_for_writing, make_main
+from satchel.keep.sessions import updates
+from satchel.keep.sessions.actors import reading, subagent_name
+from satchel.keep.sessions.records import Actor
+from satchel.store.transaction import Transaction
+
+ItemVersion = tuple[int, int, int]
+"""A kind number, an item id, and the item's seq."""
+
+_NEW_WINDOW = 0
+"""Windows of sessions are numbered from 1."""
+
+FILE, SOLUTION, CLAIM = 0, -1, -2
+"""Pseudo-kinds in the deliveries table: a file whose notes were shown, a fix, and another agent's claim."""
+
+
+class HookContext(NamedTuple):
+    """The session of a hook at one moment.
+
+    Attributes:
+        actor: the agent of the session, or one of its subagents.
+        run: the id of the run that the session works in.
+        now: milliseconds UTC.
+    """
+
+    transaction: Transaction
+    work: Workplace
+    project_id: int
+    actor: Actor
+    run: int
+    now: int
+
+    @property
+    def window(self) -> Window:
+        return deliveries.window_of(self.project_id, self.actor, self.run, None, None, 0)
+
+    def in_new_window(self) -> HookContext:
+        """Return the same moment in a window without deliveries."""
+        return self._replace(actor=self.actor._replace(window=_NEW_WINDOW))
+
+
+@dataclass(frozen=True, slots=True)
+class HookAnswer:
+    """The answer of a hook.
+
+    Attributes:
+        text: for the model; empty if there is nothing to add.
+        denial: why an edit is stopped; empty allows it.
+        question: for the client's user before an edit; empty asks nothing.
+        items: in the text, to be recorded once it has reached the client.
+        window: the context window that they are recorded in.
+        moment: one of :data:`satchel.keep.deliveries.MOMENTS`.
+        why: why there is nothing, for people.
+        problem: what could not be done in time, for the log of hook faults; else empty.
+    """
+
+    text: str = ""
+    denial: str = ""
+    question: str = ""
+    items: tuple[ItemVersion, ...] = ()
+    window: Window | None = None
+    moment: str = ""
+    why: str = ""
+    problem: str = ""
+
+
+NOTHING = HookAnswer()
+
+
+def enter(transaction: Transaction, work: Workplace, agent_id: str | None) -> HookContext | None:
+    """Enter the session of a hook, in a transaction that may write; return None if the caller has none.
+
+    ``agent_id`` is the client's name for a subagent; None is the agent of the session itself.
+    """
+    caller = work.caller
+    if caller is None:
+        return None
+    now = work.clock()
+    project = projects.ensure(transaction, work, now)
+    state = caller.ensure(transaction, work, project.id, now)
+    if state is None:
+        return None
+    state, number, name = updates.name_unnamed(transaction, project.id, state, now)
+    caller.remember(transaction, project.id, state)
+    if agent_id is not None:
+        number, name = ensure_agent(transaction, project.id, subagent_name(name, agent_id), now)
+    actor = Actor(number, name, state.id, is_named=True, window=state.window)
+    try:
+        run = choose_for_writing(transaction, work, project.id, None, now)
+    except NotFound:  # the environment names an unknown run
+        run = make_main(transaction, project.id, now)
+    return HookContext(transaction, work, project.id, actor, run.id, now)
+
+
+def find(transaction: Transaction, work: Workplace) -> HookContext | None:
+    """Return the session of a hook, in a read-only transaction, or None if it is unknown."""
+    project = projects.find(transaction, work)
+    if work.caller is None or work.caller.find(transaction, project.id) is None:
+        return None
+    return HookContext(transaction, work, project.id, reading(transaction, work, project.id, None), 0, work.clock())
+
+
+_COUNTER = estimating("a hook has no time to load a vocabulary")
+
+
+def tokens_of(text: str) -> int:
+    """Return the length of a text in tokens at most, estimated."""
+    return math.ceil(estimate(text) * PROSE_MARGIN)
+
+
+def estimate(text: str) -> int:
+    """Return the length of a text in tokens, estimated."""
+    return _COUNTER.count(text) if text else 0
+
+
+def fitting(lines: Sequence[str], budget: int) -> list[str]:
+    """Return the lines that fit a budget together, skipping those that are too long."""
+    selected: list[str] = []
+    for line in lines:
+        if tokens_of("\n".join([*selected, line])) <= budget:
+            selected.append(line)
+    return selected

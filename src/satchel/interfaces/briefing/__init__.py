@@ -1,1 +1,0 @@
-"""What briefings hold, for agents as compact text and for machines as plain JSON."""

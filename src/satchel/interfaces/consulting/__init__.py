@@ -1,1 +1,0 @@
-"""Consultations, for agents as compact text and for machines as plain JSON."""

@@ -1,1 +1,0 @@
-"""The control room: pages for people, on the port of the server."""

@@ -1,0 +1,182 @@
+"""Consultations and conversations with other models as text.
+
+The first line of a consultation has the assistant, the conversation and turn, the cost, and the address; the answer
+follows, each line after a space, so that it cannot pass for the lines below: the files, the searches, the files
+held back with the reason, and notes. A turn that was only planned names its files, any other counts them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from satchel.base.clock import moment_text, year_of
+from satchel.base.records import dataclass
+from satchel.interfaces.text.json import Fields, fields_of
+from satchel.interfaces.text.lists import Line, list_text, note_lines
+from satchel.interfaces.text.parts import content_lines, counted, value_text
+
+if TYPE_CHECKING:
+    from satchel.base.paging import Page
+    from satchel.consult.assistants.opening import ProviderState
+    from satchel.consult.consultation import Consultation
+    from satchel.consult.conversation_records import ListedConversation, ListedFile
+    from satchel.consult.records import HeldBack
+
+_MAX_NAMED, _MAX_LISTED = 50, 10
+"""The most files of a part that a consultation, and a conversation in a list, name."""
+
+
+def consultation_text(done: Consultation) -> str:
+    answer = [] if done.answer is None else content_lines(done.answer)
+    return "\n".join([cost_line(done), *answer, *rest_lines(done)])
+
+
+def cost_line(done: Consultation) -> str:
+    """Return the assistant, the cost and the address of a turn."""
+    who = f"{done.assistant} {value_text(done.conversation)} turn {done.turn}"
+    counts = f"{done.sent_tokens:,} tokens, {done.saved_tokens:,} saved; window {done.held_tokens:,} of"
+    if done.answer is None:
+        return f"nothing was sent; {who} would send {counts} {done.window_tokens:,}; address {done.address}"
+    by_way = (("in", done.input_tokens), ("out", done.output_tokens))
+    billed = [f"{count:,} {way}" for way, count in by_way if count is not None]
+    paid = f"; the provider counted {', '.join(billed)}" if billed else ""
+    return f"{who}: sent {counts} {done.window_tokens:,}{paid}; address {done.address}"
+
+
+def rest_lines(done: Consultation) -> list[str]:
+    """Return the lines below the answer."""
+    lines = []
+    if done.answer is None:
+        lines += _part_lines("inline", done.inline) + _part_lines("overflow", done.overflow)
+        lines += [f"attachments {len(done.attachments)}: {_paths_text(done.attachments)}"] if done.attachments else []
+    elif done.paths:
+        counts = (("inline", done.inline), ("overflow", done.overflow), ("attachments", done.attachments))
+        lines.append("files: " + ", ".join(f"{len(files)} {part}" for part, files in counts if files))
+    if done.queries:
+        lines.append(f"searched: {' '.join(value_text(query) for query in done.queries)}")
+    if done.cited:
+        lines.append(f"cited: {_paths_text(done.cited)}")
+    lines += _held_back_lines(done.held_back)
+    lines += [] if done.kept is None else [done.kept.told]
+    return [*lines, *note_lines(done.notes)]
+
+
+def _part_lines(part: str, files: Iterable[ListedFile], most: int | None = _MAX_NAMED) -> list[str]:
+    """Return a line for each reason that files are in a part of the split."""
+    groups: dict[str | None, list[str]] = {}
+    for file in files:
+        groups.setdefault(file.why, []).append(file.path)
+    return [
+        f"{part} {len(paths)}{'' if why is None else f' ({why})'}: {_paths_text(paths, most)}"
+        for why, paths in groups.items()
+    ]
+
+
+def _held_back_lines(files: Iterable[HeldBack]) -> list[str]:
+    """Return a line for each reason that files were held back."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for one in files:
+        groups.setdefault((one.reason, one.detail), []).append(one.path)
+    return [f"held back ({reason}: {detail}): {_paths_text(paths)}" for (reason, detail), paths in groups.items()]
+
+
+def _paths_text(paths: Sequence[str], most: int | None = _MAX_NAMED) -> str:
+    """Name files, and count those beyond the limit."""
+    first = paths if most is None else paths[:most]
+    more = f" and {len(paths) - len(first):,} more" if len(first) < len(paths) else ""
+    return " ".join(value_text(path) for path in first) + more
+
+
+@dataclass(frozen=True, slots=True)
+class Conversations:
+    """A page of conversations and the available assistants; with all files for a single conversation."""
+
+    page: Page[ListedConversation]
+    states: Sequence[ProviderState]
+    with_files: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """A conversation that was deleted, or would be."""
+
+    found: ListedConversation
+    done: bool
+
+
+def conversations_text(listed: Conversations) -> str:
+    lines = [_line(one, None if listed.with_files else _MAX_LISTED) for one in listed.page]
+    return "\n".join([list_text("conversation", listed.page, lines, (None,)), assistants_line(listed.states)])
+
+
+def show_conversations(listed: Conversations) -> None:
+    import click
+
+    from satchel.interfaces.text.tables import show_lines
+
+    lines = [_line(one, None if listed.with_files else _MAX_LISTED) for one in listed.page]
+    show_lines(listed.page, "conversations", lines)
+    click.echo(assistants_line(listed.states), err=True)
+
+
+def conversations_fields(listed: Conversations) -> Fields:
+    return {**fields_of(listed.page, "conversations"), "assistants": fields_of(list(listed.states))}
+
+
+def assistants_line(states: Sequence[ProviderState]) -> str:
+    """List the assistants, with what is missing for those that are unavailable."""
+    return "assistants: " + ", ".join(
+        one.provider if one.missing is None else f"{one.provider} ({one.missing})" for one in states
+    )
+
+
+def may_reset(would: Reset) -> str:
+    key = would.found.key
+    return f"Forget {key.conversation} with {key.assistant}, {counted(would.found.turns, 'turn')}?"
+
+
+def reset_text(reset: Reset) -> str:
+    one = reset.found
+    counts = f"{counted(one.turns, 'turn')}, {counted(_files(one), 'file')}"
+    what = f"{value_text(one.key.conversation)} with {one.key.assistant}: {counts}"
+    return f"forgot {what}" if reset.done else f"nothing was forgotten; would forget {what}"
+
+
+def reset_fields(reset: Reset) -> Fields:
+    key = reset.found.key
+    fields = {"conversation": key.conversation, "assistant": key.assistant, "turns": reset.found.turns}
+    return {**fields, "files": _files(reset.found), "done": reset.done}
+
+
+def _files(one: ListedConversation) -> int:
+    return len(one.inline) + len(one.overflow)
+
+
+def _line(one: ListedConversation, most: int | None) -> Line:
+    below = [
+        f" {line}"
+        for part, files in (("inline", one.inline), ("overflow", one.overflow))
+        for line in _part_lines(part, [file for file in files if not file.is_removed], most)
+    ]
+    removed = [file.path for file in (*one.inline, *one.overflow) if file.is_removed]
+    below += [f" removed {len(removed)}: {_paths_text(removed, most)}"] if removed else []
+    if one.lease is not None:
+        below.append(
+            f" {one.lease.holder} is in it, until {moment_text(one.lease.until, year_of(one.updated_at))} at most"
+        )
+    own = (
+        f"turns:{one.turns}",
+        f"holds:{one.held_tokens:,}",
+        f"sent:{one.sent_tokens:,}",
+        f"saved:{one.saved_tokens:,}",
+        f"answers:{one.answer_tokens:,}",
+    )
+    return Line(
+        start=value_text(one.key.conversation),
+        cells=(one.key.assistant,),
+        own=own,
+        moment=one.updated_at,
+        after=() if one.created_at == one.updated_at else (("began", one.created_at),),
+        below=tuple(below),
+    )

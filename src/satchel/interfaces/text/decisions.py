@@ -1,0 +1,228 @@
+"""Decisions as text: lists, a decision with its history, and the confirmation of a change.
+
+A decision's line has the id, the key and value, then layer, ``by`` agent, ``v`` and a version other than 1.0.0, a
+status other than active, a ``revision`` above 1, tags after one ``#``, ``scopes:``, the time of the last change, and
+``made`` with the time of creation if that is another. The rationale follows below. A text value is a JSON string.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from satchel.base.clock import year_of
+from satchel.base.records import NamedTuple
+from satchel.interfaces.text.lists import (
+    NO_AGENT,
+    NO_LAYER,
+    TAGS_TOLD,
+    Line,
+    When,
+    agent_cell,
+    in_sentence,
+    layer_cell,
+    list_text,
+    names_text,
+    note_lines,
+    utc,
+)
+from satchel.interfaces.text.parts import (
+    NONE,
+    content_lines,
+    json_line,
+    place_in_list,
+    plural,
+    quoted,
+    times_text,
+    value_text,
+)
+from satchel.keep.decisions.records import (
+    Decision,
+    DecisionHistory,
+    DecisionPage,
+    DecisionState,
+    Value,
+)
+
+_USUAL_VERSION, _USUAL_STATUS = "1.0.0", "active"
+_BLANKS = (NO_LAYER, NO_AGENT, f"v{_USUAL_VERSION}", _USUAL_STATUS)
+_MAX_SHOWN = 200
+_ADVICE = "Update the similar one instead, or give the reason why both are needed."
+
+# 007, 1_000 and 3.10 are not how a number is written back, so they are names that happen to be digits
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.(?:0|[0-9]*[1-9]))?(?:[eE][-+]?[0-9]+)?")
+
+
+def typed_value(text: str) -> Value:
+    """Parse a value: a number if it is written as one, else the text itself."""
+    if not _NUMBER.fullmatch(text):
+        return text
+    return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def value_cell(decision: Decision) -> str:
+    """Return a value for a table; a text of digits is quoted, to differ from a number."""
+    value = decision.value
+    return f'"{value}"' if isinstance(value, str) and _NUMBER.fullmatch(value) else str(value)
+
+
+def made_cell(decision: Decision) -> str | None:
+    """Return the local time of creation for a table, if the decision was changed since."""
+    from satchel.interfaces.text.tables import local_time
+
+    made = local_time(decision.created_at)
+    return None if made == local_time(decision.updated_at) else made
+
+
+def decisions_text(page: DecisionPage) -> str:
+    lines = [decision_line(decision) for decision in page.decisions]
+    more = TAGS_TOLD if any(len(decision.tags) > 1 for decision in page.decisions) else ""
+    return list_text("decision", page, lines, _BLANKS, more)
+
+
+def set_text(decisions: Sequence[Decision], when: When | None = None) -> str:
+    lines = []
+    for decision in decisions:
+        line = f"set {decision.ref} {value_text(decision.key)}"
+        line += f", revision {decision.revision}" if decision.revision > 1 else " (new)"
+        line += (
+            ", a draft: briefed as proposed; it binds once you or another sets it with status=active"
+            if decision.status == "draft"
+            else ""
+        )
+        below: Sequence[str] = ()
+        if decision.replaced is not None:
+            before = _state_text(decision.replaced, decision, value=_shortened_value, who=True)
+            at = when or in_sentence(decision.updated_at)
+            line += f"; was {before.line} {at(decision.replaced.set_at)}"
+            below = before.below
+        lines += [line, *below, *note_lines(decision.notes)]
+        lines += [
+            f"similar: {similar.ref} {value_text(similar.key)}={_shortened_value(similar.value)} "
+            f"(its {similar.by} is {similar.likeness} % like this one)"
+            for similar in decision.similar
+        ]
+    if any(decision.similar for decision in decisions):
+        lines.append(_ADVICE)
+    return "\n".join(lines)
+
+
+def history_text(history: DecisionHistory) -> str:
+    states, year = history.history, year_of(history.decision.updated_at)
+    earlier = len(states) if len(states) == states.total else f"{len(states)} of {states.total}"
+    head = [f"decision with {earlier} earlier {plural('state', states.total)}"]
+    head += ["newest first, each says what differs from the one above"] if states.items else []
+    head.append(times_text(year))
+    head += place_in_list(states)
+    return "\n".join([", ".join(head), *_history_lines(history, utc(year)), *note_lines(history.decision.notes)])
+
+
+def show_history(history: DecisionHistory) -> None:
+    import click
+
+    from satchel.interfaces.cli.common import warn_notes
+    from satchel.interfaces.text.tables import local_time, rest_text
+
+    page = history.history
+    click.echo("\n".join(_history_lines(history, local_time)))
+    click.echo(rest_text(len(page), page.total, "earlier states", page.next_offset), err=True)
+    warn_notes(history.decision.notes)
+
+
+def _history_lines(history: DecisionHistory, when: When) -> Iterator[str]:
+    """Return a decision in full, then its earlier states, the newest first.
+
+    A state has its revision, its value after a colon and its other fields only if they differ from the state above, the
+    time it was set (without the day of the state above), and ``until`` if it did not last until the state above. The
+    first state of a later page has none above and shows everything.
+    """
+    decision, states = history.decision, history.history
+    made = [] if decision.created_at == decision.updated_at else [f"made {when(decision.created_at)}"]
+    now = _state_text(decision, None)
+    yield " ".join([decision.ref, value_text(decision.key), now.line, when(decision.updated_at), *made])
+    yield from now.below
+    above: Decision | DecisionState | None = None if states.offset else decision
+    until: int | None = None if states.offset else decision.updated_at
+    day = ""
+    for state in states:
+        text = _state_text(state, above)
+        before, (day, time) = day, when(state.set_at).split()
+        fields = [text.line, *([day] if day != before else []), time]
+        fields += [] if state.replaced_at == until else [f"until {when(state.replaced_at)}"]
+        yield " ".join(fields)
+        yield from text.below
+        above, until = state, state.set_at
+
+
+def _shortened_value(value: Value) -> str:
+    if isinstance(value, str) and len(value) > _MAX_SHOWN:
+        return f"{quoted(value[:_MAX_SHOWN])}... ({len(value):,} characters)"
+    return json_line(value)
+
+
+class _StateText(NamedTuple):
+    """A rendered state: one line without its time, and the lines below."""
+
+    line: str
+    below: tuple[str, ...]
+
+
+def _state_text(
+    state: Decision | DecisionState,
+    above: Decision | DecisionState | None,
+    *,
+    value: Callable[[Value], str] = json_line,
+    who: bool = False,
+) -> _StateText:
+    """Render the fields of a state that differ from the one above, or all without one.
+
+    Args:
+        value: renders the value.
+        who: name the agent even if it is the same.
+    """
+    parts = [f"revision {state.revision}"]
+    if above is None or json_line(state.value) != json_line(above.value):
+        parts[0] += f": {value(state.value)}"
+    cells = _cells(state)
+    others = (None, None, None, None) if above is None else _cells(above)
+    if who:
+        others = (others[0], None, *others[2:])
+    parts += [cell or blank or "" for cell, other, blank in zip(cells, others, _BLANKS, strict=True) if cell != other]
+    if who and state.agent is None:
+        parts.append(NO_AGENT)
+    if state.rationale is None and above is not None and above.rationale is not None:
+        parts.append("rationale:-")
+    if state.tags != (above.tags if above else ()):
+        parts += names_text("#", state.tags) or (f"#{NONE}",)
+    if state.scopes != (above.scopes if above else ()):
+        parts += names_text("scopes:", state.scopes) or (f"scopes:{NONE}",)
+    if state.rationale is None or (above is not None and state.rationale == above.rationale):
+        return _StateText(" ".join(parts), ())
+    return _StateText(" ".join(parts), tuple(content_lines(state.rationale)))
+
+
+def _cells(state: Decision | DecisionState) -> tuple[str | None, str | None, str | None, str | None]:
+    # a v means a version only before a digit
+    version = value_text(state.version) if "0" <= state.version[:1] <= "9" else quoted(state.version)
+    return (
+        layer_cell(state.layer),
+        agent_cell(state.agent),
+        None if state.version == _USUAL_VERSION else f"v{version}",
+        None if state.status == _USUAL_STATUS else state.status,
+    )
+
+
+def decision_line(decision: Decision) -> Line:
+    """Return the line of a decision, with its rationale below."""
+    return Line(
+        start=f"{decision.ref} {value_text(decision.key)}={json_line(decision.value)}",
+        cells=_cells(decision),
+        own=(
+            *((f"revision {decision.revision}",) if decision.revision > 1 else ()),
+            *names_text("#", decision.tags),
+            *names_text("scopes:", decision.scopes),
+        ),
+        moment=decision.updated_at,
+        after=() if decision.created_at == decision.updated_at else (("made", decision.created_at),),
+        below=() if decision.rationale is None else tuple(content_lines(decision.rationale)),
+    )

@@ -1,0 +1,150 @@
+"""Items of any kind as text: each in full, in the order of the request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from satchel.base.clock import iso, year_of
+from satchel.interfaces.text.decisions import decision_line
+from satchel.interfaces.text.entries import entry_line
+from satchel.interfaces.text.errors import pattern_lines, solution_line
+from satchel.interfaces.text.files import change_line
+from satchel.interfaces.text.fitting import MAX_CHARS
+from satchel.interfaces.text.json import fields_of
+from satchel.interfaces.text.lists import When, note_lines, single_lines, utc
+from satchel.interfaces.text.messages import message_line
+from satchel.interfaces.text.packages import content_fields, content_notes, package_line
+from satchel.interfaces.text.parts import counted, json_line, times_text
+from satchel.interfaces.text.rules import constraint_line
+from satchel.interfaces.text.strategies import strategy_line
+from satchel.keep.items import Item, OpenedItems
+from satchel.keep.kind import called
+from satchel.keep.moving.states import SHARED, KeptState
+from satchel.keep.packages.records import PackageContent
+from satchel.keep.patterns.records import Solution
+
+_LOOK_BACK = 200
+"""The largest distance from a cut back to the end of a line or a word."""
+
+_LINES: Mapping[str, Callable[[Any, str | None, When], list[str]]] = {
+    "entry": lambda entry, _, when: single_lines(entry_line(entry), when),
+    "decision": lambda decision, _, when: single_lines(decision_line(decision), when),
+    "constraint": lambda constraint, _, when: single_lines(constraint_line(constraint), when),
+    "message": lambda message, reader, when: single_lines(message_line(message, reader), when),
+    "file_change": lambda change, _, when: single_lines(change_line(change), when),
+    "package": lambda content, _, when: [
+        *single_lines(package_line(content.package, content.text), when),
+        *note_lines(content_notes([content])),
+    ],
+    "error_pattern": lambda pattern, _, when: pattern_lines(pattern, when),
+    "strategy": lambda strategy, _, when: single_lines(strategy_line(strategy), when),
+    "solution": lambda solution, _, when: _solution_lines(solution, when),
+}
+"""Functions that render an item for a reader, by the name of its kind."""
+
+
+def items_text(opened: OpenedItems) -> str:
+    """Render items for an agent, from the offset on; the first line has the call that continues a cut text."""
+    items = _top_level(opened)
+    blocks = _blocks(opened, items, utc(_year(items)))
+    body = "\n".join(blocks)
+    begin = min(opened.offset, len(body))
+    end = _end(body, begin)
+    head = _head(opened.items)
+    if begin or end < len(body):
+        head += f", characters {begin:,} to {end:,} of {len(body):,}"
+    if end < len(body):
+        place, start = 0, 0
+        while start + len(blocks[place]) < end:
+            start += len(blocks[place]) + 1
+            place += 1
+        rest = json_line([item.ref for item in items[place:]])
+        head += f"; get_items({rest}, offset={end - start}) continues"
+    # a text that begins inside a line needs the space of that line, so that it cannot pass for an item
+    inside = " " if begin and body[begin - 1] != "\n" else ""
+    shown_text = [f"{inside}{body[begin:end]}"] if blocks else []
+    return "\n".join([head, *shown_text, *note_lines(opened.notes)])
+
+
+def whole_text(opened: OpenedItems) -> str:
+    from satchel.interfaces.text.tables import local_time
+
+    return "\n".join(_blocks(opened, _top_level(opened), local_time)) or counted(0, "item")
+
+
+def items_fields(opened: OpenedItems) -> dict[str, object]:
+    fields = [
+        {"id": item.ref, "kind": item.kind}
+        | _fields(item)
+        | ({"corrections": list(item.notes)} if item.notes else {})
+        | ({"kept_states": [_kept_fields(state) for state in item.kept_states]} if item.kept_states else {})
+        for item in opened.items
+    ]
+    return {"items": fields} | ({"notes": list(opened.notes)} if opened.notes else {})
+
+
+def _top_level(opened: OpenedItems) -> list[Item]:
+    """Return the items without the solutions whose error is among them."""
+    refs = {item.ref for item in opened.items}
+    return [one for one in opened.items if not (isinstance(one.record, Solution) and one.record.pattern in refs)]
+
+
+def _blocks(opened: OpenedItems, items: Sequence[Item], when: When) -> list[str]:
+    return [
+        "\n".join(
+            [
+                *_LINES[item.kind](item.record, opened.reader, when),
+                *note_lines([*item.notes, *(_kept_note(item.ref, state, when) for state in item.kept_states)]),
+            ]
+        )
+        for item in items
+    ]
+
+
+def _kept_note(ref: str, state: KeptState, when: When) -> str:
+    source = "a sync of the shared text" if state.source == SHARED else f"an import from {state.source}"
+    whose = "its state before" if state.is_ours else "another state that came by"
+    text = json_line(called(state.line))
+    return f"{whose} {source}, {when(state.kept_at)}, is kept: {text}; satchel show {ref} --json has all of it"
+
+
+def _kept_fields(state: KeptState) -> dict[str, object]:
+    return {"source": state.source, "is_ours": state.is_ours, "kept_at": iso(state.kept_at), "state": state.line}
+
+
+def contents_text(contents: Sequence[PackageContent]) -> str:
+    """Render the contents of packages for an agent as items, so that ``get_items`` continues a cut text."""
+    items = tuple(Item(one.ref, "package", one) for one in contents if one.package is not None)
+    notes = tuple(content_notes([one for one in contents if one.package is None]))
+    return items_text(OpenedItems(items, None, 0, notes))
+
+
+def _head(items: Sequence[Item]) -> str:
+    return f"{counted(len(items), 'item')}, {times_text(_year(items))}" if items else counted(0, "item")
+
+
+def _year(items: Sequence[Item]) -> str:
+    if not items:
+        return ""
+    first: Any = items[0].record
+    return year_of(getattr(first, "package", first).created_at)
+
+
+def _end(body: str, begin: int) -> int:
+    """Return where to cut a text: after a line if one ends near, else after a space."""
+    end = begin + MAX_CHARS
+    if end >= len(body):
+        return len(body)
+    near = end - _LOOK_BACK
+    return body.rfind("\n", near, end) + 1 or body.rfind(" ", near, end) + 1 or end
+
+
+def _solution_lines(solution: Solution, when: When) -> list[str]:
+    first, *text = single_lines(solution_line(solution), when)
+    return [f"{first} for {solution.pattern}", *text]
+
+
+def _fields(item: Item) -> dict[str, object]:
+    fields: dict[str, object] = content_fields(item.record) if item.kind == "package" else fields_of(item.record)  # type: ignore[arg-type]
+    return fields

@@ -1,0 +1,259 @@
+"""The renderer of every list: a head line, headings, and a line for each item, with shared fields written once.
+
+The head gives the count, the order, the year of all times without one, and after ``each`` the fields that most items
+share. Where that is shorter, items are grouped under headings that end with ``:`` and name one field, and whatever else
+most items of the group share. An item's own line holds only what differs, then the day and the time, UTC. A line
+without a day has that of the line above; the first line of a group always has one. A later time on the same line has a
+day only if it is another. Texts follow on lines of their own that begin with a space, and notes come last. So no stored
+text can pass for a head, a heading or an item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from itertools import groupby
+from typing import Any
+
+from satchel.base.clock import DAY_MS, moment_text, year_of
+from satchel.base.paging import KeptPage
+from satchel.base.records import dataclass
+from satchel.base.tokens import estimate
+from satchel.base.vocabulary import LAYERS
+from satchel.interfaces.text.parts import (
+    content_lines,
+    place_in_list,
+    quoted,
+    shared_value,
+    shown_of,
+    times_text,
+    value_text,
+)
+
+_ORDERS = {
+    "newest": "newest first",
+    "oldest": "oldest first",
+    "priority": "most urgent first",
+    "relevance": "best first",
+    "most helpful": "most helpful first",
+    "seq": "in order of change",
+}
+"""The words for each order of a page."""
+
+When = Callable[[int], str]
+"""Renders a time as a day and a time of day."""
+
+NO_LAYER = "layer:-"
+NO_AGENT = "by -"
+
+TAGS_TOLD = " (#tags)"
+"""Explains in the head of a list what the names behind one ``#`` are."""
+
+_DAY_COST = 4
+"""Tokens of a day on a line, such as `` 11-20``."""
+
+_SORTED = frozenset({"newest", "oldest", "priority"})
+"""Orders that a reader can restore from the fields of the items, however they are grouped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One item of a list.
+
+    Attributes:
+        start: the short id, and whatever else names the item.
+        cells: fields that many items may share, the same in every line; None for a missing one.
+        own: fields of this line alone, before the time.
+        moment: the time of the item, in milliseconds UTC.
+        after: fields after the time; a label with a time is rendered as the item's time is.
+        below: the lines below, each with a leading space.
+    """
+
+    start: str
+    cells: tuple[str | None, ...]
+    own: tuple[str, ...]
+    moment: int
+    after: tuple[str | tuple[str, int], ...] = ()
+    below: tuple[str, ...] = ()
+
+
+def head_text(noun: str, page: Any, count: int, year: str = "", more: str = "", order: str = "") -> str:
+    """Return the head of a list.
+
+    Args:
+        noun: the name of an item.
+        count: the number of items that follow.
+        year: the year of the times; empty where none follow.
+        more: more about the items, directly after the noun.
+        order: the words for the order, if it is not that of the page.
+    """
+    head = [f"{shown_of(count, page.total, noun)}{more}"]
+    if count:
+        order = order or (_ORDERS[page.order] if isinstance(page, KeptPage) else "")
+        head += [part for part in (order, times_text(year) if year else "") if part]
+    return ", ".join([*head, *place_in_list(page)])
+
+
+def list_text(
+    noun: str, page: Any, lines: Sequence[Line], blanks: Sequence[str | None], more: str = "", order: str = ""
+) -> str:
+    """Render a list.
+
+    Args:
+        noun: the name of an item.
+        page: the page of the lines.
+        lines: one for each item, in the page's order.
+        blanks: for each cell the text for a missing value where the head or a heading states one; None if it is
+            never missing.
+        more: more about the items, for the head.
+        order: the words for the order, if it is not that of the page.
+    """
+    year = year_of(lines[0].moment) if lines else ""
+    first = head_text(noun, page, len(lines), year, more, order)
+    rest: list[str] = []
+    if lines:
+        regroup = isinstance(page, KeptPage) and page.order in _SORTED
+        columns = (None, *range(len(blanks)))
+        plan = min((_planned(lines, blanks, column, regroup) for column in columns), key=lambda plan: plan.cost)
+        stated = [text for text in plan.usual if text is not None]
+        first += f"; each {' '.join(stated)} unless noted" if stated else ""
+        for group in plan.groups:
+            rest += [f"{group.heading}:"] if group.heading else []
+            rest += _item_lines(group, blanks, year)
+    return "\n".join([first, *rest, *note_lines(getattr(page, "notes", ()))])
+
+
+def single_lines(line: Line, when: When) -> list[str]:
+    """Return an item outside of a list, with all its fields."""
+    cells = (cell for cell in line.cells if cell is not None)
+    return [" ".join([line.start, *cells, *line.own, when(line.moment), *_after(line, when)]), *line.below]
+
+
+def utc(year: str) -> When:
+    """Return what renders a time as agents read it: UTC, without the given year."""
+    return lambda moment: moment_text(moment, year)
+
+
+def in_sentence(now: int) -> When:
+    """Return what renders a time inside a sentence for agents: UTC, without the year of the given time."""
+    return lambda moment: f"{moment_text(moment, year_of(now))} UTC"
+
+
+def _after(line: Line, when: When) -> list[str]:
+    fields = []
+    for one in line.after:
+        if isinstance(one, str):
+            fields.append(one)
+        else:
+            label, moment = one
+            fields.append(f"{label} {when(moment).removeprefix(f'{when(line.moment).split()[0]} ')}")
+    return fields
+
+
+def note_lines(notes: Sequence[str]) -> list[str]:
+    """Return notes as lines, each after its mark."""
+    return [line for note in notes for line in content_lines(note, "note:")]
+
+
+def layer_cell(layer: str | None) -> str | None:
+    """Return a layer as a cell; a custom one is marked as a layer."""
+    return layer if layer is None or layer in LAYERS else f"layer:{value_text(layer)}"
+
+
+def agent_cell(agent: str | None) -> str | None:
+    return None if agent is None else f"by {value_text(agent)}"
+
+
+def names_text(mark: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return names after one mark, as in ``#api security``; an ambiguous name is quoted."""
+    return (mark + " ".join(map(_name, names)),) if names else ()
+
+
+def _name(name: str) -> str:
+    # what begins like a time, or looks like another field, would end the list of names
+    return quoted(name) if name[0].isdecimal() or name[0] == "#" or ":" in name else value_text(name)
+
+
+_Cells = tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Lines under one heading, and the fields they have unless noted."""
+
+    heading: str
+    usual: _Cells
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """One arrangement of a list: the fields that the head states, the groups, and an estimate of the tokens."""
+
+    usual: _Cells
+    groups: Sequence[_Group]
+    cost: int
+
+
+def _planned(lines: Sequence[Line], blanks: Sequence[str | None], column: int | None, regroup: bool) -> _Plan:
+    usual = tuple(None if place == column else value for place, value in enumerate(_shared(lines)))
+    groups = [_Group("", usual, lines)]
+    if column is not None:
+        groups = [_group(value, members, usual, blanks, column) for value, members in _split(lines, column, regroup)]
+    cost = sum(_cost(text) for text in usual if text is not None)
+    for group in groups:
+        cost += _cost(f"{group.heading}:") if group.heading else 0
+        cost += _noted_cost(group.lines, group.usual, blanks)
+        cost += _DAY_COST * sum(1 for _ in groupby(line.moment // DAY_MS for line in group.lines))
+    return _Plan(usual, groups, cost)
+
+
+def _group(
+    value: str | None, lines: Sequence[Line], usual: _Cells, blanks: Sequence[str | None], column: int
+) -> _Group:
+    heading = [value or blanks[column]]
+    expected: _Cells = (*usual[:column], value, *usual[column + 1 :])
+    for place, shared in enumerate(_shared(lines)):
+        if place != column and shared is not None and shared != expected[place]:
+            other = (*expected[:place], shared, *expected[place + 1 :])
+            if _cost(shared) + _noted_cost(lines, other, blanks) < _noted_cost(lines, expected, blanks):
+                heading.append(shared)
+                expected = other
+    return _Group(" ".join(text for text in heading if text is not None), expected, lines)
+
+
+def _split(lines: Sequence[Line], column: int, regroup: bool) -> Iterable[tuple[str | None, Sequence[Line]]]:
+    if not regroup:
+        return [(value, list(members)) for value, members in groupby(lines, lambda line: line.cells[column])]
+    groups: dict[str | None, list[Line]] = {}
+    for line in lines:
+        groups.setdefault(line.cells[column], []).append(line)
+    return groups.items()
+
+
+def _shared(lines: Sequence[Line]) -> _Cells:
+    return tuple(shared_value(column) for column in zip(*(line.cells for line in lines), strict=True))
+
+
+def _noted(line: Line, usual: _Cells, blanks: Sequence[str | None]) -> list[str | None]:
+    return [cell or blank for cell, same, blank in zip(line.cells, usual, blanks, strict=True) if cell != same]
+
+
+def _noted_cost(lines: Sequence[Line], usual: _Cells, blanks: Sequence[str | None]) -> int:
+    return sum(_cost(text) for line in lines for text in _noted(line, usual, blanks))
+
+
+def _item_lines(group: _Group, blanks: Sequence[str | None], year: str) -> list[str]:
+    written = []
+    day, when = "", utc(year)
+    for line in group.lines:
+        above, (day, time) = day, when(line.moment).split()
+        moment = (time,) if day == above else (day, time)
+        parts = (line.start, *_noted(line, group.usual, blanks), *line.own, *moment, *_after(line, when))
+        written += [" ".join(part for part in parts if part is not None), *line.below]
+    return written
+
+
+@lru_cache(maxsize=4_096)
+def _cost(text: str | None) -> int:
+    return 0 if text is None else estimate(f" {text}")

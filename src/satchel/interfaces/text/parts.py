@@ -1,0 +1,126 @@
+"""Parts of all texts: values, quoted where they are ambiguous, and counts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from satchel.base.paging import COUNTED
+from satchel.find.kind import Kind
+
+if TYPE_CHECKING:
+    from satchel.keep.citations import Citation
+
+NONE = "-"
+"""Stands for a missing value; a value that is a dash is quoted."""
+
+_PLAIN = re.compile(r"[^\s\"\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_LINE_AT_END = re.compile(r":[0-9]+(?:-[0-9]+)?\Z")
+_RAW_IN_JSON = re.compile(r"[\x7f-\x9f\u2028\u2029]")
+
+
+def value_text(value: str | None) -> str:
+    """Write a value so that it cannot be mistaken for the text around it."""
+    if value is None:
+        return NONE
+    return value if value != NONE and _PLAIN.fullmatch(value) else quoted(value)
+
+
+def place_text(file: str | None, line: int | None, last: int | None = None) -> str:
+    """Write a file, and the lines in it if there are any, so that a colon in the name cannot be misread."""
+    name = quoted(file) if file is not None and _LINE_AT_END.search(file) else value_text(file)
+    return f"file:{name}" if line is None else f"file:{name}:{lines_text(line, last)}"
+
+
+def lines_text(line: int, last: int | None) -> str:
+    """Write the lines that are cited, as in ``12`` and ``12-20``."""
+    return str(line) if last is None else f"{line}-{last}"
+
+
+def citation_marks(citation: Citation) -> list[str]:
+    """Return the state of a citation in parentheses; nothing if it is unchanged."""
+    marks = ", ".join(citation.marks)
+    return [f"({marks})"] if marks else []
+
+
+def quoted(value: str) -> str:
+    """Return a text as a JSON string that no reader breaks into lines."""
+    return json_line(value)
+
+
+def json_line(value: object) -> str:
+    """Return a JSON value without spaces between its parts, on what is one line for every reader."""
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    # JSON allows these inside a string, and some readers break lines there
+    return _RAW_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def content_lines(content: str, mark: str = "") -> list[str]:
+    """Return content with a space before every line, so that it cannot pass for anything else.
+
+    Args:
+        mark: what stands before the first space.
+    """
+    for separator in "\u2028\u2029":  # some readers break lines here too
+        content = content.replace(separator, f"{separator} ")
+    return f"{mark} {content}".replace("\n", "\n ").split("\n")
+
+
+def shared_value(values: Sequence[str | None]) -> str | None:
+    """Return the value that more than half of at least two have."""
+    # most_common(1) would load a module, after the write that this answers
+    value, count = max(Counter(values).items(), key=lambda counted: counted[1])
+    return value if count >= 2 and count * 2 > len(values) else None
+
+
+def ended_text(kind: Kind, number: int, heir: int) -> str:
+    """Name the item that superseded an item; an item that is its own heir was retracted."""
+    return "retracted" if heir == number else f"superseded-by:{kind.ref(heir)}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number of things, as in ``1 message``, ``2,000 messages`` and ``3 strategies``."""
+    return f"{number:,} {plural(noun, number)}"
+
+
+def outcome_counts(helped: int, failed: int) -> tuple[str, ...]:
+    """Return how often something helped and did not, without zero counts."""
+    counts = (("helped", helped), ("failed", failed))
+    return tuple(f"{what} {counted(count, 'time')}" for what, count in counts if count)
+
+
+def shown_of(count: int, total: int, noun: str) -> str:
+    """Count the items of a page, as in ``1 entry`` and ``20 of 27 entries``."""
+    return counted(total, noun) if count == total else f"{count:,} of {total_text(count, total)} {plural(noun, total)}"
+
+
+def total_text(count: int, total: int) -> str:
+    """Write how many there are of what is listed in part, as in ``2,000`` and ``more than 10,000``."""
+    return f"more than {COUNTED:,}" if count and total > COUNTED else f"{total:,}"
+
+
+def plural(noun: str, number: int) -> str:
+    """Return the form of a noun after a number."""
+    if number == 1:
+        return noun
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+
+
+def times_text(year: str) -> str:
+    """Name the year and the time zone of the times below."""
+    return f"UTC times of {year}"
+
+
+def place_in_list(page: Any) -> list[str]:
+    """Return the offset of a page, and the argument that gets the next one.
+
+    A page of changes after a cursor has the cursor for the next page or for later changes.
+    """
+    parts = [f"from offset {page.offset}"] if page.offset else []
+    if getattr(page, "after_seq", None) is not None:
+        return [*parts, f"{'later changes' if page.next_offset is None else 'next'}: after_seq={page.cursor}"]
+    return parts if page.next_offset is None else [*parts, f"next: offset={page.next_offset}"]

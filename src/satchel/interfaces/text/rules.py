@@ -1,0 +1,68 @@
+"""Rules as text: lists, and the confirmation of a new rule.
+
+A rule's line has the id, category, priority, layer, ``by`` agent, tags after one ``#``, and the time it was added; its
+text follows below. A retracted rule is ``inactive``, ``since`` a time, ``by`` an agent, and ``because`` of a reason as
+a JSON string.
+"""
+
+from __future__ import annotations
+
+from satchel.base.vocabulary import CATEGORIES
+from satchel.interfaces.text.lists import (
+    NO_AGENT,
+    NO_LAYER,
+    TAGS_TOLD,
+    Line,
+    agent_cell,
+    layer_cell,
+    list_text,
+    names_text,
+    note_lines,
+)
+from satchel.interfaces.text.parts import content_lines, quoted, value_text
+from satchel.keep.constraints import Constraint, ConstraintPage
+
+_BLANKS = (None, None, NO_LAYER, NO_AGENT)
+
+
+def constraints_text(page: ConstraintPage) -> str:
+    lines = [constraint_line(constraint) for constraint in page.constraints]
+    more = TAGS_TOLD if any(len(constraint.tags) > 1 for constraint in page.constraints) else ""
+    return list_text("constraint", page, lines, _BLANKS, more)
+
+
+def constraint_line(constraint: Constraint) -> Line:
+    """Return the line of a rule, with its text below."""
+    return Line(
+        start=constraint.ref,
+        cells=_cells(constraint),
+        own=names_text("#", constraint.tags),
+        moment=constraint.created_at,
+        after=() if constraint.active else _inactive(constraint),
+        below=tuple(content_lines(constraint.text)),
+    )
+
+
+def added_text(constraint: Constraint) -> str:
+    cells = [cell for cell in _cells(constraint) if cell is not None]
+    line = " ".join([f"added {constraint.ref}", *cells, *names_text("#", constraint.tags)])
+    return "\n".join([line, *note_lines(constraint.notes)])
+
+
+def _cells(constraint: Constraint) -> tuple[str | None, ...]:
+    category = constraint.category
+    return (
+        category if category in CATEGORIES else f"category:{value_text(category)}",
+        constraint.priority,
+        layer_cell(constraint.layer),
+        agent_cell(constraint.agent),
+    )
+
+
+def _inactive(constraint: Constraint) -> tuple[str | tuple[str, int], ...]:
+    at, by, reason = constraint.deactivated_at, constraint.deactivated_by, constraint.reason
+    return (
+        "inactive" if at is None else ("inactive since", at),
+        *(() if by is None else (f"by {value_text(by)}",)),
+        *(() if reason is None else (f"because {quoted(reason)}",)),
+    )

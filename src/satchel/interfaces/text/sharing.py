@@ -1,0 +1,115 @@
+"""Shared text as text: confirmations, the list of proposals, and differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from satchel.base.clock import iso
+from satchel.interfaces.text.lists import note_lines
+from satchel.interfaces.text.parts import counted, value_text
+
+if TYPE_CHECKING:
+    from satchel.keep.shared.records import (
+        Accepted,
+        Checked,
+        Differences,
+        Problem,
+        SharedItem,
+        SharedList,
+        Sharing,
+        Synced,
+    )
+
+_MAX_SHOWN = 50
+
+
+def sharing_text(done: Sharing) -> str:
+    """Confirm which files were written, and which items were not shared."""
+    head = f"{_did(done.done, 'wrote', 'write')} {counted(len(done.items), 'file')}"
+    lines = [head + ("; commit them when you like" if done.done and done.items else ""), *_items(done.items)]
+    lines += [f"not shared: {ref}: {reason}" for ref, reason in done.refused]
+    return "\n".join([*lines, *note_lines(done.notes)])
+
+
+def unshared_text(done: Sharing) -> str:
+    """Confirm which items are no longer shared."""
+    head = f"{counted(len(done.items), 'item')} {'no longer' if done.done else 'would no longer be'} shared"
+    return "\n".join([head, *_items(done.items), *note_lines(done.notes)])
+
+
+def synced_text(done: Synced) -> str:
+    """Confirm a sync, with the waiting proposals."""
+    lines = []
+    if done.resolved:
+        resolved = counted(len(done.resolved), "file")
+        hint = "; git add them" if done.done else ""
+        lines.append(f"{_did(done.done, 'resolved', 'resolve')} {resolved}{hint}: {' '.join(done.resolved)}")
+    if done.taken:
+        lines += [f"{_did(done.done, 'took', 'take')} from the default branch, as share.accept says:"]
+        lines += _items(done.taken)
+    if done.written:
+        lines += [f"{_did(done.done, 'wrote', 'write')}, for you to commit:", *_items(done.written)]
+    if done.ended:
+        lines.append(f"{counted(len(done.ended), 'item')} no longer shared by others; nothing here was changed")
+    if done.waiting:
+        lines += [
+            f"{counted(len(done.waiting), 'text')} waiting: `satchel proposals --diff`, then --accept or --reject",
+            *_items(done.waiting),
+        ]
+    lines.append(f"{done.in_step} in step")
+    return "\n".join([*lines, *_problems(done.problems), *note_lines(done.notes)])
+
+
+def list_text(listed: SharedList) -> str:
+    """List the waiting proposals and the differences."""
+    of = "" if listed.branch is None else f" with branch {value_text(listed.branch)}"
+    head = f"{listed.waiting} waiting, {listed.in_step} shared{of}"
+    return "\n".join([head, *_items(listed.items), *_problems(listed.problems), *note_lines(listed.notes)])
+
+
+def accepted_text(done: Accepted) -> str:
+    """Confirm which proposals were accepted or rejected."""
+    head = f"{'accepted' if done.accepted else 'rejected'} {counted(len(done.items), 'text')}"
+    failed = [f"could not be kept: {file}: {reason}" for file, reason in done.failed]
+    return "\n".join([head, *_items(done.items), *failed, *note_lines(done.notes)])
+
+
+def differences_text(differences: Differences) -> str:
+    """Render each waiting proposal with the stored state."""
+    if not differences.items:
+        return "no proposals are waiting"
+    return "\n\n".join("\n".join([_line(one.item), *one.lines]) for one in differences.items)
+
+
+def checked_text(checked: Checked) -> str:
+    """List the problems of the files."""
+    lines = _problems(checked.problems, len(checked.problems))
+    return "\n".join([*lines, f"{counted(checked.files, 'file')}, {counted(len(checked.problems), 'problem')}"])
+
+
+def _did(is_done: bool, did: str, does: str) -> str:
+    return did if is_done else f"would {does}"
+
+
+def _items(items: Sequence[SharedItem]) -> list[str]:
+    lines = [f"  {_line(one)}" for one in items[:_MAX_SHOWN]]
+    more = len(items) - _MAX_SHOWN
+    return lines + ([f"  and {more} more; --json lists all"] if more > 0 else [])
+
+
+def _line(item: SharedItem) -> str:
+    name = item.ref or item.uid[:8]
+    parts = [name, item.kind]
+    parts += [] if item.title is None else [value_text(item.title)]
+    parts += [] if item.author is None else [f"by {value_text(item.author)}"]
+    parts += [] if item.changed_at is None else [iso(item.changed_at)[:10]]
+    parts += [] if item.file is None else [item.file]
+    state = item.state if item.why is None else f"{item.state} ({item.why})"
+    return f"{' '.join(parts)}: {state}"
+
+
+def _problems(problems: Sequence[Problem], most: int = _MAX_SHOWN) -> list[str]:
+    lines = [f"{one.file}{'' if one.line is None else f':{one.line}'}: {one.problem}" for one in problems[:most]]
+    more = len(problems) - most
+    return lines + ([f"and {more} more files with problems"] if more > 0 else [])

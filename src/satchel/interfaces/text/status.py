@@ -1,0 +1,213 @@
+"""The overview of a project, as one screen of plain text."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+
+from satchel.base.clock import span_in_words
+from satchel.base.invisible import revealed
+from satchel.base.records import NamedTuple
+from satchel.brief.room.records import Changed, Collision, Need, Status, Touch
+from satchel.interfaces.text.parts import counted
+from satchel.keep.persons import shown_name
+from satchel.keep.sessions.team import TeamSession
+
+Style = Callable[[str, str], str]
+"""Returns a text in the style of a word: a state, an urgency, ``heading`` or ``quiet``."""
+
+_WORD_COLUMNS, _AGE_COLUMNS = 10, 7
+
+
+class _Row(NamedTuple):
+    """One line: a styled word, a text of any length, and an age or an end."""
+
+    word: str
+    style: str
+    text: str
+    age: str
+
+
+class _Section(NamedTuple):
+    """One section.
+
+    Attributes:
+        empty: the line that replaces an empty section.
+        more: the number of rows that were not read.
+    """
+
+    title: str
+    rows: tuple[_Row, ...]
+    empty: str
+    more: int
+
+
+def status_text(status: Status, width: int, height: int, style: Style) -> str:
+    """Return one screen of at most the width and height; a screen is never lower than 20 lines.
+
+    Args:
+        style: renders a text in a style.
+    """
+    if _is_empty(status):
+        project = line_of(status.project)
+        next_step = "Next: run `satchel setup` to connect your coding clients, then start one in this folder."
+        return f"{project}: nothing is stored yet, and no agent has been here.\n\n{next_step}"
+    sections = _sections(status)
+    used = 2 + sum(1 for one in sections if one.rows or one.empty)
+    wanted = [len(one.rows) + (one.more > 0) for one in sections]
+    rooms = _shared_out(wanted, max(20, height) - 1 - used)
+    lines = [style(_cut(_head(status), width), "heading")]
+    for section, room in zip(sections, rooms, strict=True):
+        lines += _lines(section, room, width, style)
+    hints = "More: `satchel who`, `satchel message list`, `satchel show ID`, `satchel open`"
+    return "\n".join([*lines, style(_cut(hints, width), "quiet")])
+
+
+def line_of(text: str) -> str:
+    """Return a stored text in one line, with invisible and control characters revealed."""
+    return revealed(" ".join(text.split()))
+
+
+def _is_empty(status: Status) -> bool:
+    team = status.team
+    return not (team.total or team.earlier or team.persons or status.needs.total or status.since.items)
+
+
+def _head(status: Status) -> str:
+    needs, team = status.needs.total, status.team
+    at_work = sum(not one.gone for one in team.sessions)
+    # live ones are listed first: where one that is gone is listed, the list has all live ones
+    least = "at least " if at_work == len(team.sessions) < team.total else ""
+    parts = (
+        f"{needs} need{'s' * (needs == 1)} you" if needs else "nothing needs you",
+        f"{least}{counted(at_work, 'agent')} at work",
+        counted(status.collisions.total, "conflict"),
+    )
+    return f"{line_of(status.project)}, as {line_of(shown_name(status.person))}: {', '.join(parts)}"
+
+
+def _sections(status: Status) -> tuple[_Section, ...]:
+    now, since = status.team.asked_at, status.since
+    changes = sum(count for _, count in since.totals)
+    team = status.team
+    nobody = "No agents at work" if team.earlier else "No agents yet. Run `satchel setup`, then start a client here"
+    parts = (
+        ("Needs you", [_need(one, now) for one in status.needs.items], "Nothing needs you.", status.needs.total),
+        (
+            "Agents",
+            [_session(one, now) for one in team.sessions],
+            f"{nobody}.",
+            team.total,
+        ),
+        (
+            "Conflicts",
+            [_collision(one, now) for one in status.collisions.items],
+            "No conflicts.",
+            status.collisions.total,
+        ),
+        ("Last changes", [_change(one, now) for one in since.items], "No changes since your last visit.", changes),
+    )
+    return tuple(_Section(title, tuple(rows), empty, max(0, total - len(rows))) for title, rows, empty, total in parts)
+
+
+def _need(one: Need, now: int) -> _Row:
+    who = f"{_name(one.agent)}: " if one.agent else ""
+    ref = f"{one.ref} " if one.ref and one.kind != "hook" else ""
+    age = "" if one.began_at is None else _span(now - one.began_at)
+    return _Row(one.kind, one.severity, f"{ref}{who}{line_of(one.text)}", age)
+
+
+def _session(one: TeamSession, now: int) -> _Row:
+    name = ", ".join(map(_name, one.agents)) or f"unnamed ({one.client or 'unknown client'})"
+    parts = [line_of(one.state.reason)] if one.state.reason else []
+    parts += [f"task {line_of(one.task_id)}"] if one.task_id and not one.state.reason else []
+    parts += [f"on {line_of(one.branch)}"] if one.branch else []
+    parts += [f"in {line_of(one.worktree)}"] if one.worktree else []
+    if one.claims:
+        more = one.claims_total - 1
+        parts.append(f"holds {line_of(one.claims[0].path)}{f' and {more} more' if more else ''}")
+    since = _span(now - one.state.since_at)
+    return _Row(one.state.name, one.state.name, ", ".join([name, *parts]), since)
+
+
+def _collision(one: Collision, now: int) -> _Row:
+    where = "the same worktree" if one.same_tree else "two worktrees"
+    first, second = _touch(one.first), _touch(one.second)
+    at = max(one.first.began_at, one.second.began_at)
+    style = "high" if one.same_tree else "quiet"
+    return _Row("conflict", style, f"{line_of(one.path)}: {first}, {second}, in {where}", _span(now - at))
+
+
+def _touch(one: Touch) -> str:
+    return f"{_name(one.agent) if one.agent else 'someone'} {'edited it' if one.kind == 'edit' else 'claims it'}"
+
+
+def _change(one: Changed, now: int) -> _Row:
+    ref = one.item or (one.ref if ":" not in one.ref else "")
+    before = "" if one.before is None else f" (was {line_of(one.before)})"
+    text = f"{ref} {one.action}{f' by {_name(one.agent)}' if one.agent else ''}: {line_of(one.text)}{before}"
+    return _Row(one.kind, "quiet", text.strip(), _span(now - one.changed_at))
+
+
+def _name(agent: str) -> str:
+    return line_of(shown_name(agent))
+
+
+def _span(milliseconds: int) -> str:
+    return span_in_words(milliseconds).replace("less than 1 min", "<1 min")
+
+
+def _shared_out(wanted: Sequence[int], lines: int) -> list[int]:
+    rooms = [0] * len(wanted)
+    while lines > 0 and rooms != list(wanted):
+        for place, most in enumerate(wanted):
+            if lines > 0 and rooms[place] < most:
+                rooms[place] += 1
+                lines -= 1
+    return rooms
+
+
+def _lines(section: _Section, room: int, width: int, style: Style) -> Iterator[str]:
+    if not section.rows:
+        yield style(_cut(section.empty, width), "quiet")
+        return
+    yield style(section.title, "heading")
+    visible = len(section.rows)
+    if room < visible + (section.more > 0):
+        visible = max(1, room - 1)
+    left = width - _WORD_COLUMNS - _AGE_COLUMNS - 4
+    for row in section.rows[:visible]:
+        word = style(_padded(row.word, _WORD_COLUMNS), row.style)
+        yield f"  {word} {_padded(_cut(row.text, left), left)} {row.age:>{_AGE_COLUMNS}}".rstrip()
+    rest = len(section.rows) - visible + section.more
+    if rest:
+        yield style(f"  {rest} more", "quiet")
+
+
+def _columns(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(_columns_of(one) for one in text)
+
+
+def _columns_of(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _cut(text: str, columns: int) -> str:
+    """Return the beginning of a line that fits, with an ellipsis where that is not all."""
+    if _columns(text) <= columns:
+        return text
+    used, end = 1, 0
+    for character in text:
+        used += _columns_of(character)
+        if used > columns:
+            break
+        end += 1
+    return f"{text[:end].rstrip()}…"
+
+
+def _padded(text: str, columns: int) -> str:
+    return text + " " * (columns - _columns(text))

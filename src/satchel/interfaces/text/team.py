@@ -1,0 +1,179 @@
+"""Sessions as text for agents and as a table for people.
+
+A session's line has its agent, ``client:``, ``worktree:`` if that is not the main one, ``branch:``, ``run:``,
+``task:``, ``with:`` each other agent of the session, ``after:`` the session that it continues, and its state. Its
+claims and its last scratchpad follow below.
+"""
+
+from __future__ import annotations
+
+from satchel.base.clock import span_in_words
+from satchel.base.grouping import grouped
+from satchel.base.text import shortened
+from satchel.interfaces.text.lists import note_lines
+from satchel.interfaces.text.parts import quoted, value_text
+from satchel.keep.sessions.team import LastScratchpad, Team, TeamClaim, TeamSession
+
+_MAX_CHARS = 160
+"""The most of the next step and of the blockers that is shown."""
+
+_UID_CHARS = 8
+_REASON_CHARS = 40
+
+
+def team_text(team: Team) -> str:
+    """Render the sessions of a project for an agent."""
+    lines = [_head(team, "all=true", "No agent sessions yet: one that only reads is not listed")]
+    here = {one.worktree for one in team.sessions if one.own}
+    are_apart = {one.worktree for one in team.sessions} != here
+    for one in team.sessions:
+        lines.append(_line(one, team.asked_at, are_apart=are_apart))
+        if one.doing is not None:
+            lines.append(f" about to: {quoted(one.doing)}")
+        if one.claims:
+            lines.append(f" claims {_claims(one, team.asked_at)}")
+        if one.scratchpad is not None:
+            lines.append(f" {_scratchpad(one.scratchpad, one.agents[:1], team.asked_at)}")
+    return "\n".join([*lines, *note_lines(team.notes)])
+
+
+def show_team(team: Team) -> None:
+    """Print the sessions of a project as a table, and to stderr how many there are."""
+    import click
+
+    from satchel.interfaces.text.tables import local_time, show_table
+
+    def until(claim: TeamClaim) -> str:
+        day, time = local_time(claim.expires_at).split()
+        return f"{claim.path} until {time if local_time(team.asked_at).startswith(day) else f'{day} {time}'}"
+
+    def cells(one: TeamSession) -> tuple[object, ...]:
+        more = one.claims_total - len(one.claims)
+        return (
+            ", ".join(one.agents) + (" (you)" if one.own else ""),
+            " ".join(part for part in (one.client, one.version) if part is not None),
+            one.worktree,
+            " ".join(part for part in (one.branch, one.commit) if part is not None),
+            one.run_id,
+            one.task_id,
+            one.doing,
+            state(one),
+            local_time(one.seen_at),
+            "\n".join([*map(until, one.claims), *([f"and {more} more"] if more else [])]),
+            None if one.scratchpad is None else _left_off(one.scratchpad),
+            _predecessor(one),
+        )
+
+    def state(one: TeamSession) -> str:
+        reason = f"\n{shortened(one.state.reason, _REASON_CHARS)}" if one.state.reason else ""
+        return f"{one.state.name} {span_in_words(team.asked_at - one.state.since_at)}{reason}"
+
+    headings = (
+        "agents",
+        "client",
+        "worktree",
+        "branch",
+        "run",
+        "task",
+        "about to",
+        "state",
+        "seen",
+        "claims",
+        "left off",
+        "after",
+    )
+    if team.sessions:
+        show_table(headings, [cells(one) for one in team.sessions])
+    click.echo(_head(team, "--all", "No agent sessions yet. Start a client in this folder"), err=True)
+
+
+def _head(team: Team, option: str, empty: str) -> str:
+    """Count the sessions, and the persons that have written.
+
+    Args:
+        option: the option that lists the earlier ones.
+        empty: the sentence for no sessions, without its full stop.
+    """
+    persons = f"{team.persons} {'person has' if team.persons == 1 else 'persons have'} written here"
+    shown = len(team.sessions)
+    if not shown and not team.earlier:
+        return f"{empty}. {persons}." if team.persons else f"{empty}."
+    count = f"{shown} of {team.total}" if shown < team.total else f"{shown}"
+    head = f"{count} session{'s' * (team.total != 1)}"
+    if shown and team.sessions[0].own:
+        head += ", yours first" if team.total > 1 else " (yours; agents that never call Satchel are not listed)"
+    head += f"; {team.earlier} more ended over 8 hours ago ({option})" if team.earlier else ""
+    return head + (f"; {persons}" if team.persons else "")
+
+
+def _line(one: TeamSession, now: int, *, are_apart: bool) -> str:
+    """Return the line of a session.
+
+    Args:
+        are_apart: a session is in another worktree than the reader's, so that each line names its own.
+    """
+    marked = (
+        ("client", one.client),
+        ("worktree", one.worktree if are_apart else None),
+        ("branch", one.branch),
+        ("run", one.run_id),
+        ("task", one.task_id),
+        *(("with", name) for name in one.agents[1:]),
+        ("after", _predecessor(one)),
+    )
+    name = value_text(one.agents[0] if one.agents else None)
+    parts = [f"{mark}:{value_text(value)}" for mark, value in marked if value is not None]
+    state = [] if one.own and one.state.name == "working" else [state_text(one, now)]
+    return " ".join([f"{name} (your session)" if one.own else name, *parts, *state])
+
+
+def state_text(one: TeamSession, now: int) -> str:
+    """Return the state of a session in words, as in ``waiting for 3 min: "an answer from ann to m7"``.
+
+    Args:
+        now: milliseconds UTC.
+    """
+    state = one.state
+    if state.name == "ended":
+        return f"ended {_ago(state.since_at, now)}"
+    if state.name == "working":
+        return f"working, seen {_ago(one.seen_at, now)}"
+    reason = f": {quoted(shortened(state.reason, _MAX_CHARS))}" if state.reason else ""
+    return f"{state.name} for {span_in_words(now - state.since_at)}{reason}"
+
+
+def _claims(one: TeamSession, now: int) -> str:
+    held = grouped((_terms(claim, now), value_text(claim.path)) for claim in one.claims)
+    claims = [f"{', '.join(paths)} ({terms})" for terms, paths in held.items()]
+    more = one.claims_total - len(one.claims)
+    return "; ".join([*claims, *([f"and {more} more"] if more else [])])
+
+
+def _terms(claim: TeamClaim, now: int) -> str:
+    why = "" if claim.reason is None else f", {quoted(claim.reason)}"
+    how = f"{'' if claim.exclusive else 'shared, '}{'automatic, ' if claim.automatic else ''}"
+    return f"{how}{span_in_words(claim.expires_at - now)} left{why}"
+
+
+def _scratchpad(pad: LastScratchpad, owner: tuple[str, ...], now: int) -> str:
+    by = "" if pad.agent is None or pad.agent in owner else f" by {value_text(pad.agent)}"
+    progress = _left_off(pad)
+    return f"last scratchpad {pad.ref}{by}, {_ago(pad.created_at, now)}{f': {progress}' if progress else ''}"
+
+
+def _left_off(pad: LastScratchpad) -> str:
+    """Return the progress of a scratchpad on one line."""
+    parts = [] if pad.done is None else ["done" if pad.done else "not done"]
+    parts += [] if not pad.next_step else [f"next: {quoted(shortened(pad.next_step, _MAX_CHARS))}"]
+    parts += [f"blocked by: {quoted(shortened('; '.join(pad.blockers), _MAX_CHARS))}"] if pad.blockers else []
+    return ", ".join(parts)
+
+
+def _predecessor(one: TeamSession) -> str | None:
+    if one.predecessor is None:
+        return None
+    return one.predecessor_agent or one.predecessor[:_UID_CHARS]
+
+
+def _ago(moment: int, now: int) -> str:
+    return f"{span_in_words(now - moment)} ago"

@@ -1,0 +1,1 @@
+"""The control room: web pages for people, served on the port of the server."""

@@ -1,0 +1,348 @@
+"""The page of one item, and the actions on it: confirm, retract, correct, pin and delete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from satchel.base.errors import Conflict, InvalidInput, Refused
+from satchel.base.records import NamedTuple
+from satchel.interfaces.text.json import fields_of
+from satchel.interfaces.web.listing import now, offset
+from satchel.interfaces.web.pages.search import NAMES
+from satchel.interfaces.web.rendering import ROOM, WHOLE, fit
+from satchel.interfaces.web.request import (
+    Action,
+    ActionResult,
+    EditConflict,
+    Notice,
+    Page,
+    PageRequest,
+    View,
+    as_text,
+    edit_conflict,
+)
+from satchel.keep.constraints import Constraint
+from satchel.keep.decisions.records import Decision
+from satchel.keep.entries.records import STRUCTURED_TYPES, Entry
+from satchel.keep.items import Item
+from satchel.keep.packages.records import PackageContent
+from satchel.keep.pins import PINNED
+from satchel.keep.shared.markdown import SHAPES
+
+_TEXTS = ("content", "message", "text", "value", "insight", "description", "rationale", "reason", "error")
+_SOLUTION = "solution"
+_STATES = 5
+"""The latest states of an item elsewhere that are shown."""
+
+_LABELS = {
+    "superseded_by": "replaced by",
+    "reply_to": "answers",
+    "sender": "from",
+    "pattern": "error",
+    "last_seen": "last seen",
+    "test_status": "tests",
+    "next_step": "next",
+    "attempted": "tried",
+    "blockers": "blocked by",
+    "created_at": "written",
+}
+"""The labels of fields that are not their names."""
+
+_HIDDEN = frozenset({"id", "uid", "seq", "hash", "score", "notes", "ttl_days", "kind"})
+"""Fields without meaning to a person; the JSON has them."""
+
+_LISTS = {
+    "run_id": ("/notes", "run"),
+    "task_id": ("/notes", "task"),
+    "loop_id": ("/notes", "loop"),
+    "file": ("/notes", "file"),
+    "topic": ("/strategies", "topic"),
+    "category": ("/rules", "category"),
+    "agent": ("/search", "author"),
+    "from": ("/messages", "agent"),
+    "error_type": ("/errors", "type"),
+}
+"""The list of items with the same value in a field, and its filter."""
+
+_BOOLEANS = {"passed": ("FAILED", "PASSED")}
+"""The words for false and true, where not no and yes."""
+
+_REFS = frozenset({"superseded_by", "reply_to", "thread", "pattern", "answered_by"})
+
+
+class Fact(NamedTuple):
+    """A field of an item, apart from its text.
+
+    Attributes:
+        at: a time in milliseconds UTC, instead of a text.
+        ref: the short id of an item, instead of a text.
+        link: the address of a list of items with the same value, or None.
+    """
+
+    label: str
+    text: str = ""
+    at: int | None = None
+    ref: str | None = None
+    link: str | None = None
+
+
+def item(request: PageRequest) -> Page:
+    """Return an item, a long one in parts."""
+    first = offset(request)
+    result = request.reader.items.read([request.path["ref"]])
+    one = result.items[0]
+    has_text, text, facts = _content(request, one)
+    part = fit(text[first : first + WHOLE], ROOM)
+    here = request.item_page(one.ref)
+    history = None if one.kind == _SOLUTION else request.reader.room.history(one.ref)
+    context = {
+        "item": one,
+        "kind": NAMES.get(one.kind, (one.kind,))[0],
+        "has_text": has_text,
+        "text": part,
+        "before": f"{here}?offset={max(0, first - WHOLE)}" if first else None,
+        "after": f"{here}?offset={first + len(part)}" if len(text) > first + len(part) else None,
+        "characters": len(text),
+        "facts": facts,
+        "history": history,
+        "states": [(state, as_text(fields_of(state.line))) for state in one.kept_states[:_STATES]],
+        "citation": one.record.citation if isinstance(one.record, Entry) else None,
+        "allowed": _allowed(request, one),
+        "message": one.record if one.kind == "message" else None,
+        "now": now(request),
+    }
+    data = {"items": fields_of(result.items), "notes": result.notes, "history": history}
+    return Page(f"{one.ref} in {request.project.name}", "item.html", context, data, request.project)
+
+
+def edit(request: PageRequest) -> Page:
+    """Return the form that changes an item.
+
+    Raises:
+        Conflict: no form changes it.
+    """
+    one = request.reader.items.read([request.path["ref"]]).items[0]
+    fields = _editable(one.record)
+    if fields is None:
+        raise Conflict(f"{one.ref} cannot be changed here", "Decisions, rules and text notes can")
+    path = "/decisions" if isinstance(one.record, Decision) else f"/items/{one.ref}/correct"
+    context = {"path": path, "values": fields, "ref": one.ref}
+    return Page(f"Change {one.ref}", "edit.html", context, fields, request.project)
+
+
+def forget_form(request: PageRequest) -> Page:
+    """Return what deleting an item would remove, with the form that does it."""
+    _refuse_token(request)
+    preview = request.satchel.housekeeping.forget(request.path["ref"], dry_run=True)
+    context = {"preview": preview, "text": as_text(preview.text)}
+    return Page(f"Delete {preview.ref}", "forget.html", context, preview, request.project)
+
+
+def forget(request: PageRequest) -> ActionResult:
+    """Delete an item permanently, if its short id was typed."""
+    _refuse_token(request)
+    ref = request.path["ref"]
+    if request.values.get("confirm", "").strip().lower() != ref:
+        raise InvalidInput(f"the text is not {ref}; nothing was deleted", f"Type {ref} to delete it")
+    result = request.satchel.housekeeping.forget(ref)
+    remains = result.still_in or result.unreadable or not result.wal_emptied or result.out_of_reach
+    return ActionResult("deleted-but" if remains else "deleted", "", f"{request.here}/")
+
+
+def retract(request: PageRequest) -> ActionResult:
+    """Retract a note, rule or strategy, with a reason."""
+    reason = request.text("reason", "the reason is missing", "Enter why this is no longer true")
+    result = request.satchel.corrections.retract(request.path["ref"], reason)
+    if result.already is not None:
+        raise Conflict(f"{result.ref} was already {result.already}", "Nothing was changed")
+    return ActionResult("retracted", result.ref, request.item_page(result.ref), _undo(result.correction))
+
+
+def confirm(request: PageRequest) -> ActionResult:
+    """Confirm a note or rule of someone else."""
+    result = request.satchel.corrections.confirm(request.path["ref"])
+    if result.correction is None:
+        raise Conflict("; ".join(result.notes), "Nothing was changed")
+    return ActionResult("confirmed", result.ref, request.item_page(result.ref), _undo(result.correction))
+
+
+def correct(request: PageRequest) -> ActionResult:
+    """Replace a note or rule, unless someone else has replaced or retracted it since the form was made."""
+    ref, satchel = request.path["ref"], request.satchel
+    one = request.reader.items.read([ref]).items[0]
+    record, text = one.record, request.values.get("text", "")
+    old = request.values.get("supersedes", ref) or None
+    new: Entry | Constraint
+    try:
+        if isinstance(record, Entry):
+            new = satchel.entries.write(
+                record.type, text, task_id=record.task_id, loop_id=record.loop_id, run_id=record.run_id, supersedes=old
+            )
+        elif isinstance(record, Constraint):
+            new = satchel.constraints.add(
+                text,
+                category=request.values.get("category", record.category),
+                priority=request.values.get("priority", record.priority),
+                layer=record.layer,
+                tags=record.tags,
+                supersedes=old,
+            )
+        else:
+            raise InvalidInput(f"{one.ref} cannot be replaced here", "Notes (e) and rules (c) can")
+    except Conflict as error:
+        if old is None or not isinstance(record, (Entry, Constraint)):
+            raise
+        raise _replacement_conflict(request, record, error) from None
+    page = request.item_page(new.ref)
+    if old is None:
+        return ActionResult("written", new.ref, page, {"reason": "withdrawn"})
+    end = satchel.corrections.ended(old)
+    return ActionResult("corrected", new.ref, page, _undo(None if end is None else end.number))
+
+
+def undo(request: PageRequest) -> ActionResult:
+    """Undo a correction of the person, if it is their last."""
+    result = request.satchel.corrections.undo(correction=request.number("correction"))
+    return ActionResult("undone", result.ref, request.item_page(result.ref))
+
+
+def pin(request: PageRequest) -> ActionResult:
+    """Pin an item."""
+    result = request.satchel.pins.pin(request.path["ref"])
+    return ActionResult("pinned-before" if result.already else "pinned", result.ref, request.item_page(result.ref))
+
+
+def unpin(request: PageRequest) -> ActionResult:
+    """Unpin an item."""
+    result = request.satchel.pins.unpin(request.path["ref"])
+    return ActionResult("unpinned-before" if result.already else "unpinned", result.ref, request.item_page(result.ref))
+
+
+PAGES: Mapping[str, View] = {"/items/{ref}": item, "/items/{ref}/edit": edit, "/items/{ref}/forget": forget_form}
+ACTIONS: Mapping[str, Action] = {
+    "/items/{ref}/retract": retract,
+    "/items/{ref}/confirm": confirm,
+    "/items/{ref}/correct": correct,
+    "/items/{ref}/pin": pin,
+    "/items/{ref}/unpin": unpin,
+    "/items/{ref}/forget": forget,
+    "/undo": undo,
+}
+NOTICES: Mapping[str, Notice] = {
+    "retracted": Notice("Retracted", "/undo"),
+    "confirmed": Notice("Confirmed", "/undo"),
+    "corrected": Notice("Changed", "/undo"),
+    "undone": Notice("Undone"),
+    "pinned": Notice("Pinned: every briefing has it", "/items/{ref}/unpin"),
+    "pinned-before": Notice("Already pinned"),
+    "unpinned": Notice("Unpinned", "/items/{ref}/pin"),
+    "unpinned-before": Notice("Not pinned"),
+    "deleted": Notice("Deleted permanently"),
+    "deleted-but": Notice(
+        "Deleted, but backups, the shared text or the write-ahead log may contain copies; "
+        "satchel backup --list prints the backups"
+    ),
+}
+
+
+def _allowed(request: PageRequest, one: Item) -> frozenset[str]:
+    """Return the names of the actions that the page of an item offers."""
+    record = one.record
+    allowed = {"forget"} if request.login.token is None else set()
+    if getattr(record, "superseded_by", None) is not None or not getattr(record, "active", True):
+        return frozenset(allowed)
+    if one.kind in PINNED:
+        allowed.add("unpin" if any(note.startswith("pinned by ") for note in one.notes) else "pin")
+    if one.kind in SHAPES and request.projects.beside_files(request.project, request.login) is not None:
+        allowed.add("share")
+    if one.kind in {"entry", "constraint", "strategy"}:
+        allowed |= {"retract"} if one.kind == "strategy" else {"retract", "confirm"}
+    if _editable(record) is not None:
+        allowed |= {"correct", "promote"} if one.kind == "entry" else {"correct"}
+    return frozenset(allowed)
+
+
+def _editable(record: object) -> dict[str, object] | None:
+    """Return the fields of the form that changes an item; None where no form does."""
+    if isinstance(record, Decision):
+        fields = {name: getattr(record, name) for name in ("key", "value", "rationale", "status")}
+        return {**fields, "revision": record.revision}
+    if isinstance(record, Constraint):
+        return {"text": record.text, "category": record.category, "priority": record.priority}
+    if isinstance(record, Entry) and record.type not in STRUCTURED_TYPES:
+        return {"text": record.content}
+    return None
+
+
+def _refuse_token(request: PageRequest) -> None:
+    if request.login.token is not None:
+        raise Refused(
+            "a login by a token cannot delete items, since that rewrites the whole store, with its other projects",
+            "Log in with `satchel open` on the machine with the store, or retract the item",
+        )
+
+
+def _replacement_conflict(request: PageRequest, record: Entry | Constraint, error: Conflict) -> EditConflict:
+    """Return the conflict of a correction; its form replaces the replacement, or writes a new item."""
+    end = request.reader.corrections.ended(record.ref)
+    heir = None if end is None else end.heir
+    theirs = {error.problem: ""}
+    button = f"Write yours as a new {'note' if isinstance(record, Entry) else 'rule'}"
+    if heir is not None:
+        other = request.reader.items.read([heir]).items[0].record
+        text = other.content if isinstance(other, Entry) else getattr(other, "text", "")
+        theirs, button = {f"Text of {heir}": as_text(text)}, f"Replace {heir} by yours"
+    path = f"/items/{heir or record.ref}/correct"
+    return edit_conflict(request, f"{record.ref} is no longer valid", theirs, path, button, supersedes=heir or "")
+
+
+def _undo(correction: int | None) -> dict[str, str | int]:
+    return {} if correction is None else {"correction": correction}
+
+
+def _content(request: PageRequest, one: Item) -> tuple[bool, str, list[Fact]]:
+    """Return whether an item has a text, the text, and its other fields."""
+    record: Any = one.record
+    fields: dict[str, Any] = fields_of(record)
+    if isinstance(record, PackageContent):
+        fields = {"text": fields.get("text"), "reason": fields.get("reason"), **fields_of(record.package)}
+        record = record.package
+    # the first of the texts is the item's; the others are facts
+    name = next((name for name in _TEXTS if isinstance(fields.get(name), (str, dict, list)) and fields[name]), None)
+    value = None if name is None else fields.pop(name)
+    text = "" if value is None else _lines(value) if isinstance(value, dict) else as_text(value)
+    facts = [
+        _fact(request, key, value, getattr(record, key, None))
+        for key, value in fields.items()
+        if key not in _HIDDEN and value not in (None, [], {}, "")
+    ]
+    return name is not None, text, facts
+
+
+def _fact(request: PageRequest, key: str, value: Any, raw: object) -> Fact:
+    label = _LABELS.get(key) or key.removesuffix("_at").removesuffix("_id").replace("_", " ")
+    if isinstance(raw, int) and not isinstance(raw, bool) and (key.endswith("_at") or key == "last_seen"):
+        return Fact(label, at=raw)
+    if key in _REFS:
+        return Fact(label, ref=f"m{value}" if isinstance(value, int) else str(value))
+    path, field = _LISTS.get(key, ("", ""))
+    link = f"{request.here}{path}?{urlencode({field: value})}" if path else None
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return Fact(label, ", ".join(value))
+    return Fact(label, _lines(value) if isinstance(value, dict) else as_text(value), link=link)
+
+
+def _lines(fields: Mapping[str, Any]) -> str:
+    """Return the fields of an object as lines, each with a label."""
+    lines = []
+    for key, value in fields.items():
+        label = _LABELS.get(key, key.replace("_", " "))
+        if isinstance(value, bool):
+            lines.append(f"{label}: {_BOOLEANS.get(key, ('no', 'yes'))[value]}")
+        elif isinstance(value, list) and all(isinstance(part, str) for part in value):
+            lines += [f"{label}:", *(f"- {part}" for part in value)]
+        else:
+            lines.append(f"{label}: {as_text(value)}")
+    return "\n".join(lines)

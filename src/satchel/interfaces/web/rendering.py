@@ -1,0 +1,207 @@
+"""Pages made from templates: stored text never becomes markup and hides nothing, and nothing loads from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.responses import Response
+
+from satchel.base.clock import iso, span_in_words
+from satchel.base.invisible import revealed
+from satchel.find.snippets import Snippet
+from satchel.interfaces.http.failing import not_found
+from satchel.interfaces.text.parts import total_text
+from satchel.keep.persons import shown_name
+
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+
+SAFETY_HEADERS = {
+    "Content-Security-Policy": CSP,
+    "X-Content-Type-Options": "nosniff",
+    # with no-referrer browsers send `Origin: null` with a form, like a page of another site
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+PAGE_HEADERS = SAFETY_HEADERS | {"Cache-Control": "no-store"}
+_STATIC_HEADERS = SAFETY_HEADERS | {"Cache-Control": "public, max-age=31536000, immutable"}
+
+_TYPES = {"style.css": "text/css", "script.js": "text/javascript", "icon.svg": "image/svg+xml"}
+
+SHORT, WHOLE, ROOM = 1_200, 40_000, 80_000
+"""Characters of a text in a section, on the page of an item, and the most that those may become on the page."""
+
+_LIMITS = {
+    "MOST_CHANGES": 50,
+    "MOST_SESSIONS": 30,
+    "WHOLE_SESSIONS": 12,
+    "MOST_CLAIMS": 2,
+    "MOST_COLLISIONS": 15,
+    "LINE": 120,
+}
+"""Limits of the overview, so that a full one has less than 150 KB with all that it loads: changes, sessions, sessions
+with details, claims of each, conflicts, and characters of a line. The JSON has everything."""
+
+_REF = re.compile(r"[a-z][0-9]{1,18}")
+
+
+def html(
+    template: str,
+    context: dict[str, Any],
+    *,
+    key: str = "",
+    person: str = "",
+    status: int = 200,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """Render a template.
+
+    Args:
+        key: the key in its forms.
+        person: the author of items written on the page.
+        headers: additional to those of every page.
+    """
+    text = _environment().get_template(template).render({"person": person, **context, "form_key": key})
+    return Response(text, status, PAGE_HEADERS | (headers or {}), media_type="text/html")
+
+
+def prepare() -> None:
+    """Compile all templates, so that the first page does not wait for it."""
+    environment = _environment()
+    for name in environment.list_templates():
+        environment.get_template(name)
+
+
+def static(name: str) -> Response:
+    """Return a static file.
+
+    Raises:
+        Refusal: no static file has that name.
+    """
+    if name not in _TYPES:
+        raise not_found()
+    return Response(_file(name), headers=_STATIC_HEADERS, media_type=_TYPES[name])
+
+
+def visible(value: Any) -> Any:
+    """Return a value for a template, with each invisible character of a text as its code, as in ``\\u{202e}``.
+
+    Markup stays as it is; None becomes an empty text.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str) and not hasattr(value, "__html__"):
+        return revealed(value)
+    return value
+
+
+def moment(milliseconds: int | None) -> Markup:
+    """Return a time, which the script converts to the reader's time zone."""
+    if milliseconds is None:
+        return Markup("")
+    at = datetime.fromtimestamp(milliseconds / 1_000, UTC)
+    return Markup('<time datetime="{}">{} UTC</time>').format(iso(milliseconds), at.strftime("%Y-%m-%d %H:%M"))
+
+
+def clock(milliseconds: int) -> str:
+    """Return the hour and minute of a time, UTC."""
+    return datetime.fromtimestamp(milliseconds / 1_000, UTC).strftime("%H:%M")
+
+
+def date(milliseconds: int) -> str:
+    """Return the month and day of a time, UTC."""
+    return datetime.fromtimestamp(milliseconds / 1_000, UTC).strftime("%m-%d")
+
+
+def is_ref(text: str) -> bool:
+    """Return whether a text is the short id of an item."""
+    return _REF.fullmatch(text) is not None
+
+
+def ago(milliseconds: int | None, now: int) -> Markup:
+    """Return how long ago a time was, which the script keeps up to date."""
+    if milliseconds is None:
+        return Markup("")
+    words = f"{span_in_words(max(0, now - milliseconds))} ago"
+    return Markup('<time datetime="{}" data-ago>{}</time>').format(iso(milliseconds), words)
+
+
+def remaining(milliseconds: int, now: int) -> Markup:
+    """Return the time until an expiry, which the script keeps up to date."""
+    words = f"{span_in_words(max(0, milliseconds - now))} left"
+    return Markup('<time datetime="{}" data-left>{}</time>').format(iso(milliseconds), words)
+
+
+def cut(text: str, most: int = SHORT) -> str:
+    """Return the beginning of a text, with an ellipsis where something is missing."""
+    return text if len(text) <= most else f"{text[:most].rstrip()} …"
+
+
+def fit(text: str, most: int) -> str:
+    """Return the beginning of a text that takes at most so many characters of a page, where some become several."""
+    head = text[:most]
+    size = len(escape(visible(head)))
+    if size > most:
+        head = head[: most * most // size]
+        while len(escape(visible(head))) > most:
+            head = head[: len(head) * 3 // 4]
+    return head
+
+
+def brief(text: str, most: int) -> str:
+    """Return :func:`fit` of a text, with an ellipsis where something is missing."""
+    head = fit(text, most)
+    return head if len(head) == len(text) else f"{head.rstrip()} …"
+
+
+def marked(snippet: Snippet) -> Markup:
+    """Return a snippet with its matches marked."""
+    parts: list[Markup] = []
+    end = 0
+    for first, last in sorted(snippet.marks):
+        if first < end:
+            continue
+        parts += [
+            escape(visible(snippet.text[end:first])),
+            Markup("<mark>{}</mark>").format(visible(snippet.text[first:last])),
+        ]
+        end = last
+    return Markup("").join([*parts, escape(visible(snippet.text[end:]))])
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("satchel.interfaces.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    filters = (moment, ago, clock, date, is_ref, remaining, cut, brief, marked)
+    environment.filters |= {one.__name__: one for one in filters} | {"name": shown_name}
+    environment.globals |= {"asset": _asset, "total_text": total_text, "SHORT": SHORT, **_LIMITS}
+    return environment
+
+
+@cache
+def _file(name: str) -> bytes:
+    return (files("satchel.interfaces.web") / "static" / name).read_bytes()
+
+
+@cache
+def _asset(name: str) -> str:
+    """Return the address of a static file, which changes with its content."""
+    return f"/static/{name}?v={sha256(_file(name)).hexdigest()[:12]}"

@@ -1,0 +1,174 @@
+"""A request for a page or an action, and their results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from satchel.base.errors import InvalidInput
+from satchel.base.records import dataclass
+from satchel.client import Satchel
+from satchel.interfaces.web.logins import Login
+from satchel.interfaces.web.projects import Project, Projects
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """A request for a page or an action.
+
+    Attributes:
+        projects: the projects of the server.
+        login: the login of the browser.
+        selected: the project in the address; None on pages of no project.
+        values: the fields of the query or form.
+        path: the variable parts of the path.
+    """
+
+    projects: Projects
+    login: Login
+    selected: Project | None
+    values: Mapping[str, str]
+    path: Mapping[str, str]
+
+    @property
+    def project(self) -> Project:
+        """The project; only for requests that have one."""
+        assert self.selected is not None
+        return self.selected
+
+    @property
+    def here(self) -> str:
+        """The address of the project, without a slash at its end."""
+        return f"/p/{self.project.address}"
+
+    @property
+    def satchel(self) -> Satchel:
+        """The project's store, opened as the person."""
+        return self.projects.satchel(self.project, self.login)
+
+    @property
+    def reader(self) -> Satchel:
+        """The project's store, opened as nobody, so that nothing counts as read."""
+        return self.projects.satchel(self.project, self.login, is_reader=True)
+
+    def item_page(self, ref: str) -> str:
+        """Return the address of an item."""
+        return f"{self.here}/items/{ref}"
+
+    def text(self, field: str, problem: str, remedy: str) -> str:
+        """Return a field of the form, stripped.
+
+        Raises:
+            InvalidInput: the field is empty; with this problem and remedy.
+        """
+        text = self.values.get(field, "").strip()
+        if not text:
+            raise InvalidInput(problem, remedy)
+        return text
+
+    def optional(self, field: str) -> str | None:
+        """Return a field of the form, stripped; None where it is empty."""
+        return self.values.get(field, "").strip() or None
+
+    def number(self, field: str, default: int | None = None) -> int:
+        """Return a field that is a whole number from 0.
+
+        Raises:
+            InvalidInput: it is not.
+        """
+        text = self.values.get(field, "")
+        if not text and default is not None:
+            return default
+        if not (text.isascii() and text.isdigit() and len(text) <= 18):
+            raise InvalidInput(f"{field}={text[:40]!r} is not a number", "Give a whole number from 0")
+        return int(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page.
+
+    Attributes:
+        title: the title.
+        template: the name of its template.
+        context: the variables of the template.
+        data: the JSON of the page, at its address with ``.json``.
+        project: the project, if any.
+        count: the number of needs, if the page already counted them.
+    """
+
+    title: str
+    template: str
+    context: dict[str, Any]
+    data: object
+    project: Project | None = None
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ActionResult:
+    """The result of an action.
+
+    Attributes:
+        notice: a key of the module's ``NOTICES``.
+        ref: the short id of the item that was acted on, or empty.
+        to: the address of the next page; None is the page of the form.
+        undo: additional fields for the form that undoes the action.
+    """
+
+    notice: str
+    ref: str = ""
+    to: str | None = None
+    undo: Mapping[str, str | int] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A confirmation, shown after an action.
+
+    Attributes:
+        text: a few words, before the short id.
+        undo: the path, below the project, of the action that undoes it, with ``{ref}`` for the short id. Its form has
+            ``ref`` and the fields of :attr:`ActionResult.undo`.
+    """
+
+    text: str
+    undo: str | None = None
+
+
+class EditConflict(Exception):
+    """Someone else has changed the item since the form was made; nothing was saved.
+
+    Args:
+        page: shows the change, with a form to save anyway.
+    """
+
+    def __init__(self, page: Page) -> None:
+        super().__init__(page.title)
+        self.page = page
+
+
+def edit_conflict(
+    request: PageRequest, title: str, theirs: Mapping[str, str], path: str, button: str, **changes: str
+) -> EditConflict:
+    """Return a conflict with the form as it was sent.
+
+    Args:
+        theirs: the current texts, by a title for each.
+        path: the action of the form, below the project.
+        button: the label that sends it anyway.
+        changes: fields of the form that are replaced.
+    """
+    context = {"theirs": theirs, "path": path, "button": button, "values": {**request.values, **changes}}
+    return EditConflict(Page(title, "changed.html", context, None, request.project))
+
+
+View = Callable[[PageRequest], Page]
+Action = Callable[[PageRequest], ActionResult]
+
+
+def as_text(value: object) -> str:
+    """Return a value of an item as text for a person."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)

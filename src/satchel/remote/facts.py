@@ -1,0 +1,231 @@
+"""Facts of the caller's machine, which a program looks up before a call and sends to the server with it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
+from typing import Any
+
+from satchel.base import processes
+from satchel.base.contained import is_inside
+from satchel.base.errors import InvalidInput, Refused, SatchelError, system_error
+from satchel.base.git_head import read_head
+from satchel.base.machine import telling
+from satchel.base.project_paths import canonical_path, ignores_letter_case
+from satchel.base.records import NamedTuple
+from satchel.base.text import check_name
+from satchel.base.wire import error_fields, packed, unpacked
+from satchel.keep.names import check_file
+from satchel.keep.sessions.caller import Caller
+
+Fact = list[Any]
+"""The name of a function, the arguments that distinguish its answers, and its ``answer`` or ``error``."""
+
+_KEPT_SECONDS = 5.0
+"""How long processes are not looked up again, which takes a tenth of a call."""
+
+_MOST = 500
+"""Maximum number of things that a call names; operations take fewer."""
+
+
+class Surroundings(NamedTuple):
+    """The place of a caller.
+
+    Attributes:
+        root, files_root, worktree: as of :class:`satchel.keep.projects.Workplace`.
+        host: what its machine calls itself; a worktree of it is known elsewhere by that and its path.
+        max_content_bytes: as of the workplace.
+    """
+
+    root: str | None
+    files_root: str | None
+    worktree: str | None
+    host: str
+    max_content_bytes: int
+
+
+class Facts:
+    """Facts of one caller. Safe to share between threads."""
+
+    def __init__(self, here: Surroundings, caller: Caller | None) -> None:
+        self._here = here
+        self._caller = caller
+        self._kept: tuple[int, float, list[Fact]] = 0, 0.0, []
+        self._recorded: list[processes.Process] = []
+
+    def of_caller(self) -> list[Fact]:
+        """Return what every call is sent with: the program's processes, and its checkout."""
+        root = self._here.files_root
+        head = [] if self._caller is None else [fact(read_head, root)]
+        return [*self._of_processes(), *head, *([] if root is None else [fact(ignores_letter_case, root)])]
+
+    def _of_processes(self) -> list[Fact]:
+        process, until, facts = self._kept
+        if process == os.getpid() and time.monotonic() < until:
+            return facts
+        caller, facts = self._caller, [fact(processes.machine)]
+        if caller is not None:
+            facts += [fact(processes.own), fact(processes.ancestors)]
+            client = caller.own_client
+            facts += [fact(processes.find_client, () if client is None else client.prefixes)]
+            facts += [fact(processes.is_alive, one) for one in self._recorded]
+        self._kept = os.getpid(), time.monotonic() + _KEPT_SECONDS, facts
+        return facts
+
+    def of_parameters(self, kinds: Mapping[str, str], arguments: Mapping[str, Any]) -> Iterator[Fact]:
+        """Yield what an operation needs to know of the files that its arguments name.
+
+        Args:
+            kinds: one of :data:`OF_PARAMETERS` for each parameter that names files.
+            arguments: by name; an object in a list has those of the call that it does not have itself.
+        """
+        lists = [value[:_MOST] for value in arguments.values() if isinstance(value, list)]
+        items = [item for items in lists for item in items if isinstance(item, dict)]
+        for one in (arguments, *({**arguments, **item} for item in items)):
+            for name, kind in kinds.items():
+                if one.get(name) is not None:
+                    yield from OF_PARAMETERS[kind](self._here, name, one)
+
+    def of_edits(self, folder: str, edits: Iterable[tuple[str, str]]) -> Iterator[Fact]:
+        """Yield what a hook's server needs to know of the files that a client's tool edits."""
+        from satchel.keep.files.places import Tree, edited_file
+
+        tree = Tree(*self._here[:3])
+        for path, _change in edits:
+            yield from _with_disk(tree, fact(edited_file, tree, folder, path))
+
+    def compared(self, recorded: object, is_over: Callable[[], bool]) -> list[Fact]:
+        """Return what holds of what a server has recorded: which processes run, and how citations compare.
+
+        Args:
+            recorded: what :meth:`satchel.keep.sessions.service.Sessions.recorded` returned; a server may say anything.
+            is_over: called before each file, ends the comparison.
+        """
+        try:
+            return self._compared(recorded, is_over)
+        except (TypeError, ValueError, AttributeError):
+            raise InvalidInput(
+                "what the server has recorded cannot be read", "Bring server and local program to the same version"
+            ) from None
+
+    def _compared(self, recorded: Any, is_over: Callable[[], bool]) -> list[Fact]:
+        from satchel.keep.citations import COMPARED, Comparing, compared_as
+
+        some, cited = recorded
+        self._recorded = [processes.Process(int(one.pid), one.started) for one in islice(some, _MOST)]
+        self._kept = 0, 0.0, []
+        root = self._here.files_root
+        places = {
+            number: place for number, place in islice(cited, _MOST) if root is not None and _is_within(place.path, root)
+        }
+        citations = Comparing(root, is_over, is_apart=True).compare(places)
+        return [fact(processes.is_alive, one) for one in self._recorded] + [
+            [COMPARED, packed(list(compared_as(number, places[number]))), {"answer": packed(citation)}]
+            for number, citation in citations.items()
+        ]
+
+
+def fact(function: Callable[..., Any], *arguments: Any) -> Fact:
+    """Return the fact that a function of :func:`satchel.base.machine.seen_by_caller` sees."""
+    name = function.__name__
+    try:
+        result = {"answer": packed(function(*arguments))}
+    except (SatchelError, OSError, ValueError) as error:
+        result = {"error": error_fields(_as_ours(name, error))}
+    return [name, packed(list(telling(name, arguments))), result]
+
+
+def _as_ours(name: str, error: Exception) -> SatchelError:
+    ours = system_error(error) if isinstance(error, OSError) else error
+    return ours if isinstance(ours, SatchelError) else Refused(f"{name} failed here ({type(error).__name__})")
+
+
+def _answer(one: Fact) -> Any:
+    """Return what a function saw, or None."""
+    return unpacked(one[2].get("answer"))
+
+
+def _with_disk(tree: Any, one: Fact) -> Iterator[Fact]:
+    """Yield which place is meant, and how that is on the disk."""
+    from satchel.keep.files.places import look_at
+
+    yield one
+    place = _answer(one)
+    if place is not None:
+        yield fact(look_at, tree, place)
+
+
+def _claimed(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
+    from satchel.keep.files.places import MAX_COUNTED, Tree, count_files, place_named
+
+    tree, counted, value = Tree(*here[:3]), 0, arguments[name]
+    is_one = not isinstance(value, (list, tuple))
+    for number, text in enumerate([value] if is_one else value[:_MOST]):
+        field = name if is_one else f"{name}[{number}]"
+        with suppress(InvalidInput):  # the server finds it too
+            one = fact(place_named, tree, check_name(text, field), field)
+            yield from _with_disk(tree, one)
+            place = _answer(one)
+            if place is not None and place.is_folder and counted < MAX_COUNTED:
+                count = fact(count_files, tree, place)
+                counted += _answer(count) or 0
+                yield count
+
+
+def _file(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
+    from satchel.keep.files.places import Tree, file_named
+
+    with suppress(InvalidInput):  # as above
+        yield fact(file_named, Tree(*here[:3]), check_name(arguments[name], name), name)
+
+
+def _lines(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
+    from satchel.keep.paths import check_lines
+
+    yield fact(check_lines, arguments[name], here.files_root, name)
+
+
+def _cited(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
+    from satchel.keep.citations import cited_in
+
+    (one,) = _lines(here, name, arguments)
+    yield one
+    place, line = _answer(one), arguments.get("line")
+    if place is not None and here.files_root is not None and (line is None or isinstance(line, int)):
+        path, first, last = place
+        yield fact(cited_in, here.files_root, path, *((first, last) if line is None else (line, None)))
+
+
+def _package(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
+    from satchel.keep.packages.contents import check_saved
+
+    yield from _path(here, name, arguments)
+    with suppress(SatchelError):
+        path = check_file(arguments[name], here.files_root, name)
+        yield fact(check_saved, path, here.files_root, here.max_content_bytes)
+
+
+def _path(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
+    yield fact(canonical_path, arguments[name], here.files_root, name)
+
+
+OF_PARAMETERS: Mapping[str, Callable[[Surroundings, str, Mapping[str, Any]], Iterator[Fact]]] = {
+    "claimed": _claimed,
+    "file": _file,
+    "lines": _lines,
+    "cited": _cited,
+    "package": _package,
+    "path": _path,
+}
+"""What is looked up of a parameter that names files, by what an operation declares it as."""
+
+
+def _is_within(path: str, root: str) -> bool:
+    """Whether a path that a server has names something in the project, also behind links."""
+    if path.startswith("/") or ".." in path.split("/") or "\0" in path:
+        return False
+    base = os.path.realpath(root)
+    return is_inside(os.path.realpath(f"{base}/{path}"), base)

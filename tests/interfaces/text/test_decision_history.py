@@ -1,0 +1,84 @@
+"""What was decided before, as text: the history of a decision, and what setting one replaced."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from interfaces.text.hostile import MINUTE, NEW_YEAR
+from interfaces.text.hostile_decisions import decision, histories, kept
+from interfaces.text.reading_decisions import read_history
+from satchel.base.paging import Page
+from satchel.interfaces.text.decisions import history_text, set_text
+from satchel.keep.decisions.records import DecisionHistory, DecisionState, Similar
+
+pytestmark = pytest.mark.slow
+
+
+@given(histories())
+def test_a_history_can_be_read_back(history: DecisionHistory) -> None:
+    back = read_history(history_text(history))
+    assert back.decision == kept(history.decision)
+    assert back.history == history.history
+
+
+@given(histories())
+def test_no_text_of_a_history_can_pass_for_a_state(history: DecisionHistory) -> None:
+    ours = [line for line in history_text(history).splitlines() if not line.startswith(" ")]
+    assert len(ours) == 2 + len(history.history)
+
+
+def test_a_history_says_only_what_changed() -> None:
+    now = decision(
+        value=300, revision=3, agent="planner", tags=("api",), updated_at=NEW_YEAR + 2 * MINUTE, rationale="why"
+    )
+    second = DecisionState(
+        2, 200, "active", "1.0.0", None, ("api",), (), "builder", "why", NEW_YEAR + MINUTE, NEW_YEAR + 2 * MINUTE
+    )
+    first = replace(second, revision=1, tags=(), rationale=None, set_at=NEW_YEAR, replaced_at=NEW_YEAR + MINUTE)
+    assert history_text(DecisionHistory(now, Page((second, first), 2, 0, 20))).split("\n") == [
+        "decision with 2 earlier states, newest first, each says what differs from the one above, UTC times of 2026",
+        "d1 ttl revision 3: 300 by planner #api 01-01 00:02 made 01-01 00:00",
+        " why",
+        "revision 2: 200 by builder 01-01 00:01",
+        "revision 1 rationale:- #- 00:00",
+    ]
+
+
+def test_the_answer_to_setting_names_what_it_replaced_by_whom_and_since_when() -> None:
+    before = DecisionState(1, 200, "draft", "1.0.0", None, (), (), "planner", None, NEW_YEAR, NEW_YEAR + 5)
+    one = decision(7, agent="planner", revision=2, replaced=before, notes=("a secret was redacted (jwt)",))
+    assert set_text([one]) == (
+        "set d7 ttl, revision 2; was revision 1: 200 by planner draft 01-01 00:00 UTC\n"
+        "note: a secret was redacted (jwt)"
+    )
+
+
+def test_the_answer_to_setting_says_when_nobody_had_been_named() -> None:
+    before = DecisionState(1, 300, "active", "1.0.0", None, (), (), None, "old\nreason", NEW_YEAR, NEW_YEAR + 5)
+    assert set_text([decision(revision=2, replaced=before)]).split("\n") == [
+        "set d1 ttl, revision 2; was revision 1 by - 01-01 00:00 UTC",
+        " old",
+        " reason",
+    ]
+
+
+def test_the_answer_to_setting_advises_about_similar_ones_once() -> None:
+    alike = Similar("d3", "ttl s", "5 minutes", "key", 91)
+    lines = set_text([decision(1, similar=(alike,)), decision(2, "other", similar=(alike,))]).split("\n")
+    assert lines == [
+        "set d1 ttl (new)",
+        'similar: d3 "ttl s"="5 minutes" (its key is 91 % like this one)',
+        "set d2 other (new)",
+        'similar: d3 "ttl s"="5 minutes" (its key is 91 % like this one)',
+        "Update the similar one instead, or give the reason why both are needed.",
+    ]
+
+
+def test_the_answer_to_setting_does_not_repeat_a_long_value() -> None:
+    before = DecisionState(1, "long " * 100, "active", "1.0.0", None, (), (), None, None, NEW_YEAR, NEW_YEAR + 5)
+    text = set_text([decision(revision=2, replaced=before)])
+    assert "... (500 characters) by -" in text
+    assert len(text) < 300

@@ -1,0 +1,101 @@
+"""The one screen of ``satchel status``, from records made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from satchel import AgentState, Team, TeamClaim, TeamSession
+from satchel.brief.room.records import Changed, Collision, Collisions, Need, Needs, Since, Status, Touch
+from satchel.interfaces.text.status import status_text
+
+NOW, MINUTE = 1_795_000_000_000, 60_000
+
+SESSION = TeamSession(
+    *("0f" * 16, ("claude-3f2b",), "claude", None, None, "fix", None, None, "T1", None),
+    claims=(TeamClaim("src/a.py", True, NOW),),
+    claims_total=3,
+    scratchpad=None,
+    seen_at=NOW,
+    ended_at=None,
+    gone=False,
+    own=False,
+    state=AgentState("stuck", NOW - 12 * MINUTE, "T1: mock the whole network"),
+    predecessor=None,
+    predecessor_agent=None,
+)
+NEED = Need(
+    *("message", "high", "which\nport?", "m7", None, "codex-5f45", NOW - 3 * MINUTE),
+    ("answer", "read"),
+)
+TOUCH = Touch("claim", "src/a.py", "claude-3f2b", None, None, exclusive=True, began_at=NOW - MINUTE, expires_at=NOW)
+CHANGE = Changed("decision", "d4", "changed", "port: 8080", "human:ben", NOW - 120 * MINUTE, 9, before="80")
+
+
+def a_status(*, needs: int = 1, sessions: int = 1, conflicts: int = 1, changes: int = 1) -> Status:
+    collision = Collision("src/a.py", TOUCH, replace(TOUCH, kind="edit", agent="codex-5f45"), same_tree=True)
+    return Status(
+        "shop",
+        "human:ann",
+        Needs("human:ann", (NEED,) * needs, needs, None, NOW),
+        Team((SESSION,) * sessions, sessions, 0, NOW),
+        Collisions((collision,) * conflicts, conflicts, NOW),
+        Since("human:ann", (CHANGE,) * changes, (("decision", changes),), 9, None, NOW),
+    )
+
+
+def screen(status: Status, width: int = 80, height: int = 24) -> list[str]:
+    return status_text(status, width, height, lambda text, _: text).split("\n")
+
+
+def test_one_screen_says_what_needs_whom_who_works_what_collides_and_what_changed() -> None:
+    assert screen(a_status()) == [
+        "shop, as ann: 1 needs you, 1 agent at work, 1 conflict",
+        "Needs you",
+        "  message    m7 codex-5f45: which port?                                    3 min",
+        "Agents",
+        "  stuck      claude-3f2b, T1: mock the whole network, on fix, holds src…  12 min",
+        "Conflicts",
+        "  conflict   src/a.py: claude-3f2b claims it, codex-5f45 edited it, in…    1 min",
+        "Last changes",
+        "  decision   d4 changed by ben: port: 8080 (was 80)                          2 h",
+        "More: `satchel who`, `satchel message list`, `satchel show ID`, `satchel open`",
+    ]
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (60, 20), (200, 50)])
+def test_many_rows_are_cut_to_the_screen_and_counted(width: int, height: int) -> None:
+    lines = screen(a_status(needs=50, sessions=50, conflicts=50, changes=50), width, height)
+    assert len(lines) <= height
+    assert max(map(len, lines)) <= width
+    assert sum(line.endswith(" more") for line in lines) == 4
+
+
+@pytest.mark.parametrize(
+    ("is_gone", "expected"), [(False, "at least 50 agents at work"), (True, "49 agents at work")], ids=["live", "gone"]
+)
+def test_the_head_does_not_take_those_that_are_listed_for_all(is_gone: bool, expected: str) -> None:
+    team = Team((*(SESSION,) * 49, replace(SESSION, gone=is_gone)), 338, 0, NOW)
+    assert f" {expected}, " in screen(replace(a_status(), team=team), 200)[0]
+
+
+def test_a_section_without_rows_takes_one_line() -> None:
+    assert screen(a_status(needs=0, sessions=0, conflicts=0))[1:4] == [
+        "Nothing needs you.",
+        "No agents yet. Run `satchel setup`, then start a client here.",
+        "No conflicts.",
+    ]
+
+
+def test_an_empty_project_says_what_to_do_next() -> None:
+    text = "\n".join(screen(a_status(needs=0, sessions=0, conflicts=0, changes=0)))
+    assert "run `satchel setup`" in text
+
+
+def test_stored_text_commands_no_terminal_and_wide_letters_take_two_columns() -> None:
+    need = replace(NEED, text="\x1b[2J" + "字" * 60)
+    status = replace(a_status(), needs=Needs("human:ann", (need,), 1, None, NOW))
+    line = screen(status)[2]
+    assert "\x1b" not in line
+    assert (line.count("字"), line.endswith("…   3 min")) == (17, True)

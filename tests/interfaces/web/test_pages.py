@@ -1,0 +1,221 @@
+"""The pages: what they show, and that stored text stays text."""
+
+from __future__ import annotations
+
+from html import unescape
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from examples import examples
+from http_serving import Answer, Served
+from room_browsing import Browser, Parsed
+from satchel import Satchel, open_satchel
+from satchel.interfaces.web.rendering import CSP, SHORT, visible
+from satchel.keep.sessions.caller import Caller
+
+PAGES = ("/", "/p/project/", "/p/project/search", "/p/project/search?q=sessions", "/p/project/items/e1")
+PARTS = tuple(f"/p/project/sections/{name}" for name in ("needs", "since", "where", "collisions"))
+
+
+@pytest.mark.parametrize("path", [*PAGES, *PARTS, "/login", "/login?key=wrong", "/p/none/", "/p/project/items/e999"])
+def test_every_page_loads_from_this_server_alone_and_is_not_kept(ann: Browser, path: str) -> None:
+    answer = ann.get(path)
+    assert answer.headers["content-security-policy"] == CSP
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    page = Parsed(answer.body)
+    for tag, attributes in page.elements:
+        assert tag != "style"
+        for name, value in attributes:
+            assert not name.startswith("on")
+            assert name != "style"
+            if name in {"href", "src", "action"}:
+                assert (value or "").startswith(("/", "#main"))
+                assert not (value or "").startswith("//")
+
+
+def test_every_page_has_a_title_a_main_part_and_a_way_to_it(ann: Browser) -> None:
+    for path in PAGES:
+        page = Parsed(ann.get(path).body)
+        tags = [tag for tag, _ in page.elements]
+        assert all(tags.count(tag) == 1 for tag in ("main", "header", "h1"))
+        assert tags.index("title") < tags.index("body")
+        assert ("a", (("class", "skip"), ("href", "#main"))) in page.elements
+        assert all(("id", "main") in attributes for tag, attributes in page.elements if tag == "main")
+
+
+def test_every_page_has_a_twin(ann: Browser) -> None:
+    for path in PAGES:
+        page = Parsed(ann.get(path).body)
+        links = [dict(attributes) for tag, attributes in page.elements if tag == "link"]
+        twin = next(link["href"] for link in links if link["rel"] == "alternate")
+        answer = ann.get(twin or "")
+        assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
+        assert isinstance(answer.json(), dict)
+
+
+def test_what_is_not_there_says_so_as_a_page(ann: Browser) -> None:
+    assert ann.get("/p/none/").status == 404
+    gone = ann.get("/p/project/items/e999")
+    assert gone.status == 404
+    assert b"the project has no" in gone.body
+    assert ann.get("/p/project/search?q=%22a%20AND&syntax=operators").status == 400
+    assert ann.get("/p/project/search?offset=x").status == 400
+    assert ann.get("/p/project").headers["location"] == "/p/project/"
+
+
+def test_messages_to_a_person_need_them_until_they_answer(ann: Browser, satchel: Satchel) -> None:
+    before = ann.get("/p/project.json").json()["needs"]["total"]
+    sent = satchel.messages.send("Shall I delete the table?", to="human", agent="builder")
+    page = ann.get("/p/project/").body.decode()
+    assert "Shall I delete the table?" in page
+    assert f"<title>({before + 1}) project" in page
+    answered = ann.post(f"/p/project/messages/{sent.ref}/answer", {"text": "No,\r\nkeep it", "answered_by": ""})
+    assert answered.status == 303
+    inbox = satchel.messages.inbox(agent="builder", unread=True)
+    assert [(one.sender, one.message) for one in inbox] == [("human:ann", "No,\nkeep it")]
+    page = ann.get(answered.headers["location"]).body.decode()
+    assert "Shall I delete the table?" not in page
+    assert "Your answer was sent" in page
+
+
+def test_an_answer_that_another_has_given_meanwhile_is_said_first(ann: Browser, room: Served, satchel: Satchel) -> None:
+    sent = satchel.messages.send("Which port?", to="human", agent="asker")
+    path = f"/p/project/messages/{sent.ref}/answer"
+    assert ann.post(path, {"text": "7347", "answered_by": ""}).status == 303
+    late = ann.post(path, {"text": "80, please", "answered_by": ""})
+    assert late.status == 409
+    page = late.body.decode()
+    assert "7347" in page
+    assert "80, please" in page
+    assert len(satchel.messages.inbox(agent="asker", unread=True).items) == 1
+    seen = dict(
+        next(
+            [(name, value) for name, value in attributes if name == "value"]
+            for tag, attributes in Parsed(late.body).elements
+            if tag == "input" and ("name", "answered_by") in attributes
+        )
+    )
+    assert ann.post(path, {"text": "80, please", "answered_by": str(seen["value"])}).status == 303
+    assert len(satchel.messages.inbox(agent="asker", unread=True).items) == 2
+
+
+def test_a_message_is_set_aside(ann: Browser, satchel: Satchel) -> None:
+    sent = satchel.messages.send("For your information", to="human", agent="teller")
+    assert ann.post(f"/p/project/messages/{sent.ref}/read", {}).status == 303
+    assert b"For your information" not in ann.get("/p/project/sections/needs").body
+
+
+def test_a_note_is_retracted_once_and_the_second_is_told_by_whom(ann: Browser, satchel: Satchel) -> None:
+    note = satchel.entries.write("discovery", "The moon is cheese", agent="builder")
+    path = f"/p/project/items/{note.ref}/retract"
+    assert ann.post(path, {"reason": " "}).status == 400
+    assert ann.post(path, {"reason": "It is rock"}).status == 303
+    again = ann.post(path, {"reason": "It is rock"})
+    assert again.status == 409
+    assert "was already retracted by human:ann: It is rock" in unescape(again.body.decode())
+    assert satchel.finding.search("moon cheese").total == 0
+
+
+def test_a_claim_is_released_and_its_holder_told(ann: Browser, satchel: Satchel) -> None:
+    with open_satchel(
+        satchel.place.file, project="project", caller=Caller.of_request("t", "s1"), environ={}
+    ) as session:
+        session.files.claim(["src/a.py"], agent="holder")
+        team = session.sessions.team().sessions[0]
+        claim = {"claim": f"{team.uid} {team.claims[0].expires_at} src/a.py"}
+        assert ann.post("/p/project/claims/release", {"claim": f"{team.uid} 5 src/a.py"}).status == 409
+        assert ann.post("/p/project/claims/release", {"claim": "src/a.py"}).status == 400
+        assert b"src/a.py" in ann.get("/p/project/sections/where").body
+        assert ann.post("/p/project/claims/release", claim).status == 303
+        assert session.sessions.team().sessions[0].claims == ()
+        told = session.messages.inbox(agent="holder")
+        assert [(one.sender, one.message) for one in told] == [("human:ann", "I released your claim on src/a.py")]
+    gone = ann.post("/p/project/claims/release", claim)
+    assert gone.status == 409
+    assert b"has already ended" in gone.body
+
+
+def test_changes_are_marked_as_seen_up_to_what_was_shown(ann: Browser, satchel: Satchel) -> None:
+    satchel.decisions.set("colour", "red", agent="builder")
+    seq = ann.get("/p/project.json").json()["since"]["seq"]
+    satchel.decisions.set("shape", "round", agent="builder")
+    assert ann.post("/p/project/seen", {"seq": str(seq)}).status == 303
+    page = ann.get("/p/project/sections/since").body
+    assert b"shape" in page
+    assert b"colour" not in page
+
+
+NASTY = (
+    "<script>alert(1)</script><img src=x onerror=alert(1)>",
+    "\"><svg/onload=alert(1)>'`{{7*7}}{% raw %}",
+    "</textarea></pre></title></script><!-- <![CDATA[ ]]>",
+    "\u202egnp.exe\u2066 \u200b\u200f",
+    "&lt;b&gt; &#60;script&#62; javascript:alert(1)",
+    "\x1b[31mred\x07\x7f",
+)
+
+
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.one_of(st.text(min_size=1, max_size=200), st.sampled_from(NASTY)))
+@example("".join(NASTY))
+@example("<b>" * 80_000)
+def test_whatever_text_is_stored_pages_show_it_as_text(ann: Browser, satchel: Satchel, text: str) -> None:
+    plain = satchel.entries.write("discovery", "a plain text")
+    note = satchel.entries.write("discovery", f"x{text}")
+    pages = [Parsed(ann.get(f"/p/project/items/{ref}").body) for ref in (plain.ref, note.ref)]
+    assert not pages[1].others
+    # a long text has a link to what follows, and a note may have more facts
+    assert {one for one in pages[1].shape if one[0] not in {"p", "a"}} <= set(pages[0].shape) | {("span", ("class",))}
+    assert visible(note.content)[:1_000].replace("\r", "\n") in pages[1].text
+    sent = satchel.messages.send(f"x{text}", to="human", agent="nasty")
+    part = Parsed(ann.get("/p/project/sections/needs").body)
+    tags = {
+        "div",
+        "section",
+        "h2",
+        "span",
+        "ul",
+        "li",
+        "p",
+        "b",
+        "bdi",
+        "a",
+        "time",
+        "form",
+        "input",
+        "label",
+        "textarea",
+    }
+    assert {tag for tag, _ in part.elements} <= tags | {"button", "code"}
+    assert not part.others
+    assert ann.post(f"/p/project/messages/{sent.ref}/read", {}).status == 303
+
+
+def test_what_would_not_be_seen_is_shown_as_its_code() -> None:
+    assert visible("a\u202eb\x00c\x1bd\u200be\ud800") == "a\\u{202e}b\\u{0}c\\u{1b}d\\u{200b}e\\u{d800}"
+    assert visible("line\n\ttab 👩\u200d🔧 ❤\ufe0f") == "line\n\ttab 👩\u200d🔧 ❤\ufe0f"
+
+
+def test_a_long_text_is_read_in_parts(ann: Browser, satchel: Satchel) -> None:
+    text = " ".join(f"word{number}" for number in range(25_000))
+    note = satchel.entries.write("discovery", text, agent="builder")
+    path, read = f"/p/project/items/{note.ref}", ""
+    for _ in range(10):
+        page = ann.get(path)
+        assert len(page.body) < 150_000
+        read += unescape(page.body.decode().partition('<pre class="text" dir="auto">\n')[2].partition("</pre>")[0])
+        after = _link(page, "next")
+        if after is None:
+            break
+        path = after
+    assert read == text
+    assert len(text) > SHORT
+
+
+def _link(page: Answer, rel: str) -> str | None:
+    links = (dict(attributes) for tag, attributes in Parsed(page.body).elements if tag == "a")
+    return next((link["href"] for link in links if link.get("rel") == rel), None)
