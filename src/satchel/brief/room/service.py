@@ -81,8 +81,8 @@ class Room(Reading):
         """Mark some or all changes as seen by a person.
 
         Args:
-            refs: refs from answers, or a kind of change for all of it: action, decision, rule, fix, files, correction. None
-                is every change.
+            refs: refs from answers, or a kind of change for all of it: action, decision, rule, fix, files, correction.
+                None is every change.
             up_to: the ``seq`` of the answer in which they were seen, so that later changes stay visible; None is now.
             person: as for :meth:`needs`.
 
