@@ -7,7 +7,7 @@ TEST_JOBS ?= 2
 # without bytecode every run compiles the tests anew, which takes 8 s of each worker, and every command all that it loads
 unexport PYTHONDONTWRITEBYTECODE
 ON_POSTGRESQL := $(wildcard tests/*/test_machine.py tests/*/*/test_*machine.py) \
-	$(addprefix tests/keep/,decisions entries files test_event_log.py test_expiry.py test_following.py test_projects.py \
+	$(addprefix tests/keep/,decisions entries files test_following_events.py test_expiry.py test_following.py test_projects.py \
 		test_change_log.py housekeeping/test_clearing.py messages/test_retention.py) \
 	$(addprefix tests/,brief/briefing brief/learning find/test_rebuild.py find/test_documents.py find/test_search.py)
 OVER_SERVER := $(wildcard tests/interfaces/mcp/test_tools*.py) tests/interfaces/cli

@@ -26,7 +26,8 @@ from satchel import Satchel, open_satchel
 from satchel.base import processes
 from satchel.base.clock import Clock
 from satchel.interfaces.http import logs
-from satchel.keep.sessions import caller as callers
+from satchel.keep.sessions import standing
+from satchel.keep.sessions.caller import Caller
 from satchel.keep.sessions.clients import CLIENTS, VARIABLE
 from satchel.store import known_stores, migrations, opening
 from satchel.store.known_stores import _connect
@@ -148,24 +149,24 @@ def outside_any_client() -> Iterator[None]:
     A program without a caller counts as that person's here, but not in tests with the fixture ``programs_are_agents``.
     """
     variables = [VARIABLE, *(name for one in CLIENTS for name in (one.id_variable, *one.markers) if name is not None)]
-    standing_of = callers.standing_of
+    standing_of = standing.standing_of
 
     @wraps(standing_of)
-    def decide(caller: callers.Caller | None) -> callers.Standing:
-        return callers.Standing(True, True) if caller is None else standing_of(caller)
+    def decide(caller: Caller | None) -> standing.Standing:
+        return standing.Standing(True, True) if caller is None else standing_of(caller)
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in (*variables, "TERM_PROGRAM", "TERMINAL_EMULATOR", callers.PERSON_VARIABLE):
+        for name in (*variables, "TERM_PROGRAM", "TERMINAL_EMULATOR", standing.PERSON_VARIABLE):
             patch.delenv(name, raising=False)
         patch.setattr(processes, "has_terminal", lambda: True)
-        patch.setattr(callers, "standing_of", decide)
+        patch.setattr(standing, "standing_of", decide)
         yield
 
 
 @pytest.fixture
 def programs_are_agents(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that uses the library counts as it does outside of tests."""
-    monkeypatch.setattr(callers, "standing_of", unwrap(callers.standing_of))
+    monkeypatch.setattr(standing, "standing_of", unwrap(standing.standing_of))
 
 
 @pytest.fixture(scope="module", autouse=True)

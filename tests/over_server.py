@@ -152,7 +152,7 @@ LEFT_OUT: Mapping[str, str] = {
     "test_commands_token.py": _UPKEEP,
     "test_commands_trust.py": _UPKEEP,
     "test_commands_database.py": _UPKEEP,
-    "test_move.py": _UPKEEP,
+    "test_database.py": _UPKEEP,
     "test_commands_export.py": _UPKEEP,
     "test_commands_import.py": _UPKEEP,
     "test_commands_destructive.py": _UPKEEP,

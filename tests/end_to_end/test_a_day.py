@@ -194,7 +194,7 @@ class Day:
         ref, place, notes = written
         new = Said(int(ref[1:]), place, is_success, tried, self._now())
         learned = self.history.learn(new, self._now()) if is_success else set()
-        assert notes.count("is kept as what fixed it") == len(learned)
+        assert notes.count("is stored as its fix") == len(learned)
         self.history.said.append(new)
         self.solved |= learned
         self._change(learned)

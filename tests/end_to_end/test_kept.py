@@ -36,6 +36,12 @@ def test_after_a_commit_no_answer_needs_to_load_or_read_anything(tmp_path: Path)
         assert "could not be written" not in text, line
 
 
+@pytest.mark.parametrize("arguments", [("init",), ("doctor", "--rebuild")])
+def test_after_its_first_commit_a_command_loads_no_kind(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    with Child("command-and-then-fail", *arguments, "--db", tmp_path / "s.db") as child:
+        assert child.finish()[-1] == "0"
+
+
 @pytest.mark.parametrize("limit", [10, 12, 13])
 def test_with_few_file_descriptors_every_answer_is_true(folder: Path, environment: dict[str, str], limit: int) -> None:
     server = subprocess.run(

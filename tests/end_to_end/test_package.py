@@ -75,7 +75,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Built) -> None:
     }
     names = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
     assert held == package | {f"{INFO}/{name}" for name in names}
-    assert {Path(name).suffix for name in package} == {*".py .typed .json .sql .txt .html .css .js .svg".split()}
+    assert {Path(name).suffix for name in package} == {*".py .typed .sql .txt .html .css .js .svg".split()}
 
 
 def test_the_wheel_says_its_license_and_its_readme(built: Built) -> None:

@@ -135,7 +135,7 @@ def program(server: Running, name: str, folder: Path) -> None:
     with closing(opened):
         assert opened.remote is not None
         for number in range(_WRITES):
-            opened.remote.call("write_context", type="discovery", content=f"{name} {number}", file=f"{name}.py")
+            opened.remote.call("write_context", type="discovery", content=f"{name} {number}")
 
 
 @contextmanager

@@ -329,6 +329,24 @@ def _write_and_then_fail(store: str) -> None:
         os.wait()
 
 
+def _command_and_then_fail(*arguments: str) -> None:
+    """Run a command, in which nothing below the interfaces can be loaded after the first commit."""
+    from satchel.interfaces import cli
+
+    commit = SqliteEngine._commit
+
+    def fail(name: str, *_: object) -> None:
+        if name.startswith(("satchel.keep", "satchel.find")):
+            raise OSError(errno.EMFILE, f"Too many open files: {name}")
+
+    def commit_and_fail(engine: SqliteEngine, connection: apsw.Connection) -> None:
+        commit(engine, connection)
+        sys.meta_path.insert(0, SimpleNamespace(find_spec=fail))
+
+    setattr(SqliteEngine, "_commit", commit_and_fail)  # noqa: B010
+    _say(cli.run(arguments))
+
+
 def _all_entries(satchel: Satchel) -> Iterator[Entry]:
     offset: int | None = 0
     while offset is not None:
@@ -352,6 +370,7 @@ _TASKS: dict[str, Callable[..., None]] = {
     "fill-disk": _fill_disk,
     "fill-before-the-start": _fill_before_the_start,
     "write-and-then-fail": _write_and_then_fail,
+    "command-and-then-fail": _command_and_then_fail,
     "read-only-mount": _read_only_mount,
     "read-only-mount-with-wal": _read_only_mount_with_wal,
 }

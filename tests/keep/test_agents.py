@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from satchel import InvalidInput, Satchel
+from satchel.keep import names
 
 
 def test_every_field_of_an_agent_comes_back(satchel: Satchel) -> None:
@@ -71,6 +72,59 @@ def test_what_is_no_name_of_an_agent_is_refused_and_nothing_is_written(satchel: 
         satchel.entries.write("discovery", "x", agent=name)
     assert satchel.agents.list() == ()
     assert satchel.entries.read().total == 0
+
+
+LOOK_ALIKES = (
+    *(
+        "hum\u0430n:ann",
+        "human :ann",
+        "human\u2236ann",
+        "human\ua789ann",
+        "human\u02d0ann",
+        "hu\u2800man",
+        "builder by human:ann",
+    ),
+    *(
+        "hurnan:ann",
+        "by human ann",
+        "\u0455\u0443\u0455tem",
+        "system",
+        "Satchel",
+        "satche1",
+        "USER",
+        "us\u0435r",
+        "syst\u00e9m",
+    ),
+    *("\uff53ystem", "build\u0435r", "builder\u2801", "\u039fmega ann", "ann\u02b9"),
+)
+
+
+@pytest.mark.parametrize("name", LOOK_ALIKES)
+def test_a_name_that_could_pass_for_another_is_refused_and_nothing_is_written(satchel: Satchel, name: str) -> None:
+    with pytest.raises(InvalidInput, match=r"^agent "):
+        satchel.entries.write("discovery", "x", agent=name)
+    assert satchel.agents.list() == ()
+    assert satchel.entries.read().total == 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["René", "Строитель", "構築エージェント", "佐藤 kei", "빌더-2", "O\u2019Brien", "plugin:reviewer", "human_liaison"],
+)
+def test_a_name_in_any_one_script_is_accepted(satchel: Satchel, name: str) -> None:
+    assert satchel.entries.write("discovery", "x", agent=name).agent == name
+
+
+def test_a_tag_may_mix_scripts(satchel: Satchel) -> None:
+    assert satchel.decisions.set("k", "v", tags=["api-строитель"], agent="dev").tags == ("api-строитель",)
+
+
+def test_a_name_that_was_stored_before_stays_in_use(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(names, "check_author_name", lambda *_: None)
+        satchel.entries.write("discovery", "x", agent="system")
+    assert satchel.entries.write("discovery", "y", agent="system").agent == "system"
+    assert satchel.entries.read(author="system").total == 2
 
 
 def test_a_role_that_is_no_name_is_refused(satchel: Satchel) -> None:

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from satchel import Refused, Satchel, SatchelError, Unconfirmed, open_satchel
 from satchel.base import processes
-from satchel.keep.sessions import caller as callers
+from satchel.keep.sessions import standing
 from satchel.keep.sessions.caller import COMMAND, HOOK, LIBRARY, REMOTE, SERVER, Caller
 from state_machines import short_and_long
 
@@ -64,8 +64,8 @@ def caller(kind: str, environ: dict[str, str] | None = None, *, person: bool | N
 def test_one_function_decides_who_is_a_person(
     programs_are_agents: None, one: Caller | None, is_person: bool, may_pass: bool
 ) -> None:
-    standing = callers.standing_of(one)
-    assert (standing.is_person, standing.may_pass) == (is_person, may_pass)
+    verdict = standing.standing_of(one)
+    assert (verdict.is_person, verdict.may_pass) == (is_person, may_pass)
 
 
 def test_a_command_without_a_terminal_has_to_be_confirmed(
@@ -141,7 +141,7 @@ class AgentsShell(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(callers, "standing_of", unwrap(callers.standing_of))
+        self.patch.setattr(standing, "standing_of", unwrap(standing.standing_of))
         self.folder = tempfile.TemporaryDirectory()
         root = Path(self.folder.name) / "project"
         (root / ".git").mkdir(parents=True)

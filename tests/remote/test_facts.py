@@ -15,6 +15,7 @@ from satchel.base import processes
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.processes import Process
 from satchel.base.wire import packed, unpacked
+from satchel.brief.working.service import Working
 from satchel.interfaces.http.public import operation_named
 from satchel.interfaces.operations.all import OPERATIONS
 from satchel.keep.citations import Citing, Place
@@ -138,6 +139,32 @@ def test_an_edit_is_claimed_and_recorded_with_one_request_each(
     other = open_at(url)
     assert [one.path for one in run(other, "file_claims")] == ["app.py"]
     assert [(one.file, one.change) for one in run(other, "get_file_changes")] == [("app.py", "modified")]
+
+
+def test_everything_that_hooks_do_at_work_is_served() -> None:
+    # last_error is for --explain alone; record is what a receipt stands for
+    names = {name for name in vars(Working) if not name.startswith("_")} - {"last_error", "record"}
+    assert {f"working.{name}" for name in names} <= calls.SERVED
+
+
+def test_what_a_hook_could_not_check_is_checked_later(ann: Satchel, open_at: Opens, url: str, here: Path) -> None:
+    (here / "app.py").write_text("one\n")
+    run(ann, "claim_files", paths=["app.py"], agent="ben")
+    hook = open_at(url, caller=Caller.of_hook({}, "claude-code", "conversation-1", begins=False))
+    answer = hook.working.unchecked_edit("", [(str(here / "app.py"), "")])
+    assert "app.py is claimed by ben" in answer.text
+
+
+def test_what_a_hook_has_said_is_said_once(ann: Satchel, open_at: Opens, url: str, here: Path) -> None:
+    (here / "app.py").write_text("one\n")
+    run(ann, "write_context", type="discovery", content="retries are made here", file="app.py:1", agent="ben")
+    hook = open_at(url, caller=Caller.of_hook({}, "claude-code", "conversation-1", begins=False))
+    first = hook.working.before_edit(str(here), [("app.py", "")])
+    assert "retries are made here" in first.text
+    # what has not reached the client is said again
+    assert hook.working.before_edit(str(here), [("app.py", "")]).text == first.text
+    hook.working.record(first)
+    assert hook.working.before_edit(str(here), [("app.py", "")]).text == ""
 
 
 def test_what_is_released_without_names_is_recorded_as_changed(ann: Satchel, here: Path) -> None:

@@ -61,24 +61,24 @@ class PrivateFile(Generic[Content]):
         self._parse = parse
         self._empty = empty
         self._remedy = remedy
-        self._known: tuple[_State, Content] | None = None
+        self._last_read: tuple[_State, Content] | None = None
 
     def current(self) -> Content:
         """Return the content; the file is read again only if it changed."""
-        known = self._known
+        last_read = self._last_read
         with naming(self.path, "read"):
             try:
                 state = _state_of(os.lstat(self.path))
             except FileNotFoundError:
                 state = None
-        if known is None or known[0] != state:
-            self._known = known = self._read()
-        return self._empty() if known is None else known[1]
+        if last_read is None or last_read[0] != state:
+            self._last_read = last_read = self._read()
+        return self._empty() if last_read is None else last_read[1]
 
     def load(self) -> Content:
         """Read the file and return its content."""
-        found = self._read()
-        return self._empty() if found is None else found[1]
+        reading = self._read()
+        return self._empty() if reading is None else reading[1]
 
     @contextmanager
     def changing(self) -> Iterator[Content]:

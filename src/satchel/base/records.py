@@ -284,7 +284,8 @@ class _NamedTuple(tuple, metaclass=_NamedTupleMeta):  # type: ignore[type-arg]
         defaults = cls._field_defaults
         parameters = ", ".join(f"{name}=__defaults[{name!r}]" if name in defaults else name for name in cls._fields)
         namespace: dict[str, Any] = {"__make": tuple.__new__, "__defaults": defaults}
-        exec(f"def __new__(_cls, {parameters}):\n return __make(_cls, ({', '.join(cls._fields)},))", namespace)  # noqa: S102
+        values = ", ".join(cls._fields)
+        exec(f"def __new__(_cls, {parameters}):\n return __make(_cls, ({values},))", namespace)  # noqa: S102 -- our own
         cls.__new__ = namespace["__new__"]  # type: ignore[method-assign]
         return cls(*arguments, **keywords)
 

@@ -213,9 +213,9 @@ def _listed(paths: Sequence[str]) -> str:
 
 
 def _claim_text(claim: Claim, worktree: str | None) -> str:
-    how = "claimed" if claim.exclusive else "shared"
     where = ""
     if claim.worktree != worktree:
         where = f" in worktree {PurePath(claim.worktree).name}" if claim.worktree else " in the main worktree"
     until = moment_text(claim.expires_at, year_of(claim.created_at))
-    return f"{how} by {claim.agent}{where} until {until} UTC"
+    share = "" if claim.exclusive else " (shared)"
+    return f"claimed{share} by {claim.agent}{where} until {until} UTC"

@@ -193,8 +193,8 @@ class Conversations:
                 },
             ):
                 raise leases.lost(conversation.key)
-            said = PastTurn(after.turns, question, answer.text)
-            conversation_tables.write_turn(transaction, conversation.id, said, compressed, result, now)
+            turn = PastTurn(after.turns, question, answer.text)
+            conversation_tables.write_turn(transaction, conversation.id, turn, compressed, result, now)
             conversation_tables.write_files(transaction, conversation.id, changed)
             blobs.keep(transaction, conversation.project_id, contents, now)
             blobs.touch(transaction, conversation.project_id, conversation.id, now)
@@ -324,9 +324,9 @@ class Conversations:
                 if wanted is not None:
                     where += f" AND {column} = :{column}"
                     values[column] = wanted
-            chosen = check_common(filters, now)
-            where += chosen.where("created_at")
-            values |= chosen.values
+            common = check_common(filters, now)
+            where += common.where("created_at")
+            values |= common.values
             total = transaction.one(f"SELECT count(*) FROM conversations WHERE {where}", values)
             rows = transaction.all(
                 f"SELECT {_COLUMNS} FROM conversations WHERE {where} "
@@ -349,8 +349,8 @@ class Conversations:
         key, work = _checked(key), self._workplace
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
-            found = f"SELECT id, turns, {leases.COLUMNS} FROM conversations WHERE {_OF_KEY}"
-            row = transaction.one(found, _values(project, key))
+            statement = f"SELECT id, turns, {leases.COLUMNS} FROM conversations WHERE {_OF_KEY}"
+            row = transaction.one(statement, _values(project, key))
             if row is None:
                 raise _unknown(transaction, project, key, work.clock())
             number, turns, *lease = row

@@ -57,8 +57,8 @@ def fenced(name: str, mark: str, body: str, **attributes: str) -> str:
     if body and not body.endswith("\n"):
         attributes["newline"] = "none"
         body = f"{body}\n"
-    shown = "".join(f" {key}={quoted(value)}" for key, value in attributes.items())
-    return f"<{name}-{mark}{shown}>\n{body}</{name}-{mark}>\n"
+    written = "".join(f" {key}={quoted(value)}" for key, value in attributes.items())
+    return f"<{name}-{mark}{written}>\n{body}</{name}-{mark}>\n"
 
 
 def quoted(text: str) -> str:

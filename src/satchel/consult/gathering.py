@@ -297,7 +297,7 @@ class _Walk:
         self._hold(self._name(folder), "unreadable", f"the folder {why_unreadable(error)}")
 
     def _hold(self, path: str, reason: str, detail: str) -> None:
-        path = path if path.isprintable() else _UNSAYABLE.sub(lambda found: ascii(found[0])[1:-1], path)
+        path = path if path.isprintable() else _UNSAYABLE.sub(lambda match: ascii(match[0])[1:-1], path)
         self.held[path] = HeldBack(path, reason, detail)
 
     def _raise_if_cancelled(self) -> None:

@@ -47,8 +47,8 @@ def matching_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, in
                 waiting.append((low, at, new_low, new_at))
                 low, new_low = at + 1, new_at + 1
         else:
-            found, spent = _shortest_edit(before[low:high], after[new_low:new_high], work)
-            pairs += [(low + at, new_low + new_at) for at, new_at in found]
+            matches, spent = _shortest_edit(before[low:high], after[new_low:new_high], work)
+            pairs += [(low + at, new_low + new_at) for at, new_at in matches]
             work -= spent
     pairs.sort()
     return pairs
@@ -61,10 +61,10 @@ def _anchors(
     places: dict[int, int] = {}
     for at in range(new_low, new_high):
         places[after[at]] = -1 if after[at] in places else at
-    seen: dict[int, int] = {}
+    places_before: dict[int, int] = {}
     for at in range(low, high):
-        seen[before[at]] = -1 if before[at] in seen else at
-    unique = [(at, places[line]) for line, at in seen.items() if at >= 0 and places.get(line, -1) >= 0]
+        places_before[before[at]] = -1 if before[at] in places_before else at
+    unique = [(at, places[line]) for line, at in places_before.items() if at >= 0 and places.get(line, -1) >= 0]
     # the longest rising subsequence, by patience sorting: piles of the smallest ends, with links back
     ends: list[int] = []
     tops: list[int] = []

@@ -359,13 +359,13 @@ class _Draft:
 
 def _newest(past: Sequence[PastTurn], counter: TokenCounter, most: int) -> list[PastTurn]:
     """Return the newest turns that may be said again within so many tokens, the oldest of them first."""
-    kept: list[PastTurn] = []
+    recent: list[PastTurn] = []
     for one in reversed(past):
         most -= tokens_of_past(one, counter)
         if most < 0:
             break
-        kept.append(one)
-    return kept[::-1]
+        recent.append(one)
+    return recent[::-1]
 
 
 def _let_go(known: KnownFile) -> KnownFile:

@@ -279,8 +279,8 @@ class Consulting:
             Conflict: there are several.
         """
         named = self.conversations.list(conversation=conversation, limit=MAX_LIMIT).items
-        found = [one for one in named if assistant in {None, one.key.assistant, one.key.assistant.partition(":")[2]}]
-        if not found:
+        matches = [one for one in named if assistant in {None, one.key.assistant, one.key.assistant.partition(":")[2]}]
+        if not matches:
             known = [one.key.conversation for one in self.conversations.list().items]
             others = ", ".join(one.key.assistant for one in named)
             close = nearest(conversation, known)
@@ -292,12 +292,12 @@ class Consulting:
                 if close
                 else "See which there are",
             )
-        if len(found) > 1:
+        if len(matches) > 1:
             raise Conflict(
-                f"conversation {conversation!r} is with {', '.join(one.key.assistant for one in found)}",
+                f"conversation {conversation!r} is with {', '.join(one.key.assistant for one in matches)}",
                 "Name the assistant too",
             )
-        return found[0]
+        return matches[0]
 
     def providers(self) -> tuple[ProviderState, ...]:
         """Return who could be asked here, and what is missing for the others."""

@@ -25,12 +25,12 @@ def check_turns(engine: Engine) -> Check:
             f"{session!r} with {assistant} has {there} of its {turns} turns"
             for session, assistant, turns, there in transaction.all(_MISSING)
         ]
-    found = [*unread, *missing]
-    if found:
+    problems = [*unread, *missing]
+    if problems:
         return Check(
             "conversations",
             "failed",
-            f"{found[0]} ({len(found)} in all); `satchel consult --reset` forgets such a conversation, "
+            f"{problems[0]} ({len(problems)} in all); `satchel consult --reset` forgets such a conversation, "
             "`satchel restore` goes back to a backup",
         )
     return Check("conversations", "ok", f"every turn can be read, {total} in all")

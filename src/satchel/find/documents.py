@@ -192,8 +192,8 @@ class Source:
 
     def document(self, row: Mapping[str, Any], text: str, **fields: Any) -> Document:
         """Return the document of a new item from its columns and text."""
-        known = {field: row[column] for field, column in self._columns.items() if column in row}
-        return Document(self._kind, text=text, **{"run_id": None, **known, **fields})
+        from_row = {field: row[column] for field, column in self._columns.items() if column in row}
+        return Document(self._kind, text=text, **{"run_id": None, **from_row, **fields})
 
     def texts(self, transaction: Transaction, numbers: Iterable[int]) -> dict[int, str]:
         """Return the searchable texts of items by number, without those that no longer exist."""

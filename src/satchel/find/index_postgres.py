@@ -89,17 +89,17 @@ def _entry(text: str) -> tuple[int, str, str]:
     """Return the length of a text in words (up to 65,535), its words, and the parts of its identifiers."""
     words, parts = stems(text), stems(parts_text(text))
     if len(text) > _LONG:
-        known: set[str] = set()
-        words, parts = _cut(words, known), _cut(parts, known)
+        indexed: set[str] = set()
+        words, parts = _cut(words, indexed), _cut(parts, indexed)
     return min(len(words), 65_535), joined(words), joined(parts)
 
 
-def _cut(words: list[str], known: set[str]) -> list[str]:
-    """Return as many words as fit into a tsvector together with known ones."""
-    size = sum(len(word.encode()) + _PREFIX_BYTES for word in known)
+def _cut(words: list[str], indexed: set[str]) -> list[str]:
+    """Return as many words as fit into a tsvector together with those already indexed, and add them to these."""
+    size = sum(len(word.encode()) + _PREFIX_BYTES for word in indexed)
     for number, word in enumerate(words):
-        if word not in known:
-            known.add(word)
+        if word not in indexed:
+            indexed.add(word)
             size += len(word.encode()) + _PREFIX_BYTES
             if size > _MOST_BYTES:
                 return words[:number]

@@ -48,7 +48,7 @@ class _IndexTerm:
 
     @property
     def lexemes(self) -> str:
-        """The query of the GIN index; the question mark stands for project and bucket."""
+        """The query of the GIN index, with a question mark in place of project and bucket."""
         lexemes = [f"'?{word}'" for word in self.words or (_NOWHERE,)]
         if self.is_prefix:
             lexemes[-1] += ":*"

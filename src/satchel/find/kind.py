@@ -24,8 +24,8 @@ class Kind(Enum):
         number: its number in documents, pins, corrections and events.
         letter: the letter of its short ids.
         table: the table of its items.
-        author: who wrote an item.
-        changed_by, changed_at: who changed it last, and when.
+        author: SQL for the author of an item.
+        changed_by, changed_at: SQL for the author and the time of its last change.
         live: the condition that it is neither replaced nor ended; None for kinds that are not pinned.
         text: the column that replaced, retracted and confirmed items are quoted by; None for kinds without corrections.
     """
@@ -67,6 +67,13 @@ class Kind(Enum):
         """Parse a short id of this kind, with or without its letter."""
         thing = self.name.lower().replace("_", " ")
         return read_number(ref, self.letter, f"{'an' if thing[0] in 'aeiou' else 'a'} {thing}")
+
+
+KIND_OF = {kind.number: kind for kind in Kind}
+"""Kinds by number."""
+
+KIND_NAMED = {kind.name.lower(): kind for kind in Kind}
+"""Kinds by name, as in searches and lines."""
 
 
 def read_number(ref: object, letter: str, thing: str) -> int:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Unpack
+from typing import Unpack
 
-from satchel.base.errors import InvalidInput
 from satchel.base.paging import KeptPage
 from satchel.base.records import dataclass
 from satchel.base.vocabulary import PRIORITIES
@@ -16,7 +15,7 @@ from satchel.keep import fields, kept
 from satchel.keep import listing as filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.corrections.log import Corrector
-from satchel.keep.fields import Checking, Codec, Field
+from satchel.keep.fields import Field
 from satchel.keep.kind import ItemKind, names_part
 from satchel.keep.listing import Filter, Order, View
 from satchel.keep.projects import Service
@@ -80,13 +79,7 @@ class ConstraintPage(KeptPage[Constraint]):
         return self.items
 
 
-def _read_status(value: Any, _: Checking, name: str) -> int:
-    if value not in STATUSES:
-        raise InvalidInput(f"its {name} is {repr(value)[:60]}", f"Valid: {', '.join(STATUSES)}")
-    return int(value == STATUSES[0])
-
-
-_STATUS = Codec(f"one of {', '.join(STATUSES)}", lambda active: STATUSES[1 - active], _read_status, decode=bool)
+_STATUS = fields.choice({"active": 1, "inactive": 0}, decode=bool)
 
 CONSTRAINT = ItemKind(
     "a rule",
@@ -248,7 +241,6 @@ class Constraints(Service):
             supersedes=supersedes,
             similar=partial(_notes_on_similar, text=new.values["text"]),
             end=_replace,
-            insert=partial(kept.insert, CONSTRAINT),
         )
 
     def find(self, **filters: Unpack[ConstraintFilters]) -> ConstraintPage:

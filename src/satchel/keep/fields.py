@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from satchel.base.clock import iso
@@ -227,6 +227,19 @@ def one_of(choices: Sequence[str], what: str | None = None) -> Codec:
         return choices[number - 1]
 
     return Codec(f"one of {', '.join(choices)}", show, read, check=read, decode=show)
+
+
+def choice(values: Mapping[str, Any], decode: Show | None = None) -> Codec:
+    """Return the codec of names that stand for values."""
+    names_of = {value: name for name, value in values.items()}
+    listed = ", ".join(values)
+
+    def read(value: Any, _: Checking, name: str) -> Any:
+        if not isinstance(value, str) or value not in values:
+            raise InvalidInput(f"its {name} is {repr(value)[:60]}", f"Valid: {listed}")
+        return values[value]
+
+    return Codec(f"one of {listed}", names_of.get, read, decode=decode)
 
 
 def link(table: str) -> Codec:

@@ -13,7 +13,7 @@ from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import LIVENESS
 from satchel.find import rebuild as rebuilding
 from satchel.find import search
-from satchel.find.kind import Kind
+from satchel.find.kind import KIND_OF, Kind
 from satchel.find.query import SYNTAXES, Query, parse
 from satchel.find.scopes import Scope
 from satchel.find.search import Ranking
@@ -21,7 +21,7 @@ from satchel.find.snippets import Snipper, Snippet
 from satchel.keep import citations, kept, names, projects, runs
 from satchel.keep.citations import Citation
 from satchel.keep.entries.sightings import seen_with
-from satchel.keep.kinds import KIND_OF, KINDS, read_ref, texts_of
+from satchel.keep.kinds import KINDS, read_ref, texts_of
 from satchel.keep.listing import hidden_note
 from satchel.keep.paths import check_place, inside, is_folder, meant_note
 from satchel.keep.projects import Service
@@ -317,10 +317,7 @@ def _check_types(kinds: Sequence[Kind], types: Sequence[str] | None) -> tuple[tu
     if isinstance(types, str) or not types:
         raise InvalidInput("types is no list of types", 'Give at least one, as in ["discovery"], or leave it out')
     numbers = {
-        (kind, name): (kind, number)
-        for kind, thing in KINDS.items()
-        if not kinds or kind in kinds
-        for number, name in enumerate(thing.types, 1)
+        (kind, name): (kind, number) for kind in kinds or KINDS for number, name in enumerate(KINDS[kind].types, 1)
     }
     valid = dict.fromkeys(name for _, name in numbers)
     for name in types:

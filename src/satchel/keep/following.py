@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.records import NamedTuple, dataclass
-from satchel.find.kind import Kind
+from satchel.find.kind import KIND_OF
 from satchel.keep import change_log, events
 from satchel.keep.change_log import Change
 from satchel.keep.projects import Project
@@ -21,7 +21,6 @@ MOST_MISSED = 5_000
 
 _REMEDY = "Reload, then follow without a cursor; each message and page has the cursor to continue from"
 _MAX_DIGITS = 18
-_KIND_OF = {kind.number: kind for kind in Kind}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +176,7 @@ def events_after(
         Happening(
             number,
             _kind_name(kind),
-            _KIND_OF[item_kind].ref(item) if item_kind in _KIND_OF else None,
+            KIND_OF[item_kind].ref(item) if item_kind in KIND_OF else None,
             agent,
             None if uid is None else uid.hex(),
             client,

@@ -8,7 +8,7 @@ from contextlib import suppress
 from satchel.base.errors import InvalidInput, NotFound, SatchelError
 from satchel.base.paging import check_whole
 from satchel.base.records import NamedTuple, dataclass
-from satchel.find.kind import Kind
+from satchel.find.kind import KIND_NAMED, Kind
 from satchel.keep import kept, pins, projects
 from satchel.keep.corrections.log import history_notes
 from satchel.keep.entries import queries as entries
@@ -77,7 +77,7 @@ class _Wanted(NamedTuple):
 
 def _open(transaction: Transaction, reader: Reader, wanted: _Wanted) -> object:
     if wanted.kind != _SOLUTION:
-        return kept.open_item(KINDS[_KINDS[wanted.kind]], transaction, reader, wanted.number)
+        return kept.open_item(KINDS[KIND_NAMED[wanted.kind]], transaction, reader, wanted.number)
     try:
         solution = patterns.load_solution(transaction, reader.project_id, wanted.number)
     except NotFound:
@@ -86,8 +86,7 @@ def _open(transaction: Transaction, reader: Reader, wanted: _Wanted) -> object:
     return patterns.load(transaction, reader.project_id, solution.pattern_id, reader.now) and solution
 
 
-_PACKAGE = KINDS[Kind.PACKAGE].name
-_KINDS = {thing.name: kind for kind, thing in KINDS.items()}
+_PACKAGE = Kind.PACKAGE.name.lower()
 
 
 class Items(Service):
@@ -142,7 +141,7 @@ class Items(Service):
             notes = {one: record for one, record in records.items() if isinstance(record, Entry)}
             records |= zip(notes, entries.completed(transaction, work.files_root, notes.values()), strict=True)
             for one in wanted:
-                kind = _KINDS.get(one.kind)
+                kind = KIND_NAMED.get(one.kind)
                 if kind is not None:
                     corrected = kind.text is not None and records[one] is not None
                     corrections_of = history_notes(transaction, kind, one.number) if corrected else ()
@@ -173,4 +172,4 @@ def _read(ref: str) -> _Wanted | None:
         kind, number = read_ref(ref)
     except InvalidInput:
         return None
-    return _Wanted(kind.ref(number), KINDS[kind].name, number)
+    return _Wanted(kind.ref(number), kind.name.lower(), number)

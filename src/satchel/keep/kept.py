@@ -67,7 +67,7 @@ def insert(
 ) -> Record:
     """Insert an item of an author with its names, lists and search document; ``columns`` are further ones."""
     plan = _plan(kind)
-    row: dict[str, Any] = {kind.document["agent_id"]: agent, "created_at": now, **columns}
+    row: dict[str, Any] = {kind.document["agent_id"]: agent, **dict.fromkeys(plan.times, now), **columns}
     lists: list[tuple[str, Sequence[object]]] = []
     for name, value in new.values.items():
         if name in plan.lists:
@@ -84,6 +84,8 @@ def insert(
     number = transaction.add(kind.table, row)
     for sql, listed_values in lists:
         transaction.many(sql, [{"value": value, "owner": number} for value in listed_values])
+    if kind.enter is not None:
+        kind.enter(transaction, project_id, [number])
     record = load(kind, transaction, project_id, number, notes)
     assert record is not None
     text = _searchable(
@@ -102,12 +104,10 @@ def add(
     supersedes: str | int | None,
     similar: Callable[[Transaction, int, int | None], tuple[str, ...]],
     end: Callable[[Transaction, int, int, int, log.Corrector], None],
-    insert: Callable[[Transaction, Workplace, int, Checked, int, int | None, tuple[str, ...]], Record],
 ) -> Record:
     """Add an item of a kind with corrections, and replace another with it.
 
-    ``similar`` returns notes on similar items besides the replaced one, ``end`` replaces an item by another, and
-    ``insert`` is :func:`insert` for the kind.
+    ``similar`` returns notes on similar items besides the replaced one, and ``end`` replaces an item by another.
     """
     old = None if supersedes is None else kind.kind.number_of(supersedes)
     agent = names.check_agent(workplace, agent)
@@ -118,7 +118,7 @@ def add(
         if old is not None:
             log.check_replaceable(transaction, project.id, (kind.kind, old), corrector)
         notes = (*new.notes, *log.replaced_note(kind.kind, old), *similar_notes)
-        record = insert(transaction, workplace, project.id, new, now, actor.number, notes)
+        record = insert(kind, transaction, workplace, project.id, new, now, actor.number, notes)
         if old is not None:
             end(transaction, project.id, old, record.id, corrector)
             log.record(transaction, project.id, log.SUPERSEDED, (kind.kind, old), corrector, heir=record.id)
@@ -196,6 +196,7 @@ class _Plan(NamedTuple):
         width: the number of those columns.
         decoders: places of columns with what decodes them.
         places: places of lists.
+        times: the columns of times that every item has, which a new one begins with.
         writes, lists: the fields and lists that a service's arguments give, by name.
         source: the columns of its search documents.
     """
@@ -205,6 +206,7 @@ class _Plan(NamedTuple):
     width: int
     decoders: tuple[tuple[int, Callable[[Any], Any]], ...]
     places: tuple[tuple[int, Part], ...]
+    times: tuple[str, ...]
     writes: dict[str, _Write]
     lists: dict[str, _ListWrite]
     source: documents.Source
@@ -238,6 +240,7 @@ def _make_plan(kind: ItemKind[Any]) -> _Plan:
         len(attributes),
         tuple(decoders),
         tuple((place, parts[name]) for place, name in enumerate(attributes) if name in parts),
+        tuple(one.column_name for one in kind.fields if one.required and one.codec in {BORN, TIME}),
         {
             one.name: _Write(one.codec.check, one.codec.store, one.column_name, one.required)
             for one in kind.fields

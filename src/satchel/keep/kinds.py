@@ -50,9 +50,6 @@ IN_EXPORT_ORDER = (
     *(Kind.ERROR_PATTERN, Kind.STRATEGY),
 )
 
-KIND_OF = {kind.number: kind for kind in Kind}
-"""Kinds by number."""
-
 
 def read_ref(ref: str) -> tuple[Kind, int]:
     """Parse the short id of an item of any kind; it needs its letter."""

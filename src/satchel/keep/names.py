@@ -12,7 +12,7 @@ from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import HUMAN, LAYERS
 from satchel.keep import projects
 from satchel.keep.projects import Service, Workplace
-from satchel.keep.sessions import caller as callers
+from satchel.keep.sessions import standing
 from satchel.redaction import finds_secret
 from satchel.store.transaction import Row, Transaction
 
@@ -80,11 +80,11 @@ def _agent(row: Row) -> Agent:
 
 
 def ensure_agent(
-    transaction: Transaction, project_id: int, name: str, now: int, *, acts: bool = True
+    transaction: Transaction, project_id: int, name: str, now: int, *, acts: bool = True, is_checked: bool = True
 ) -> tuple[int, str]:
     """Return an agent's number and its name as first written; register it on first use.
 
-    ``acts`` is False for the receiver of a message.
+    ``acts`` is False for the receiver of a message, and ``is_checked`` for a name that another store has stored.
     """
     key = ("agent", project_id, name) if acts else ("addressee", project_id, name)
     cached: tuple[int, str] | None = transaction.memo.get(key)
@@ -95,6 +95,8 @@ def ensure_agent(
         {"project": project_id, "folded": fold(name)},
     )
     if row is None:
+        if is_checked:
+            check_author_name(name)
         columns = _new_name(transaction, project_id, name, now)
         row = transaction.add("agents", columns | {"has_acted": int(acts)}), name, acts
     elif acts and not row[2]:
@@ -137,6 +139,43 @@ def is_persons(name: str | None) -> bool:
     return folded == HUMAN or folded.startswith(f"{HUMAN}:")
 
 
+_RESERVED = ("system", "satchel", "user", "person")
+_ALIKE = str.maketrans("i1|0", "lllo")
+
+
+def check_author_name(name: str, field: str = "agent") -> None:
+    """Refuse a name that could pass for a person, the program or the user, or that mixes scripts.
+
+    Only new names are checked, so that those already stored stay readable.
+    """
+    alike = fold(name)
+    bare = name.partition(":")[2] if is_persons(name) else name
+    if not name.isascii():
+        from satchel.base.confusables import mixed_scripts, odd_sign, skeleton  # most names are ASCII
+
+        sign = odd_sign(name)
+        if sign is not None:
+            raise InvalidInput(f"{field} {name!r} holds U+{ord(sign):04X}", "Use letters and digits of one script")
+        if scripts := mixed_scripts(bare):
+            raise InvalidInput(f"{field} {name!r} mixes {' and '.join(scripts).lower()}", "Use letters of one script")
+        alike = skeleton(name)
+    bare_alike = alike.partition(":")[2] if is_persons(name) else alike
+    if any(_plain(word).partition(":")[0] == HUMAN for word in bare_alike.split()):
+        raise InvalidInput(
+            f"{field} {name!r} reads like a person's name", f"A person is {HUMAN}:NAME; give an agent another name"
+        )
+    if not is_persons(name) and _plain(bare_alike) in _RESERVED_PLAIN:
+        raise InvalidInput(f"{field} {name!r} is reserved, or looks like a name that is", "Choose another name")
+
+
+def _plain(text: str) -> str:
+    """Return a text with one letter for those of ASCII that look alike."""
+    return text.replace("rn", "m").translate(_ALIKE)
+
+
+_RESERVED_PLAIN = frozenset(map(_plain, _RESERVED))
+
+
 def check_person(name: object) -> str:
     """Return a person's name, or refuse any other value."""
     checked = check_identifier(name, "person")
@@ -153,9 +192,9 @@ def check_agent(workplace: Workplace, agent: str | None) -> str | None:
 
 def _check_speaker(workplace: Workplace, agent: str) -> str:
     name = check_identifier(agent, "agent")
-    if is_persons(name) and not callers.standing_of(workplace.caller).is_person:
+    if is_persons(name) and not standing.standing_of(workplace.caller).is_person:
         remedy = f"Leave agent out, or give a name that neither is {HUMAN} nor begins with {HUMAN}:"
-        callers.require_person(workplace.caller, f"act as {name!r}", remedy, workplace.person)
+        standing.require_person(workplace.caller, f"act as {name!r}", remedy, workplace.person)
     return name
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from satchel.base.errors import InvalidInput
 from satchel.base.text import fold, nameable
 from satchel.base.vocabulary import HUMAN
-from satchel.keep.names import check_identifier, is_persons
-from satchel.keep.sessions.caller import PERSON_VARIABLE
+from satchel.keep.names import check_author_name, check_identifier, is_persons
+from satchel.keep.sessions.standing import PERSON_VARIABLE
 
 _MOST_CHARS = 60
 
@@ -17,16 +17,23 @@ _MOST_CHARS = 60
 def person_named(name: str) -> str | None:
     """Return the stored name of a person: ``human:ann`` for ``ann``; None if nothing of it is valid.
 
-    Control and invisible characters and colons are removed. ``human`` means any person.
+    Control and invisible characters, signs and colons are removed. ``human`` means any person.
     """
     bare = nameable(name).strip()
     bare = bare[len(HUMAN) + 1 :] if fold(bare).startswith(f"{HUMAN}:") else bare
     printable = "".join(one if one.isprintable() and one != ":" else " " for one in bare)
+    if not printable.isascii():
+        from satchel.base.confusables import odd_sign
+
+        printable = "".join(" " if odd_sign(one) else one for one in printable)
     bare = " ".join(printable.split())[:_MOST_CHARS].rstrip()
     if fold(bare) == HUMAN:
         return HUMAN
     try:
-        return check_identifier(f"{HUMAN}:{bare}", "person") if bare else None
+        if not bare:
+            return None
+        check_author_name(f"{HUMAN}:{bare}", "person")
+        return check_identifier(f"{HUMAN}:{bare}", "person")
     except InvalidInput:
         return None
 

@@ -9,7 +9,7 @@ from satchel.base.grouping import grouped
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
-from satchel.find.kind import Kind
+from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import events, projects
 from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
 from satchel.keep.names import check_agent
@@ -81,7 +81,6 @@ class Pins(Service):
             filters: those of every list.
         """
         from satchel.keep.common_filters import check_common
-        from satchel.keep.kinds import KIND_OF
 
         check_page(limit, offset)
         with projects.reading(self._workplace) as (transaction, project):

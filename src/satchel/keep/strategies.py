@@ -19,7 +19,7 @@ from satchel.keep.common_filters import ListFilters
 from satchel.keep.fields import Checking, Codec, Field
 from satchel.keep.kind import ItemKind
 from satchel.keep.listing import Filter, Order
-from satchel.keep.projects import Service, Workplace
+from satchel.keep.projects import Service
 from satchel.store.transaction import Transaction, set_of
 
 MAX_INSIGHT_CHARS = 500
@@ -187,22 +187,6 @@ STRATEGY = ItemKind(
 )
 
 
-def insert(
-    transaction: Transaction,
-    workplace: Workplace,
-    project_id: int,
-    new: kept.Checked,
-    now: int,
-    agent: int | None,
-    notes: tuple[str, ...] = (),
-) -> Strategy:
-    """Insert a checked strategy of an author."""
-    saved = kept.insert(STRATEGY, transaction, workplace, project_id, new, now, agent, notes, last_seen=now)
-    bands = _bands_of(project_id, saved.insight).recorded
-    likeness.remember(transaction, project_id, Kind.STRATEGY, saved.id, bands)
-    return saved
-
-
 class StrategyFilters(ListFilters, total=False):
     """Filters for strategies.
 
@@ -291,7 +275,6 @@ class Strategies(Service):
             end=lambda transaction, project, old, heir, _: replacing.mark(
                 transaction, project, Kind.STRATEGY, [old], heir
             ),
-            insert=insert,
         )
 
     def find(self, **filters: Unpack[StrategyFilters]) -> StrategyPage:

@@ -1,8 +1,9 @@
 """Redaction: secrets of known patterns are replaced before a text is stored or logged; others are not.
 
-Three kinds of evidence: a published format (``formats``), a place for secrets such as a header or a command option
-(``places``), and a name such as token, key, secret, password, pat or auth with a random value, a UUID or a password
-(``assignments``). Placeholders, digests, references to variables, code and words are left alone.
+Three kinds of evidence: a published format (``formats``), a place for secrets such as a header, a command option or a
+pipe (``places``, ``piped``), and a name such as token, key, secret, password, pat or auth, in any large language, with
+a random value, a UUID or a password (``assignments``, ``languages``). Placeholders, digests, references to variables,
+code and words are left alone; in code and configuration, a word that is set as a password is not.
 
 Callers redact each string and serialise afterwards; a marker contains no quote, backslash or line break.
 """
@@ -16,7 +17,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from satchel.base.records import dataclass
-from satchel.redaction.prefilter import Places, long_words, places_of_words
+from satchel.redaction.prefilter import FOREIGN_WORDS, Places, long_words, places_of_words
 
 if TYPE_CHECKING:
     from satchel.redaction.assignments import Span
@@ -30,14 +31,18 @@ def _stages() -> tuple[tuple[frozenset[str], Callable[[str, str, Places], Iterat
     """Return the searches around words, the more specific kinds first, each with its words."""
     # imported here because most short texts do not need it
     from satchel.redaction.assignments import ROOTS, assignments
+    from satchel.redaction.languages import foreign
+    from satchel.redaction.piped import piped
     from satchel.redaction.places import headers, manifests, options, private_keys, statements
 
     return (
         (frozenset(("key",)), private_keys),
         (frozenset(("auth", "bearer", "cookie")), headers),
         (frozenset(("option",)), options),
+        (frozenset(("option", "pass")), piped),
         (frozenset(("securestring", "identified by", "mnemonic", "phrase")), statements),
         (frozenset(ROOTS), assignments),
+        (frozenset(FOREIGN_WORDS), foreign),
         (frozenset(("secret",)), manifests),
     )
 
@@ -87,11 +92,11 @@ def _spans(text: str) -> list[Span]:
     # most notes need no stage, and few need more than three
     if words := long_words(text):
         stages.append(_token_spans(text, words))
-    if "://" in text and "@" in text:
+    if ":/" in text and "@" in text:
         from satchel.redaction.places import url_passwords
 
         stages.append(url_passwords(text))
-    if places := places_of_words(lowered):
+    if places := places_of_words(text, lowered):
         for roots, stage in _stages():
             if not roots.isdisjoint(places):
                 stages.append(stage(text, lowered, places))

@@ -13,6 +13,7 @@ from satchel.redaction.values import (
     holds_pair,
     holds_text,
     is_password,
+    is_password_word,
     is_pattern,
     is_placeholder,
     is_plain_word,
@@ -63,7 +64,7 @@ _NAME_SPACE = 100
 _SENTENCE = 320
 """The most characters that ``said`` covers; it accepts only values with a digit."""
 
-Manner = Literal["assigned", "element", "called", "login", "given", "beside", "said"]
+Manner = Literal["assigned", "below", "element", "called", "login", "given", "beside", "said"]
 
 
 @cache
@@ -71,7 +72,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     """Return the patterns around a root word, most of them for lower-case text, as names come in any case."""
     quote = r"(\\{0,3}[\"'`])"
     return {
-        "rest": re.compile(r"word|wd|phrase|code|wort|orization"),
+        "rest": re.compile(r"word|wd|phrase|code|wort|ord|orization"),
         "suffix": re.compile(
             r"s?(?:[_-]?(?:access[_-]?key|key|token|base|value|string|hex|base64|b64|data|prod|production|dev|stage"
             r"|staging|test|live|old|new|default|primary|secondary|main|backup|\d{1,3})){0,2}(?![a-z0-9])"
@@ -80,9 +81,17 @@ def _patterns() -> dict[str, re.Pattern[str]]:
             r"(?:\\{0,3}[\"'`])?\]?(?:\[\d{0,4}\])?"
             r"(?:[ \t]{0,4}:[ \t]{0,4}(?:&'?[a-z]{0,8} ?)?[a-z][a-z0-9_.|\[\]]{0,40}[ \t]{0,4}="
             r"|[ \t]{1,4}(?:as[ \t]{1,4})?(?:string|str|char|text|varchar2?)[ \t]{0,4}:?="
-            r"|[ \t]{0,16}\*{0,2}(?::-|:=|=>|->|<-|\?\?=?|\|\|=?|\?:|={1,3}|!=|<<<|:)\*{0,2})"
+            r"|[ \t]{0,16}\*{0,2}(?::-|:=|=>|->|<-|\?\?=?|\?=|:::?=|\|\|=?|\?:|={1,3}|!=|<<<|:)\*{0,2})"
             rf"[ \t]{{0,16}}(?:\{{[a-z0-9-]{{2,10}}\}})?(?:[bruf@]{{0,2}}{quote})?"
         ),
+        # the value is alone on the next line, in a list or a code block
+        "below": re.compile(
+            r"(?:(?:\\{0,3}[\"'`])?\]?[ \t]{0,4}\*{0,2}[:=]\*{0,2}|[ \t]{1,4}(?:is|was|ist|es|est)[ \t]{0,2}:)"
+            r"[ \t]{0,8}\r?\n(?:[ \t]{0,16}\r?\n)?"
+            rf"(?:`{{3}}[a-z]{{0,10}}\r?\n)?[ \t]{{0,16}}(?:[-*>][ \t]{{1,3}})?{quote}?"
+        ),
+        "condition": re.compile(r"(?:\A|\n)[ \t]*(?:el)?if\b[^\n]*\Z|(?:\A|\n)[ \t]*(?:while|for|with|case)\b[^\n]*\Z"),
+        "alone": re.compile(r"[,;]?[ \t]{0,8}(?:\r?\n|\Z)"),
         "element": re.compile(r"[\"']?[ \t]{0,4}>[ \t]{0,4}(?:<!\[cdata\[)?|</key>\s{0,40}<string>"),
         "pair": re.compile(
             r"(?:[\"'`]?[ \t]{0,4}[,;]?\s{1,60}+|[\"'`],)[\"']?(?:value|default|content|defaultvalue)[\"']?"
@@ -98,7 +107,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "beside with a digit": re.compile(rf"[ \t]{{1,16}}(?:[0-9][ \t])?(?:{quote}|(?=\S{{0,{JUDGED_CHARS}}}[0-9]))"),
         "said": re.compile(
             rf"[ \t]{{1,4}}(?:[a-z'()/-]{{1,16}}[ \t]{{1,4}}){{0,6}}?"
-            r"(?:(?:is|was|are|to|be|becomes)(?: now| still| set to)?:?|[a-z]{1,16}[:=]|:|=|\|)"
+            r"(?:(?:is|was|are|to|be|becomes|ist|lautet|es|est|\?)(?: now| still| set to)?:?|[a-z]{1,16}[:=]|:|=|\|)"
             rf"[ \t]{{1,4}}(?:[a-z]{{1,16}}[ \t]{{1,4}}){{0,3}}?{quote}?(?=\S{{0,99}}[0-9])"
         ),
         # a command option or a line of .netrc or redis.conf: a password follows, even if it is a word
@@ -115,6 +124,12 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "sha1": re.compile(r"[0-9a-f]{40}|[0-9A-F]{40}"),
         "option": re.compile(r"(?:\A|[\s\"'`])--?[a-z0-9-]{0,30}\Z"),
         "file": re.compile(r"[\w-]+\.[a-z]{1,3}"),
+        "pair of a string": re.compile(r"[\w-]=[^\s=]"),
+        "other setting": re.compile(
+            r"(?m)^[ \t-]*[\"']?[\w.-]{0,30}(?:user|login|host|email|database|port|server|account)"
+            r"[\w.-]{0,20}[\"']?:[ \t]+[^\s,;({]+$"
+        ),
+        "other option": re.compile(r"(?m)^[ \t]*\[[\w .:-]{1,60}\][ \t]*\r?$"),
         "name": re.compile(r"[A-Za-z0-9_.-]*\Z"),
         "bare": re.compile(r"[^\s\"'`,;&<>(){}\[\]|\\]+"),
         "word": re.compile(r"[^\s\"'`;<>(){}\[\]|\\]+"),
@@ -199,6 +214,8 @@ def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[M
     match = None if is_prose else patterns["assigned"].match(lowered, after)
     if match is not None:
         yield "assigned", match
+        if lowered.startswith(("\n", "\r"), match.end()) and (below := patterns["below"].match(lowered, after)):
+            yield "below", below
         if root != "auth":
             return
     if following in {">", '"', "'", "<"}:
@@ -215,6 +232,8 @@ def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[M
             yield "assigned", match
     if following not in {" ", "\t"}:
         return
+    if lowered.find(":\n", after, after + 12) > 0 and (match := patterns["below"].match(lowered, after)) is not None:
+        yield "below", match
     has_digit = patterns["digit"].search(lowered, after, after + _SENTENCE) is not None
     command = "sshpass" if before.endswith("ssh") else "htpasswd" if before.endswith("ht") else None
     if command is not None and (match := patterns[command].match(lowered, after)) is not None:
@@ -242,7 +261,8 @@ def _secret_after(
 ) -> Span | None:
     """Return the value behind a sign if it is a secret."""
     start = sign.end()
-    if not text[sign.start() : start].isascii():
+    joint = text[sign.start() : start]
+    if not joint.isascii() and not all(char.isascii() or char.isalpha() for char in joint):
         return None  # the lower-case text has ? for them, which is a sign too
     loud = text[at].isupper() and text[at + 1 : at + 2].isupper()
     # & and , may be part of a password in a sentence or environment file, but end it in code or a query
@@ -260,13 +280,20 @@ def _secret_after(
         end = start + len(value)
         if manner == "element" and not text.startswith(("</", "]]>"), end):
             return None
+    if manner == "below" and (
+        _patterns()["alone"].match(text, end + len(quote or "")) is None or _patterns()["condition"].search(before)
+    ):
+        return None
     if manner in {"said", "beside"} and quote is None and not loud and _is_digest_or_file(value, sign[0], before):
         return None
     is_secret = _is_secret(
         value, root, before, manner, quoted=quote is not None, loud=loud, names_password=names_password
     )
     if not (is_secret and not is_placeholder(value)) and not (
-        names_password and quote is None and _is_set_word(text, at, sign, value, loud=loud)
+        names_password
+        and manner == "assigned"
+        and is_password_word(value)
+        and (_is_quoted_word(text, root, at, sign, value) if quote else _is_set_word(text, at, sign, value, loud=loud))
     ):
         return None
     if quote is None and is_reference(value, text[end : end + 1], loud=loud and manner == "assigned"):
@@ -306,8 +333,8 @@ def _is_secret(
         return is_password(value)
     if quoted and is_pattern(value):
         return False
-    direct = manner in {"assigned", "element"}
-    min_length = 12 if names_password or root == "secret" else 16
+    direct = manner in {"assigned", "below", "element"}
+    min_length = 12 if names_password or root == "secret" else 14 if root == "token" and direct else 16
     if root == "key" and not loud and not before.endswith(_OWNED_KEY):
         min_length = 20
     if manner in {"beside", "given", "called"} and root not in {"pass", "pw"}:
@@ -328,16 +355,33 @@ def _name_start(text: str, at: int) -> int:
     return name.start() if name is not None else at
 
 
+def _is_quoted_word(text: str, root: str, at: int, sign: re.Match[str], value: str) -> bool:
+    """Return whether a quoted word is a password, and not the label of a form or the state of a pass."""
+    if len(value) < 7 or (value.istitle() and "=" not in sign[0]):
+        return False
+    longer = text[at + len(root) : at + len(root) + 1].isalpha()
+    return root != "pass" or longer or not text[at - 1 : at].isalnum()
+
+
 def _is_set_word(text: str, at: int, sign: re.Match[str], value: str, *, loud: bool) -> bool:
-    """Return whether a plain word is set as a password: in an environment file, a manifest or a connection string."""
-    if not is_plain_word(value) or is_placeholder(value):
+    """Return whether a plain word is set as a password in configuration, a query or a connection string."""
+    begins, ends = _name_start(text, at), sign.end() + len(value)
+    line_start, line_end = text.rfind("\n", 0, begins) + 1, text.find("\n", ends)
+    before = text[max(line_start, begins - 80) : begins]
+    after = text[ends : min(ends + 80, line_end if line_end >= 0 else len(text))].rstrip("\r")
+    if sign[0].endswith("=") and before[-1:] in {"", ";", "&", "?", " ", "\t"} and after[:1] in {"", ";", "&", " "}:
+        pair = _patterns()["pair of a string"]
+        if pair.search(before) or pair.search(after):
+            return True
+    if after or before.strip() not in {"", "-", "export", "ENV", "set", "-e"}:
         return False
-    begins = _name_start(text, at)
-    following = text[sign.end() + len(value) : sign.end() + len(value) + 1]
-    joined = sign[0].endswith("=")
-    if joined and (text[begins - 1 : begins] == ";" or following == ";"):
-        return ";" in text[max(0, begins - 60) : begins] or "=" in text[max(0, begins - 60) : begins]
-    if not loud or following not in {"", "\n", "\r"}:
-        return False
-    line = text[max(0, begins - 80) : begins].rpartition("\n")[2].strip()
-    return line in {"", "-", "export", "ENV", "set", "-e"} and (joined or sign[0].endswith(": "))
+    if sign[0].endswith("="):
+        return True
+    if loud:
+        return sign[0].endswith((": ", "?= "))
+    # in YAML or INI a user or host is next to a password, and in code a password is rarely a word
+    own = text[max(line_start - 200, 0) : line_start] + text[ends : ends + 200]
+    return (
+        sign[0].endswith((": ", " = "))
+        and _patterns()["other setting" if sign[0].endswith(": ") else "other option"].search(own) is not None
+    )

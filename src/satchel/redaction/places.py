@@ -82,7 +82,8 @@ def _putty_keys(text: str) -> Iterator[Span]:
 @cache
 def _url() -> re.Pattern[str]:
     return re.compile(
-        r"://(?:([^\s/:@\"'`<>\\]{0,100}):([^\s/@\"'`<>\\\[\]]{1,256}+)|([A-Za-z0-9_-]{20,100}+)(?::|))@(?=[\w\[.%{$-])"
+        # a path in normal form has one slash
+        r"(?:://|(?<=[A-Za-z]{3}):/)(?:([^\s/:@\"'`<>\\]{0,100}):([^\s/@\"'`<>\\\[\]]{1,256}+)|([A-Za-z0-9_-]{20,100}+)(?::|))@(?=[\w\[.%{$-])"
     )
 
 

@@ -20,32 +20,53 @@ def _pivots() -> tuple[tuple[re.Pattern[str], dict[str, tuple[str, int]], tuple[
     other = "(?![efgijqruxyz])"
     return (
         (
-            re.compile(rf"k(?=(ey{other}|en{other}|ie))"),
-            {"ey": ("key", 0), "en": ("token", 2), "ie": ("cookie", 3)},
-            ("key", "token", "cookie"),
+            re.compile(rf"k(?=(ennwort|ey{other}|en{other}|ie))"),
+            {
+                "ey": ("key", 0),
+                "en": ("token", 2),
+                "ie": ("cookie", 3),
+                "ennwort": ("kennwort", 0),
+            },
+            ("key", "token", "cookie", "kennwort"),
         ),
         (
             # not the start of path, patch or pattern
-            re.compile(rf"p(?=(ass{other}|at(?![cht])|wd?|hrase))"),
-            {"ass": ("pass", 0), "at": ("pat", 0), "w": ("pw", 0), "wd": ("pw", 0), "hrase": ("phrase", 0)},
-            ("pass", "pat", "pw", "phrase"),
+            re.compile(rf"p(?=(ass{other}|asse(?![a-z])|at(?![cht])|wd?|hrase|arola|(?<=mdp)(?![a-z])))"),
+            {
+                "ass": ("pass", 0),
+                "asse": ("passe", 0),
+                "at": ("pat", 0),
+                "w": ("pw", 0),
+                "wd": ("pw", 0),
+                "hrase": ("phrase", 0),
+                "arola": ("parola", 0),
+                "": ("mdp", 2),
+            },
+            ("pass", "pat", "pw", "phrase", "parola", "mdp"),
         ),
         (
-            re.compile(r"c(?=(ret|redential|urestring)|(?<=mnemonic))"),
+            re.compile(r"c(?=(ret|redential|urestring|ontrase|lave|htwoord)|(?<=mnemonic))"),
             {
                 "ret": ("secret", 2),
                 "redential": ("credential", 0),
                 "urestring": ("securestring", 2),
                 "": ("mnemonic", 7),
+                "ontrase": ("contrase", 0),
+                "lave": ("clave", 0),
+                "htwoord": ("wachtwoord", 2),
             },
-            ("secret", "credential", "mnemonic", "securestring"),
+            ("secret", "credential", "mnemonic", "securestring", "contrase", "clave", "wachtwoord"),
         ),
         (
             re.compile(r"b(?=(earer)|(?<=identified b)y[ \t])"),
             {"earer": ("bearer", 0), "": ("identified by", 11)},
             ("bearer", "identified by"),
         ),
-        (re.compile(r"-(?<=[ \t]-)(?=[apw]|[a-z]{0,3}u|-user)()"), {"": ("option", 0)}, (" -", "\t-")),
+        (
+            re.compile(r"-(?<=[ \t]-)(?=[apw]|[a-z]{0,3}u|k?s[ \t]|sk[ \t]|-(?:user|pass|stdin))()"),
+            {"": ("option", 0)},
+            (" -", "\t-"),
+        ),
     )
 
 
@@ -53,8 +74,34 @@ _SHORT = 600
 """In shorter texts, such as most notes, searching for each word costs less than a pattern without a match."""
 
 
-def places_of_words(lowered: str) -> Places:
-    """Return where the words of ``_pivots``, ``auth`` and command options begin in a lower-case text."""
+_ASCII_WORDS = ("senha", "haslo")
+# by a byte of their UTF-8; a first letter that may be a capital is left out
+_OTHER_WORDS = (
+    (b"\xd0", ("парол", "Парол", "ПАРОЛ")),
+    (b"\xc3", ("ösenord", "elszó")),
+    (b"\xc5", ("asło", "şifre", "Şifre")),
+    (b"\xcf", ("ωδικό", "υνθηματικό")),
+    (b"\xd7", ("סיסמ",)),
+    (b"\xd9", ("كلمة المرور", "كلمة السر", "رمز عبور")),
+    (b"\xe0", ("पासवर्ड", "รหัสผ่าน")),
+    (b"\xe1", ("ật khẩu",)),
+    (b"\xe3", ("パスワード",)),
+    (b"\xe5", ("密码", "密碼", "口令", "暗証番号")),
+    (b"\xed", ("비밀번호", "패스워드", "암호")),
+)
+FOREIGN_WORDS = (
+    *("kennwort", "passe", "parola", "mdp", "contrase", "clave", "wachtwoord"),
+    *_ASCII_WORDS,
+    *(word for _, words in _OTHER_WORDS for word in words),
+)
+"""Words for password in other languages than English, or their telling part."""
+
+
+def places_of_words(text: str, lowered: str) -> Places:
+    """Return where the words of ``_pivots``, ``auth``, foreign words and command options begin in a text.
+
+    ``lowered`` is the text in lower case, every character in its place.
+    """
     places: Places = {}
     is_short = len(lowered) < _SHORT
     for pattern, words, texts in _pivots():
@@ -69,6 +116,12 @@ def places_of_words(lowered: str) -> Places:
             at = match.start() - back
             if back == 0 or lowered.startswith(word, at):
                 places.setdefault(word, []).append(at)
+    foreign = [word for word in _ASCII_WORDS if word in lowered]
+    if not text.isascii():
+        data = text.encode("utf-8", "replace")
+        foreign += [word for byte, words in _OTHER_WORDS if byte in data for word in words if word in text]
+    for word in foreign:
+        places[word] = [match.start() for match in re.finditer(word, lowered if word.isascii() else text)]
     at = lowered.find("auth")
     while at >= 0:
         # author and authenticated do not introduce a secret

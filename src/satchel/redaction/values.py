@@ -202,6 +202,48 @@ def is_plain_word(value: str) -> bool:
     return 6 <= len(value) <= 64 and value.replace("-", "").replace("_", "").isalpha()
 
 
+_NO_PASSWORD = (
+    *(
+        "pass",
+        "pwd",
+        "secret",
+        "token",
+        "user",
+        "name",
+        "login",
+        "auth",
+        "cred",
+        "field",
+        "input",
+        "label",
+        "keyword",
+        "wort",
+    ),
+    *(
+        "require",
+        "option",
+        "value",
+        "string",
+        "config",
+        "param",
+        "arg",
+        "file",
+        "prompt",
+        "hash",
+        "crypt",
+        "self",
+        "none",
+    ),
+    *("test", "wrong", "incorrect", "invalid", "exist", "bogus", "fake", "mock", "sample", "demo"),
+)
+
+
+def is_password_word(value: str) -> bool:
+    """Return whether a plain word may be a password: it names neither a password nor what code does with one."""
+    lowered = value.lower()
+    return is_plain_word(value) and not is_placeholder(value) and not any(word in lowered for word in _NO_PASSWORD)
+
+
 def holds_text(value: str) -> bool:
     """Return whether a value is base 64 of at least six readable characters, as in a Kubernetes manifest."""
     if not 8 <= len(value) <= 4_096 or len(value) % 4:
@@ -228,7 +270,7 @@ def holds_pair(value: str) -> bool:
     return b":" in pair[1:] and all(32 <= byte < 127 for byte in pair)
 
 
-_CODE_SIGNS = ("\\x", "\\u", "&#", "&lt;", "&amp;", "(?", "[^", "a-z", "\\s", "\\w", "\\d", "('")
+_CODE_SIGNS = ("\\x", "\\u", "\\U", "&#", "&lt;", "&amp;", "(?", "[^", "a-z", "\\s", "\\w", "\\d", "('")
 
 
 def is_pattern(value: str) -> bool:

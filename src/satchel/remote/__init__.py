@@ -1,1 +1,1 @@
-"""A server on another machine, asked over HTTP instead of a store on this one."""
+"""A server on another machine, used over HTTP in place of a local store."""

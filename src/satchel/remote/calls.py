@@ -1,4 +1,4 @@
-"""Calls to a server: what is sent with each, and answers that were lost."""
+"""Calls to a server: the data sent with each, and recovery of lost answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SERVED = frozenset(
     {
         *("brief", "entries.load_state", "notices.line", "moments.make", "sessions.end", "files.check_commit"),
         *("sessions.record_hooks", "sessions.recorded"),
-        *("working.before_edit", "working.after_edit", "working.prompt", "working.look"),
+        *("working.before_edit", "working.after_edit", "working.unchecked_edit", "working.prompt", "working.look"),
         *("working.command_failed", "working.command_succeeded", "working.command_ended", "working.plan_approved"),
         *("dry_working.before_edit", "dry_working.after_edit", "dry_working.plan_approved"),
         *("dry_working.command_ended", "dry_working.last_error"),
@@ -50,7 +50,7 @@ RECORDED = "sessions.recorded"
 _PAUSES = (0.1, 0.3, 1.0, 2.0, 4.0, 8.0)
 """Seconds before a call whose answer was lost is sent again."""
 
-_OF_EDITS = (".before_edit", ".after_edit")
+_OF_EDITS = (".before_edit", ".after_edit", ".unchecked_edit")
 """How the calls end that say which files a client's tool edits."""
 
 _VARIABLES = (VARIABLE, *{name for one in CLIENTS for name in (one.id_variable, *one.markers) if name is not None})
@@ -59,14 +59,14 @@ _VARIABLES = (VARIABLE, *{name for one in CLIENTS for name in (one.id_variable, 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where and as whom a program calls.
+    """The context of a program's calls.
 
     Attributes:
-        project: the project that it means, or None for the one of its token.
-        run, agent: the run and agent where a call names none.
+        project: the project to work in, or None for that of the token.
+        run, agent: the run and agent of calls that name none.
         read_only: refuse every write.
-        settings: what the configuration here says of what is put into a client's session, by key.
-        seconds: how long a call may take; None is :data:`SECONDS`.
+        settings: the local settings for context in sessions, by key.
+        seconds: the time limit of a call; None is :data:`SECONDS`.
     """
 
     here: Surroundings
@@ -79,10 +79,10 @@ class Standing:
 
 
 class Calls:
-    """The calls of one opened Satchel to its server. Safe to share between threads.
+    """The calls of one opened Satchel to its server. Thread-safe.
 
     Attributes:
-        kept: how many calls were kept.
+        kept: how many calls were saved.
     """
 
     def __init__(self, connection: Connection, standing: Standing, caller: Caller | None) -> None:
@@ -104,28 +104,28 @@ class Calls:
         cites: bool = False,
         **named: Any,
     ) -> Any:
-        """Call a method of a service, or an operation, and return its answer.
+        """Call a service method or an operation, and return its answer.
 
         Args:
-            name: what is called.
-            asks_notice: what the notice of the answer's receiver is to be made for; None asks for none.
-            facts: by the names of parameters, what is looked up here of the files that they name.
-            cites: whether its answer says of cited files whether they have changed.
+            name: the method or operation.
+            asks_notice: the parameters of the notice to request; None requests none.
+            facts: by parameter name, the facts to collect about the files in it.
+            cites: whether the answer tells if cited files have changed.
 
         Raises:
-            AnswerLost: it was kept, and its answer was lost.
-            Unreachable: the server cannot be reached; the error says whether anything may have been kept.
-            SatchelError: what the server raises.
+            AnswerLost: it was saved, and its answer was lost.
+            Unreachable: the server cannot be reached; the error tells whether anything may have been saved.
+            SatchelError: an error of the server.
         """
-        named.pop("progress", None)  # a server does not say how far it is
+        named.pop("progress", None)  # a server does not report progress
         deadline = time.monotonic() + (self._standing.seconds or SECONDS)
         request: dict[str, Any] = {
             "wire": wire.VERSION,
             "version": __version__,
             "arguments": packed(list(arguments)),
             "named": packed(named),
-            "standing": self._told_standing(),
-            "caller": self._told_caller(),
+            "standing": self._standing_fields(),
+            "caller": self._caller_fields(),
             "settings": dict(self._standing.settings),
             "facts": self._facts.of_caller(),
         }
@@ -146,7 +146,7 @@ class Calls:
         return (cites and name == "get_briefing") or (not self._has_compared and (cites or kind == SERVER))
 
     def _compare(self, request: Mapping[str, Any], deadline: float) -> list[Fact]:
-        """Return what holds here of what the server has recorded of this machine and tree."""
+        """Return the current state of this machine and tree for the facts that the server has recorded."""
         self._has_compared = True
         recorded = self._exchange(RECORDED, {**request, "arguments": [], "named": {}}, deadline)
         half = (time.monotonic() + deadline) / 2
@@ -154,39 +154,39 @@ class Calls:
 
     @property
     def where(self) -> str:
-        """The server, in words."""
+        """A description of the server."""
         return f"that of the server {self._connection.url}"
 
     def take_side(self, name: str) -> Any:
-        """Return what came beside the last answer of this thread, once: ``notice`` or ``receipt``.
+        """Return and clear the ``notice`` or ``receipt`` of this thread's last answer.
 
         Returns:
-            :data:`NOTHING` where nothing came under that name.
+            :data:`NOTHING` if there was none.
         """
-        return getattr(self._side, "said", {}).pop(name, NOTHING)
+        return getattr(self._side, "beside", {}).pop(name, NOTHING)
 
     def close(self) -> None:
         """Close the connections to the server."""
         self._connection.close()
 
-    def _taken(self, said: dict[str, Any]) -> Any:
-        self.kept += bool(said.get("kept"))
-        self._side.said = {name: said[name] for name in ("notice", "receipt") if name in said}
-        if self._caller is not None and "notes" in said:
-            self._caller.notes.append(said["notes"])
-        if "answer" not in said:
+    def _taken(self, fields: dict[str, Any]) -> Any:
+        self.kept += bool(fields.get("kept"))
+        self._side.beside = {name: fields[name] for name in ("notice", "receipt") if name in fields}
+        if self._caller is not None and "notes" in fields:
+            self._caller.notes.append(fields["notes"])
+        if "answer" not in fields:
             raise AnswerLost("the answer was lost; what was to be kept is kept", _READ_BACK)
         try:
-            return unpacked(said["answer"])
+            return unpacked(fields["answer"])
         except InvalidInput as error:
-            if not said.get("kept"):
+            if not fields.get("kept"):
                 raise
             raise AnswerLost(f"what was to be kept is kept; {error.problem}", _READ_BACK) from None
 
     def _exchange(self, name: str, request: Mapping[str, Any], deadline: float) -> dict[str, Any]:
-        """Send a request until it is answered: with its key, so that it is done once.
+        """Send a request until it is answered; its key ensures that it runs once.
 
-        Once an answer was lost, only an answer that knows of the key says what became of the call.
+        After a lost answer, only an answer that knows the key is accepted.
         """
         lost: str | None = None
         pauses = iter(_PAUSES if self._standing.seconds is None else ())
@@ -213,11 +213,11 @@ class Calls:
                 raise Interrupted("the call was cancelled", "Whether anything was kept is not known: read it back")
 
     def _stop(self) -> threading.Event:
-        """Return what is set once the call of this thread is cancelled."""
+        """Return the event that is set when this thread's call is cancelled."""
         return getattr(self._side, "stop", None) or threading.Event()
 
     def interrupter(self) -> Callable[[], None]:
-        """Return what ends the call that the calling thread makes next, or makes, when it is called."""
+        """Return a function that cancels the current or next call of the calling thread."""
         stop = self._side.stop = threading.Event()
         interrupt = self._connection.interrupter()
 
@@ -227,7 +227,7 @@ class Calls:
 
         return end
 
-    def _told_standing(self) -> dict[str, Any]:
+    def _standing_fields(self) -> dict[str, Any]:
         standing, here = self._standing, self._standing.here
         return {
             "project": standing.project,
@@ -241,7 +241,7 @@ class Calls:
             "machine": processes.machine(),
         }
 
-    def _told_caller(self) -> dict[str, Any] | None:
+    def _caller_fields(self) -> dict[str, Any] | None:
         caller = self._caller
         if caller is None:
             return None
@@ -258,45 +258,45 @@ class Calls:
 
 
 def _read(reply: Reply, lost: str | None) -> dict[str, Any]:
-    """Return what a server said; raise the error that it is.
+    """Return the server's answer; raise it if it is an error.
 
     Args:
-        lost: why an earlier answer to the same call was lost; None where none was.
+        lost: why an earlier answer to the same call was lost; None if none was.
 
     Raises:
-        Lost: what stands before the server, or the server that stops, does not know what became of the call.
-        Unreachable: what answered is no Satchel server, or does not know what became of the call that was lost.
-        SatchelError: as the server raised it.
+        Lost: a proxy, or a stopping server, does not know the result of the call.
+        Unreachable: it is not a Satchel server, or does not know the result of a lost call.
+        SatchelError: an error of the server.
     """
-    said, is_cut = None, False
+    fields, is_cut = None, False
     try:
-        said = json.loads(reply.body)
+        fields = json.loads(reply.body)
     except (ValueError, RecursionError):
         is_cut = "json" in reply.content_type
-    told = f"status {reply.status}, {reply.content_type[:80] or 'no type'}"
-    if not isinstance(said, dict) and (reply.status >= 500 or is_cut):
-        raise Lost(told)
-    error = said.get("error") if isinstance(said, dict) else None
+    status = f"status {reply.status}, {reply.content_type[:80] or 'no type'}"
+    if not isinstance(fields, dict) and (reply.status >= 500 or is_cut):
+        raise Lost(status)
+    error = fields.get("error") if isinstance(fields, dict) else None
     if isinstance(error, dict) and isinstance(error.get("code"), str) and isinstance(error.get("problem"), str):
-        known = wire.error_of(error)
-        if isinstance(known, Unreachable) or (lost is not None and isinstance(known, Busy)):
-            raise Lost(known.problem)
-        if lost is not None and isinstance(said, dict) and "kept" not in said:
-            raise _unknown(f"{lost}; then the server said: {known.problem}")
-        raise known
-    if isinstance(said, dict) and _is_said(said):
-        return said
+        failure = wire.error_of(error)
+        if isinstance(failure, Unreachable) or (lost is not None and isinstance(failure, Busy)):
+            raise Lost(failure.problem)
+        if lost is not None and isinstance(fields, dict) and "kept" not in fields:
+            raise _unknown(f"{lost}; then the server said: {failure.problem}")
+        raise failure
+    if isinstance(fields, dict) and _is_answer(fields):
+        return fields
     if lost is not None:
-        raise _unknown(f"{lost}; then what answered was no Satchel server: {told}")
+        raise _unknown(f"{lost}; then what answered was no Satchel server: {status}")
     raise Unreachable(
-        f"what answered is no Satchel server: {told}",
+        f"what answered is no Satchel server: {status}",
         "See that SATCHEL_URL or server.url names the server itself, and what stands in front of it",
     )
 
 
-def _is_said(said: Mapping[str, Any]) -> bool:
-    """Whether it is what a Satchel server says of a call."""
-    return said.get("kept") is True or ("answer" in said and said.get("kept") is False)
+def _is_answer(fields: Mapping[str, Any]) -> bool:
+    """Return whether this is a Satchel server's answer to a call."""
+    return fields.get("kept") is True or ("answer" in fields and fields.get("kept") is False)
 
 
 def _unknown(why: str) -> Untaken:

@@ -1,4 +1,4 @@
-"""HTTP to one server: few connections that stay open, and errors that say what became of a request."""
+"""HTTP to one server: a few persistent connections, with errors that tell whether a request was received."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEPT_OPEN = 4
 
 
 class Reply(NamedTuple):
-    """What a server answered."""
+    """A server's response."""
 
     status: int
     content_type: str
@@ -31,10 +31,10 @@ class Reply(NamedTuple):
 
 
 class Lost(Exception):
-    """A request was sent, or a part of it, and no whole answer came: whether it was done is not known.
+    """A request that was at least partly sent without a complete response, so its result is unknown.
 
     Args:
-        is_at_once: whether it may be sent again at once: the connection was an old one, which servers close.
+        is_at_once: whether it may be retried at once: the connection was an old one, which servers close.
     """
 
     def __init__(self, problem: str, *, is_at_once: bool = False) -> None:
@@ -43,16 +43,16 @@ class Lost(Exception):
 
 
 class Untaken(Unreachable):
-    """An answer that is not taken, to a request of which it is not known whether it was done."""
+    """A response that was rejected, while the result of its request is unknown."""
 
 
 class _Plain(http.client.HTTPConnection):
-    """Sends the head of a request and its body together, as they follow each other: the server wakes up once."""
+    """A connection that sends the head of a request together with its body, so that the server wakes up once."""
 
     _head = b""
 
     def send(self, data: bytes) -> None:  # type: ignore[override]
-        """Keep a head until its body comes."""
+        """Buffer a head until its body comes."""
         if not self._head:
             self._head = data
             return
@@ -61,15 +61,15 @@ class _Plain(http.client.HTTPConnection):
 
 
 class _Secure(http.client.HTTPSConnection, _Plain):
-    """As :class:`_Plain`, over TLS."""
+    """A :class:`_Plain` connection over TLS."""
 
 
 class Connection:
-    """Sends requests to one server. Safe to share between threads.
+    """Connections to one server. Thread-safe.
 
     Args:
         url: its address, as in ``https://satchel.example``.
-        token: what gives access.
+        token: the access token.
     """
 
     def __init__(self, url: str, token: str) -> None:
@@ -84,16 +84,16 @@ class Connection:
         self._lock = threading.Lock()
 
     def post(self, path: str, body: bytes, content_type: str, seconds: float) -> Reply:
-        """Send one request once and return the answer.
+        """Send one request, without retries, and return the response.
 
         Args:
-            path: below the server's address.
-            seconds: how long to wait for the whole answer, from now on.
+            path: relative to the server's address.
+            seconds: the time limit for the whole response.
 
         Raises:
             Unreachable: nothing was sent.
-            Untaken: it was sent, and the answer is too large.
-            Lost: it was sent, and no whole answer came.
+            Untaken: it was sent, and the response is too large.
+            Lost: it was sent, and no complete response came.
         """
         deadline = time.monotonic() + seconds
         connection, is_fresh = self._take(deadline)
@@ -111,11 +111,11 @@ class Connection:
             self._of_threads.pop(thread, None)
 
     def interrupter(self) -> Callable[[], None]:
-        """Return what ends the request that the calling thread makes when it is called."""
+        """Return a function that aborts the current request of the calling thread."""
         return partial(self._interrupt, threading.get_ident())
 
     def close(self) -> None:
-        """Close the connections that are idle."""
+        """Close the idle connections."""
         with self._lock:
             idle, self._idle = self._idle, []
         for one in idle:
@@ -148,7 +148,7 @@ class Connection:
                 "known",
                 "Ask for less at once, and see that SATCHEL_URL or server.url names the server itself",
             )
-        # of an answer that ends too early, http.client gives what there is
+        # http.client returns the partial body of a truncated response
         if length is not None and len(content) < length:
             raise http.client.IncompleteRead(content, length - len(content))
         if response.will_close:
@@ -168,7 +168,7 @@ class Connection:
                 idle = self._idle.pop() if self._idle else None
             if idle is None:
                 return self._connect(deadline), True
-            # what can be read of it before it was asked anything is its end
+            # anything readable on an idle connection means that the server closed it
             if idle.sock is not None and not _can_be_read(idle.sock):
                 return idle, False
             idle.close()
@@ -187,25 +187,25 @@ class Connection:
 
 
 class _Response(http.client.HTTPResponse):
-    """An answer that must be there, whole, at a time."""
+    """A response that must be complete by a deadline."""
 
-    def __init__(self, sock: socket.socket, *given: Any, deadline: float, **named: Any) -> None:
-        super().__init__(sock, *given, **named)
+    def __init__(self, sock: socket.socket, *arguments: Any, deadline: float, **named: Any) -> None:
+        super().__init__(sock, *arguments, **named)
         self._until = _Until(self.fp.detach(), sock, deadline)
         self.fp: Any = io.BufferedReader(self._until)
 
     def begin(self) -> None:
-        """Read the head; http.client would take one that ends too early for a whole one."""
+        """Read the head; http.client would accept a truncated one."""
         super().begin()
         if self._until.is_over:
             raise http.client.RemoteDisconnected("the head ends too early")
 
 
 class _Until(io.RawIOBase):
-    """Reads from a socket until a time: a timeout of the socket itself begins anew with each piece.
+    """A socket reader with a deadline: a timeout of the socket itself restarts with each chunk.
 
     Attributes:
-        is_over: whether the other side has sent all that it sends.
+        is_over: whether the other side has closed its end.
     """
 
     def __init__(self, raw: io.RawIOBase, sock: socket.socket, deadline: float) -> None:
@@ -242,7 +242,7 @@ def _can_be_read(sock: socket.socket) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """Say in a few words why a connection failed."""
+    """Return a short reason for a failed connection."""
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, (http.client.IncompleteRead, http.client.RemoteDisconnected)):

@@ -1,4 +1,4 @@
-"""Facts of the caller's machine, which a program looks up before a call and sends to the server with it."""
+"""Facts about the caller's machine, collected before a call and sent to the server with it."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _MOST = 500
 
 
 class Surroundings(NamedTuple):
-    """The place of a caller.
+    """The location of a caller.
 
     Attributes:
-        root, files_root, worktree: as of :class:`satchel.keep.projects.Workplace`.
-        host: what its machine calls itself; a worktree of it is known elsewhere by that and its path.
-        max_content_bytes: as of the workplace.
+        root, files_root, worktree: as in :class:`satchel.keep.projects.Workplace`.
+        host: the name of its machine; others see a worktree of it by that name and its path.
+        max_content_bytes: as in the workplace.
     """
 
     root: str | None
@@ -48,7 +48,7 @@ class Surroundings(NamedTuple):
 
 
 class Facts:
-    """Facts of one caller. Safe to share between threads."""
+    """The facts of one caller. Thread-safe."""
 
     def __init__(self, here: Surroundings, caller: Caller | None) -> None:
         self._here = here
@@ -57,7 +57,7 @@ class Facts:
         self._recorded: list[processes.Process] = []
 
     def of_caller(self) -> list[Fact]:
-        """Return what every call is sent with: the program's processes, and its checkout."""
+        """Return the facts for every call: the program's processes, and its checkout."""
         root = self._here.files_root
         head = [] if self._caller is None else [fact(read_head, root)]
         return [*self._of_processes(), *head, *([] if root is None else [fact(ignores_letter_case, root)])]
@@ -76,11 +76,11 @@ class Facts:
         return facts
 
     def of_parameters(self, kinds: Mapping[str, str], arguments: Mapping[str, Any]) -> Iterator[Fact]:
-        """Yield what an operation needs to know of the files that its arguments name.
+        """Yield the facts about the files in an operation's arguments.
 
         Args:
             kinds: one of :data:`OF_PARAMETERS` for each parameter that names files.
-            arguments: by name; an object in a list has those of the call that it does not have itself.
+            arguments: by name; an object in a list inherits missing ones from the call.
         """
         lists = [value[:_MOST] for value in arguments.values() if isinstance(value, list)]
         items = [item for items in lists for item in items if isinstance(item, dict)]
@@ -90,7 +90,7 @@ class Facts:
                     yield from OF_PARAMETERS[kind](self._here, name, one)
 
     def of_edits(self, folder: str, edits: Iterable[tuple[str, str]]) -> Iterator[Fact]:
-        """Yield what a hook's server needs to know of the files that a client's tool edits."""
+        """Yield the facts about the files that a client's tool edits."""
         from satchel.keep.files.places import Tree, edited_file
 
         tree = Tree(*self._here[:3])
@@ -98,11 +98,11 @@ class Facts:
             yield from _with_disk(tree, fact(edited_file, tree, folder, path))
 
     def compared(self, recorded: object, is_over: Callable[[], bool]) -> list[Fact]:
-        """Return what holds of what a server has recorded: which processes run, and how citations compare.
+        """Return the current state of the recorded facts: which processes run, and how citations compare.
 
         Args:
-            recorded: what :meth:`satchel.keep.sessions.service.Sessions.recorded` returned; a server may say anything.
-            is_over: called before each file, ends the comparison.
+            recorded: the result of :meth:`satchel.keep.sessions.service.Sessions.recorded`; not trusted.
+            is_over: checked before each file; True ends the comparison.
         """
         try:
             return self._compared(recorded, is_over)
@@ -129,7 +129,7 @@ class Facts:
 
 
 def fact(function: Callable[..., Any], *arguments: Any) -> Fact:
-    """Return the fact that a function of :func:`satchel.base.machine.seen_by_caller` sees."""
+    """Return the fact for a function of :func:`satchel.base.machine.seen_by_caller`."""
     name = function.__name__
     try:
         result = {"answer": packed(function(*arguments))}
@@ -144,12 +144,12 @@ def _as_ours(name: str, error: Exception) -> SatchelError:
 
 
 def _answer(one: Fact) -> Any:
-    """Return what a function saw, or None."""
+    """Return the result of a function, or None."""
     return unpacked(one[2].get("answer"))
 
 
 def _with_disk(tree: Any, one: Fact) -> Iterator[Fact]:
-    """Yield which place is meant, and how that is on the disk."""
+    """Yield the resolved place, and its state on the disk."""
     from satchel.keep.files.places import look_at
 
     yield one
@@ -165,7 +165,7 @@ def _claimed(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Ite
     is_one = not isinstance(value, (list, tuple))
     for number, text in enumerate([value] if is_one else value[:_MOST]):
         field = name if is_one else f"{name}[{number}]"
-        with suppress(InvalidInput):  # the server finds it too
+        with suppress(InvalidInput):  # the server reports it too
             one = fact(place_named, tree, check_name(text, field), field)
             yield from _with_disk(tree, one)
             place = _answer(one)
@@ -224,7 +224,7 @@ OF_PARAMETERS: Mapping[str, Callable[[Surroundings, str, Mapping[str, Any]], Ite
 
 
 def _is_within(path: str, root: str) -> bool:
-    """Whether a path that a server has names something in the project, also behind links."""
+    """Return whether a path from a server is in the project, also with links resolved."""
     if path.startswith("/") or ".." in path.split("/") or "\0" in path:
         return False
     base = os.path.realpath(root)

@@ -1,4 +1,4 @@
-"""Opening a Satchel: the store of this machine, or one that a server has."""
+"""Opening a Satchel, on a local store or on a server."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def open_anywhere(
     caller: str | Caller | None = None,
     **more: Any,
 ) -> Satchel:
-    """Open what a folder works with: the store of a server where one is named, else that of this machine.
+    """Open the store of a folder: that of its server if one is configured, else the local one.
 
-    A store that ``db`` names comes first.
+    A store named by ``db`` takes precedence.
 
     Args:
         more: as for :func:`satchel.client.open_satchel`, as are the others.
@@ -37,7 +37,7 @@ def open_anywhere(
         folder = Path(cwd) if cwd is not None else Path.cwd()
         server = server_for(environ, folder)
         if server is not None:
-            from satchel.remote.service import open_server  # 20 ms, most of it for HTTP
+            from satchel.remote.service import open_server  # slow to import, mostly because of HTTP
 
             return open_server(server, folder, environ, project, agent, run, read_only, settings, caller)
     return open_satchel(

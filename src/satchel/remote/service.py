@@ -1,4 +1,4 @@
-"""A Satchel whose store a server has."""
+"""A Satchel over a server."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SENT = ("hooks.", "guard.")
 
 
 class _Service:
-    """A service of a store that a server has: its methods are called there."""
+    """A service whose methods run on a server."""
 
     def __init__(self, calls: Calls, name: str) -> None:
         self._calls = calls
@@ -60,32 +60,32 @@ class _Service:
 
 
 class _Notices:
-    """Notices come with the answers that they stand beside."""
+    """Notices, which arrive with the answers."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
-    def line(self, **asked: Any) -> str | None:
-        """Return the notice that came with the last answer, else ask for one."""
+    def line(self, **named: Any) -> str | None:
+        """Return the notice of the last answer, else request one."""
         line: str | None = self._calls.take_side("notice")
-        return self._calls.call("notices.line", **asked) if line is NOTHING else line
+        return self._calls.call("notices.line", **named) if line is NOTHING else line
 
 
 class _Putting:
-    """What hooks put in: a server makes it, and is told by a receipt that it has reached the client."""
+    """Context for hooks, made by a server, with a receipt to confirm that it has reached the client."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._receipt: str | None = None
 
-    def _make(self, name: str, *given: Any, **named: Any) -> Any:
-        made = self._calls.call(name, *given, **named)
+    def _make(self, name: str, *arguments: Any, **named: Any) -> Any:
+        made = self._calls.call(name, *arguments, **named)
         receipt = self._calls.take_side("receipt")
         self._receipt = None if receipt is NOTHING else receipt
         return made
 
     def record(self, *_made: object) -> None:
-        """Say that the last text has reached the client."""
+        """Confirm that the last text has reached the client."""
         receipt, self._receipt = self._receipt, None
         if receipt is not None:
             self._calls.call(RECORD, receipt)
@@ -113,7 +113,7 @@ class _Working(_Putting):
 
 
 class _Engine:
-    """Stands for the engine of a store that a server has, where an interface asks what it did."""
+    """A stand-in for the engine, for interfaces that ask what it did."""
 
     read_only = True
     """Nothing is written here: who calls is recorded where the store is."""
@@ -130,15 +130,15 @@ class _Engine:
 
     @property
     def commits(self) -> int:
-        """How many calls were kept."""
+        """The number of saved calls."""
         return self._calls.kept
 
     def retrying(self, work: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the work as it is: the server does it again where that is needed."""
+        """Return the work unchanged: the server retries if necessary."""
         return work
 
     def interrupter(self) -> Callable[[], None]:
-        """Return what ends the call that the calling thread makes when it is called."""
+        """Return a function that aborts the current call of the calling thread."""
         return self._calls.interrupter()
 
     def close(self) -> None:
@@ -147,15 +147,11 @@ class _Engine:
 
     @property
     def upkeep(self) -> Never:
-        """Refuse: a server keeps its store in order itself."""
+        """Refuse: a server maintains its own store."""
         self.read()
 
     def read(self, *_given: object, **_named: object) -> Never:
-        """Refuse: the store is not here.
-
-        Raises:
-            Unavailable: always.
-        """
+        """Refuse: the store is not on this machine."""
         raise Unavailable(
             "this works only where the store is",
             "Run the command on the server's machine, or name a store by --db",
@@ -165,12 +161,12 @@ class _Engine:
 
 
 def engine_of(calls: Calls) -> Engine:
-    """Return what stands for the engine of a store that a server has."""
+    """Return a stand-in for the engine of a server's store."""
     return _Engine(calls)
 
 
 class RemoteSatchel(Satchel):
-    """A Satchel whose store a server has."""
+    """A Satchel over a server."""
 
     def __init__(self, calls: Calls, workplace: Workplace, place: StorePlace, config: Any, environ: Any) -> None:
         super().__init__(workplace, place, config, environ)
@@ -179,9 +175,9 @@ class RemoteSatchel(Satchel):
         vars(self).update(notices=_Notices(calls), moments=_Moments(calls), working=_Working(calls, "working"))
         self.__dict__["dry_working"] = _Working(calls, "dry_working")
 
-    def brief(self, *given: Any, **asked: Any) -> Briefing:
+    def brief(self, *arguments: Any, **named: Any) -> Briefing:
         """Ask the server for a briefing."""
-        made: Briefing = self._calls.call("brief", *given, cites=True, **asked)
+        made: Briefing = self._calls.call("brief", *arguments, cites=True, **named)
         return made
 
 
@@ -196,15 +192,15 @@ def open_server(
     settings: Mapping[str, object] | None,
     caller: str | Caller | None,
 ) -> RemoteSatchel:
-    """Open the store that a server has for a folder; the server is asked with the first call.
+    """Open a folder's store on a server, which is first contacted by the first call.
 
     Args:
-        server: the server, and what gives access to it.
-        folder: the one that the program works in.
+        server: the server and its token.
+        folder: the folder that the program works in.
         environ, project, agent, run, read_only, settings, caller: as for :func:`satchel.client.open_satchel`.
 
     Raises:
-        InvalidInput: a name is not acceptable.
+        InvalidInput: a name is not valid.
     """
     place = _place_of(folder, environ)
     config = load_config(place.folder, environ, settings, user_file=config_folder() / FILE_NAME, root=place.root)
@@ -253,7 +249,7 @@ def _text(path: Path | None) -> str | None:
 
 
 def _place_of(folder: Path, environ: Mapping[str, str]) -> StorePlace:
-    """Return where a folder belongs: the repository around it, else nowhere."""
+    """Return the repository around a folder, or no place."""
     try:
         return locate_store(None, environ, folder)
     except NoProject:

@@ -1,6 +1,6 @@
-"""Which server keeps what is kept here, if any: from the environment, else from the user's own configuration.
+"""The server for a folder, if any: from the environment, else from the user's own configuration.
 
-A project's file never says so, since it may have come with a clone.
+A project's file cannot name one, since it may have come with a clone.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server, and the token that it is asked with.
+    """A server, and the token for it.
 
     Attributes:
         url: its address, without a slash at the end.
-        token: the token, which nothing shows.
-        source: where the address was found, in words.
+        token: the token, which is never printed.
+        source: a description of where the address was found.
     """
 
     url: str
@@ -53,13 +53,13 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """What the user's file says of a server for one folder.
+    """The server settings in the user's file for one folder.
 
     Attributes:
-        url: the address as it stands there; None where none does.
-        token_file: the file of its token.
-        insecure: whether it may be asked over http.
-        source: where the address stands, in words.
+        url: the address as written, or None.
+        token_file: the file with its token.
+        insecure: whether plain http is allowed.
+        source: a description of where the address was found.
     """
 
     url: str | None = None
@@ -69,11 +69,7 @@ class Configured:
 
 
 def may_have_server(environ: Mapping[str, str]) -> bool:
-    """Whether :func:`server_for` may return a server; it is asked first where every millisecond counts.
-
-    Args:
-        environ: environment variables.
-    """
+    """Return whether :func:`server_for` may return a server: a fast check for startup."""
     if environ.get(URL):
         return True
     try:
@@ -86,19 +82,18 @@ def may_have_server(environ: Mapping[str, str]) -> bool:
 
 
 def server_for(environ: Mapping[str, str], folder: Path) -> Server | None:
-    """Return the server that keeps what is kept in a folder; None where that is the store on this machine.
+    """Return the server for a folder; None for a local store.
 
-    ``SATCHEL_URL`` and ``SATCHEL_TOKEN`` go before the user's file, and in that the table of the project before the
-    general one. A token counts only for the address that stands beside it. A store that ``SATCHEL_DB`` names goes
-    before the user's file.
+    ``SATCHEL_URL`` and ``SATCHEL_TOKEN`` override the user's file, where the table of the project overrides the general
+    one. A token is used only with the address from the same place. A store in ``SATCHEL_DB`` overrides the user's file.
 
     Args:
         environ: environment variables; an empty one counts as not set.
-        folder: the folder in which something is kept or asked.
+        folder: the folder that the program works in.
 
     Raises:
-        InvalidInput: the address is none, both ``SATCHEL_URL`` and ``SATCHEL_DB`` are set, or there is no token.
-        Refused: the address would send the token unencrypted, or others can read the file of the token.
+        InvalidInput: the address is not valid, both ``SATCHEL_URL`` and ``SATCHEL_DB`` are set, or there is no token.
+        Refused: the address would send the token unencrypted, or others can read the token file.
     """
     named, db = environ.get(URL), environ.get("SATCHEL_DB")
     if named == LOCAL or (db and not named):
@@ -129,10 +124,10 @@ def server_for(environ: Mapping[str, str], folder: Path) -> Server | None:
 
 
 def configured_for(folder: Path) -> Configured:
-    """Return what the user's file says of a server for a folder; nothing there is checked but its type.
+    """Return the server settings in the user's file for a folder; only their types are checked.
 
     Raises:
-        InvalidInput: the file cannot be read, or a key is of another type.
+        InvalidInput: the file cannot be read, or a key has the wrong type.
     """
     from pathlib import Path
 
@@ -153,7 +148,7 @@ def configured_for(folder: Path) -> Configured:
                 own = _table(one[_TABLE], f'{_PROJECTS}."{name}".{_TABLE}')
                 source = f"your {_FILE}, for {name}" if "url" in own else source
                 break
-    # a token of the general table is none for the address of a project
+    # a token of the general table is not used for the address of a project
     if own.get("url", general.get("url")) != general.get("url"):
         general = {key: value for key, value in general.items() if key == "insecure"}
     values = general | own
@@ -175,10 +170,10 @@ def checked_url(text: str, *, insecure: bool = False) -> str:
 
     Args:
         text: the address, as in ``https://satchel.example.org``.
-        insecure: whether http to another machine will do.
+        insecure: whether http to another machine is allowed.
 
     Raises:
-        InvalidInput: it is no address of a server.
+        InvalidInput: it is not the address of a server.
         Refused: the token would go to another machine unencrypted.
     """
     from urllib.parse import urlsplit
@@ -199,7 +194,7 @@ def checked_url(text: str, *, insecure: bool = False) -> str:
     except ValueError as error:
         raise InvalidInput(f"the server's address {shown} is none ({error})", right) from error
     if parts.username is not None or parts.password is not None:
-        # what stands before the @ is not repeated: it may be a password
+        # the part before the @ is not repeated: it may be a password
         raise InvalidInput(
             "the server's address holds a user or password", f"Give it without; the token goes in {TOKEN}"
         )
@@ -224,7 +219,7 @@ def checked_token(text: str, source: str) -> str:
 
     Args:
         text: the token.
-        source: where it comes from, for the error; the token itself is never repeated.
+        source: its origin, for the error; the token itself is never repeated.
 
     Raises:
         InvalidInput: it cannot be a token.
@@ -239,14 +234,14 @@ def checked_token(text: str, source: str) -> str:
 
 
 def read_token(name: str) -> str:
-    """Return the token that a file holds, which must be readable by its owner alone.
+    """Return the token in a file, which must be readable only by its owner.
 
     Args:
-        name: the file; a relative name starts from the folder of the user's configuration.
+        name: the file; a relative name is resolved from the folder of the user's configuration.
 
     Raises:
-        InvalidInput: there is no such file, it cannot be read, or holds no token.
-        Refused: it is no regular file, another user's, or others can read it.
+        InvalidInput: the file is missing, unreadable, or has no token.
+        Refused: it is not a regular file, belongs to another user, or is readable by others.
     """
     path = token_path(name)
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -275,16 +270,16 @@ def read_token(name: str) -> str:
 
 
 def token_path(name: str) -> Path:
-    """Return the file that ``server.token_file`` names."""
+    """Return the path of ``server.token_file``."""
     from pathlib import Path
 
     return Path(config_path()) / Path(name).expanduser()
 
 
 def public_id(token: str) -> str:
-    """Return what tells a token from others and opens nothing; of one in another form nothing of it."""
-    found = _WITH_ID.fullmatch(token)
-    return found[1] if found else "of another form"
+    """Return the public part of a token; nothing of one in an unknown format."""
+    match = _WITH_ID.fullmatch(token)
+    return match[1] if match else "of another form"
 
 
 def _table(value: object, name: str) -> dict[str, object]:
@@ -296,7 +291,7 @@ def _table(value: object, name: str) -> dict[str, object]:
 
 
 def _roots(folder: Path) -> Iterator[Path]:
-    """Yield the folders whose tables count for one, the nearest first, up to the top of its repository."""
+    """Yield the folders whose tables apply to a folder, nearest first, up to the top of its repository."""
     from satchel.base.paths import worktree_of
 
     folder = folder.resolve()
@@ -311,7 +306,7 @@ def _roots(folder: Path) -> Iterator[Path]:
 
 
 def _switch(text: str) -> bool:
-    given = {"true": True, "false": False, "1": True, "0": False}.get(text.strip().lower())
-    if given is None:
+    value = {"true": True, "false": False, "1": True, "0": False}.get(text.strip().lower())
+    if value is None:
         raise InvalidInput(f"{INSECURE} is neither true nor false", f"Set {INSECURE}=1, or leave it out")
-    return given
+    return value

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import apsw
 
 from satchel.base.clock import Clock, iso, system_clock
-from satchel.base.errors import Busy, IoError, ReadOnly, SatchelError, StoreMissing
+from satchel.base.errors import Busy, IoError, ReadOnly, StoreMissing
 from satchel.base.machine import caller_elsewhere
 from satchel.base.paths import refuse_network_filesystem
 from satchel.store import forks, migrations, opening
 from satchel.store.engine import State
 from satchel.store.failures import explain, unknown_outcome
 from satchel.store.opening import Access
+from satchel.store.side_files import SideFiles, SideFilesGoneError, identity_of, modified_at, status_of
 from satchel.store.sqlite_transaction import SqliteRunning, SqliteTracked, SqliteTransaction
 from satchel.store.trust import Trust
 from satchel.store.turnstile import Turnstile
@@ -82,6 +83,8 @@ class SqliteEngine:
         self._writer: apsw.Connection | None
         self._readers: list[apsw.Connection]
         self._identity: tuple[int, int] | None
+        self._side_files: SideFiles
+        self._ready_at: int | None = None
         self._memo: dict[Hashable, Any]
         self._memo_version: int | None
         self._running = SqliteRunning(str(self.file))
@@ -117,7 +120,7 @@ class SqliteEngine:
     def state(self) -> State:
         """Return the identity and time of the last write of the file; an empty file counts as missing."""
         try:
-            status = os.stat(self.access.file)  # noqa: PTH116 -- as in _identity
+            status = os.stat(self.access.file)  # noqa: PTH116 -- as in status_of
         except OSError:
             return State(None, 0)
         return State((status.st_dev, status.st_ino) if status.st_size else None, status.st_mtime_ns)
@@ -199,7 +202,7 @@ class SqliteEngine:
                 "Nothing was written; try again, or raise store.lock_wait_ms",
             )
         try:
-            connection = self._ready_writer()
+            connection, written_at = self._ready_writer(), self._ready_at
             try:
                 turnstile.enter(min(_LONGEST_TURN_SECONDS, (deadline - time.monotonic()) / 2))
                 connection.set_busy_timeout(max(1, round((deadline - time.monotonic()) * 1_000)))
@@ -213,6 +216,8 @@ class SqliteEngine:
                             caller.before_commit(transaction)
                     if forked != forks.generation:
                         raise forks.refusal()
+                    self._side_files.check()
+                    self._side_files.written_at = written_at
                     self._commit(connection)
                     if caller is not None:
                         caller.after_commit()
@@ -223,6 +228,9 @@ class SqliteEngine:
                     raise
             finally:
                 turnstile.leave()
+        except SideFilesGoneError:
+            self._drop_connections()
+            raise
         except apsw.Error as error:
             self._raise_explained(error, self._writer)
         finally:
@@ -348,6 +356,10 @@ class SqliteEngine:
 
     def _drop_connections(self) -> None:
         """Close idle connections; readers in use are closed when they return, since their generation is over."""
+        if not self._side_files.may_checkpoint():  # the last connection to close does so by itself
+            for connection in filter(None, (self._writer, *self._readers)):
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        self._side_files.forget()
         self._identity = None
         self._memo_version = None
         self._generation += 1
@@ -382,6 +394,7 @@ class SqliteEngine:
         self._readers = []
         self._running.reset()
         self._identity = None
+        self._side_files = SideFiles(self.file)
         self._generation = 1
         self._memo = {}
         self._memo_version = None
@@ -430,12 +443,15 @@ class SqliteEngine:
             self._readers.append(connection)
         else:
             opening.roll_back(connection)
+            if generation != self._generation:
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             connection.close()
 
     def _ready_writer(self) -> apsw.Connection:
         if self.read_only:
             raise ReadOnly(f"{self.file} was opened for reading only", "Open it without --read-only to write")
-        identity = _identity(self.file)
+        status = status_of(self.file)
+        identity, self._ready_at = identity_of(status), modified_at(status)
         if self._writer is None or identity != self._identity:
             if identity is None:
                 self.check_files()
@@ -480,6 +496,7 @@ class SqliteEngine:
             backups_keep=self.backups_keep,
         )
         self._identity = identity
+        self._side_files.remember()
         self._seen_store = True
         self._return_reader(self._running.with_deadline(reader), self._generation)
         return None
@@ -504,10 +521,4 @@ class SqliteEngine:
 
 def _identity(file: Path, *, even_empty: bool = False) -> tuple[int, int] | None:
     """Return the device and inode of a file; None if it is missing, or empty."""
-    try:
-        status = os.stat(file)  # noqa: PTH116 -- twice as fast as Path.stat, and on the path of every call
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise SatchelError(f"{file} cannot be looked at: {error.strerror}", "Check the path") from error
-    return (status.st_dev, status.st_ino) if even_empty or status.st_size else None
+    return identity_of(status_of(file), even_empty=even_empty)

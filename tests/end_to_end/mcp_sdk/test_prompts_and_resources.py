@@ -58,7 +58,7 @@ def test_the_state_of_a_run_is_a_resource(session: Callable[..., None]) -> None:
 
 def test_a_briefing_is_packed_and_its_resource_records_nothing(session: Callable[..., None]) -> None:
     async def conversation(client: Client) -> None:
-        assert "no notes are kept here yet" in resource_text(await client.read_resource("satchel://briefing"))
+        assert "notes are stored here yet" in resource_text(await client.read_resource("satchel://briefing"))
         known = {"error_type": "KeyError", "message": "'user'", "solution": "ask for the name first"}
         await call(client, "report_error", known)
         await call(client, "write_context", {"type": "discovery", "content": "names are optional", "agent": "ann"})

@@ -391,3 +391,38 @@ def test_mcp_prints_its_tools_as_json(cli: Cli) -> None:
 def test_mcp_prints_only_what_it_would_serve(cli: Cli) -> None:
     tools = json.loads(cli("mcp", "--json", "--read-only")[1])["tools"]
     assert "write_context" not in [tool["name"] for tool in tools]
+
+
+def test_people_read_the_name_of_a_person_without_its_prefix(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_PERSON_NAME", "Ann Smith")
+    done = [
+        cli(*command)
+        for command in (
+            ("write", "tokens expire"),
+            ("rule", "add", "Be quick"),
+            ("decide", "port", "80"),
+            ("decide", "port", "81"),
+            ("pin", "e1"),
+            ("confirm", "e1"),
+            ("message", "send", "which port?", "--to", "dev"),
+            ("error", "report", "KeyError", "'id'", "--solution", "use .get"),
+            ("strategy", "save", "imports", "Look first"),
+            ("search", "tokens"),
+            ("show", "c1", "d1", "x1"),
+            ("read",),
+            ("rule", "list"),
+            ("pin", "--list"),
+            ("message", "list"),
+            ("decisions", "--key", "port"),
+            ("rule", "list", "--detail", "snippets"),
+        )
+    ]
+    assert [(status, out) for status, out, _ in done if status or "human" in out] == []
+    assert [out.splitlines()[0] for _, out, _ in done[:5]] == [
+        'kept e1 discovery by "Ann Smith"',
+        'added c1 architecture medium by "Ann Smith"',
+        "set d1 port (new)",
+        'set d1 port, revision 2; was revision 1: 80 by "Ann Smith" ' + done[3][1].splitlines()[0][-16:],
+        'e1 is pinned by "Ann Smith": every briefing has it',
+    ]
+    assert json.loads(cli("show", "e1", "--json")[1])["items"][0]["agent"] == "human:Ann Smith"

@@ -91,6 +91,13 @@ OPTIONS: list[tuple[tuple[str, ...], str, tuple[str, ...], Look, object]] = [
     (("consult",), "--reset", ("--reset", "other"), of("conversation"), "other"),
     (("consult", "--reset", "other"), "--yes", ("--yes",), of("done"), True),
     (LIST, "--limit", ("--limit", "1"), sessions, [f"other {MODEL}"]),
+    (
+        (*LIST, "--offset", "1"),
+        "--since",
+        ("--since", "2000-01-01"),
+        sessions,
+        [f"review {MODEL}", "review openai:gpt-6"],
+    ),
     (LIST, "--offset", ("--offset", "2"), sessions, ["review openai:gpt-6"]),
 ]
 

@@ -190,8 +190,8 @@ def test_an_empty_event_is_what_the_command_says() -> None:
 
 
 def test_a_huge_field_is_cut() -> None:
-    event = read("claude", "SessionStart", {"session_id": "s" * 1_000_000})
-    assert len(event.session_id or "") == 4_096
+    event = read("claude", "SessionStart", {"cwd": "/" * 1_000_000})
+    assert len(event.cwd or "") == 4_096
     assert len(event.key) < 500
 
 

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ import pytest
 from http_serving import Answer, Served, answer_from
 from satchel.base.errors import InvalidInput, Refused
 from satchel.interfaces.cli import run
-from satchel.interfaces.http.server import address_of, bind
+from satchel.interfaces.http.server import _NOT_SERVED, _PACKAGES, address_of, bind
 
 
 def asked(port: int, path: str) -> str:
@@ -109,6 +110,11 @@ print("satchel.brief.briefing.service" in sys.modules, "satchel.interfaces.opera
 """
     ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert ended.stdout.split() == ["True", "True"]
+
+
+def test_the_packages_to_preload_and_to_leave_out_exist() -> None:
+    for name in (*(f"satchel.{one}" for one in _PACKAGES), *_NOT_SERVED):
+        assert find_spec(name) is not None, name
 
 
 @pytest.mark.slow

@@ -128,7 +128,7 @@ def test_a_request_of_no_era_is_told_both_ways(meta: object) -> None:
 @pytest.mark.parametrize("method", ["tools/call", "resources/list"])
 def test_what_comes_with_a_request_is_heard(method: str) -> None:
     heard: list[Mapping[str, Any]] = []
-    server = make_server(hear=heard.append, resources=[Resource("s://a", "a", "A.", "text/plain", lambda: "a")])
+    server = make_server(on_meta=heard.append, resources=[Resource("s://a", "a", "A.", "text/plain", lambda: "a")])
     server.answer(Request(1, method, {"name": "echo"}), HANDSHAKE, Call(None, {"threadId": "t"}))
     assert heard == [{"threadId": "t"}]
 

@@ -48,7 +48,7 @@ def test_a_link_that_is_older_than_a_minute_leads_nowhere(chromium: Browser, wor
     port = urlsplit(world.url).port or 0
     with chromium.new_context() as context:
         page = entered(context, f"{world.url}/login?key={then.new_link('ann', port)}")
-        expect(page.get_by_role("alert")).to_contain_text("is older than a minute")
+        expect(page.get_by_role("alert")).to_contain_text("has expired")
         assert context.cookies() == []
 
 
@@ -106,7 +106,7 @@ def test_the_key_of_another_login_is_refused(chromium: Browser, world: World, as
         key = ann.locator("meta[name=form-key]").get_attribute("content")
         ben.goto(f"{world.room}items/{ref}")
         ben.eval_on_selector_all("input[name=form_key]", "(all, key) => all.forEach(one => { one.value = key; })", key)
-        ben.get_by_label("Answer to").fill("With the key of Ann")
+        ben.get_by_label("Reply to").fill("With the key of Ann")
         ben.get_by_role("button", name="Send").click()
         expect(ben.get_by_text("did not come from a page of this login")).to_be_visible()
     assert "key of Ann" not in asker.call("get_messages", unread=True)
@@ -131,13 +131,13 @@ def test_of_two_persons_at_one_message_the_second_is_told_of_the_first(
     with looked_at(chromium, world, REFUSED, person="ben") as ben, looked_at(chromium, world) as ann:
         for page, text in ((ann, "7347"), (ben, "80")):
             page.goto(f"{world.room}items/{ref}")
-            page.get_by_label("Answer to").fill(text)
+            page.get_by_label("Reply to").fill(text)
         ann.get_by_role("button", name="Send").click()
         expect(ann.get_by_text("Your answer was sent")).to_be_visible()
         ben.get_by_role("button", name="Send").click()
-        expect(ben.get_by_role("heading", name="was answered meanwhile")).to_be_visible()
+        expect(ben.get_by_role("heading", name="was answered in the meantime")).to_be_visible()
         expect(ben.get_by_text("7347")).to_be_visible()
-        expect(ben.get_by_label("Answer to")).to_have_value("80")
+        expect(ben.get_by_label("Reply to")).to_have_value("80")
         told = asker.call("get_messages", unread=True)
         assert "7347" in told
         assert "human:ben" not in told

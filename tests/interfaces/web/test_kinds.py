@@ -115,6 +115,15 @@ def test_an_error_shows_who_reported_what_about_its_solutions(ann: Browser, satc
     assert f"{met.recorded.ref} did not help, confidence 0.5" in page.text
 
 
+def test_an_unsolved_error_that_needs_a_person_leads_to_how_a_fix_is_added(ann: Browser, satchel: Satchel) -> None:
+    for agent in ("a", "b"):
+        error = satchel.patterns.report("OSError", "no space is left", agent=agent).pattern.ref
+    labels = [dict(attributes) for tag, attributes in page_of(ann, "").elements if tag == "a"]
+    (link,) = [one["href"] for one in labels if one.get("aria-label") == f"Add a fix: {error}"]
+    assert link is not None
+    assert f"satchel error outcome {error}" in page_of(ann, link.removeprefix(HERE)).text
+
+
 def test_threads_show_who_read_what_and_answers_below(ann: Browser, satchel: Satchel) -> None:
     asked = satchel.messages.send("Which colour?", to="painter", agent="asker")
     satchel.messages.mark_read([asked.ref], agent="painter")

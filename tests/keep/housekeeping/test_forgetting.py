@@ -8,7 +8,8 @@ import pytest
 
 from kept_bytes import kept_bytes
 from satchel import NotFound, Satchel
-from satchel.keep.kinds import KIND_OF, KINDS
+from satchel.find.kind import KIND_OF
+from satchel.keep.kinds import KINDS
 
 Fill = Callable[[Satchel, str], Mapping[str, str]]
 Deliver = Callable[[Satchel, str], None]

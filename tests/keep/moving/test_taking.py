@@ -255,7 +255,12 @@ def test_no_line_says_where_a_worktree_or_a_session_of_this_machine_is(satchel: 
         (note(type="review_verdict", content={"passed": "perhaps"}), "passed"),
         (decision(value=[1]), "value must be text or a number"),
         (decision(value=2**60), "beyond 2^53"),
-        (rule(tags="style"), "its tagsis not a list"),
+        (rule(tags="style"), "its tags is not a list"),
+        (
+            {"kind": "correction", "uid": UID, "action": "retracted", "item_kind": "constraint", "item": OTHER_UID}
+            | {"created_at": TIME},
+            f"its item {OTHER_UID} is missing",
+        ),
         ({"kind": "correction", "uid": UID, "action": "retracted", "item_kind": "entry", "item": OTHER_UID}, "created"),
         ({"kind": "delivery", "uid": UID, "session": OTHER_UID, "items": []}, "its session is not here"),
     ],

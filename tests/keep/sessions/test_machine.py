@@ -319,7 +319,7 @@ class Sessions(RuleBasedStateMachine):
     def say(self, new: Said, notes: Sequence[str]) -> None:
         """Take in a scratchpad or verdict; check what was learned from it."""
         learned = self.history.learn(new, self.now) if new.is_success else set()
-        told = {found[1] for note in notes if (found := re.match(r"(x\d+) .*: y\d+ is kept as what fixed it", note))}
+        told = {found[1] for note in notes if (found := re.match(r"(x\d+) .*: y\d+ is stored as its fix", note))}
         assert told == learned
         self.history.said.append(new)
         self.solved |= learned

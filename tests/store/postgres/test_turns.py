@@ -6,7 +6,8 @@ import itertools
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -177,6 +178,15 @@ def test_who_waits_for_too_long_is_told_and_the_others_write_on(engine: Postgres
     assert notes(engine) == ["first", "last"]
 
 
+@pytest.fixture
+def heeds_sigint() -> Iterator[None]:
+    """Handle SIGINT as Python does: a shell starts what it runs in the background with that signal ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_sigint")
 def test_a_signal_ends_the_wait_and_the_others_write_on(engine: PostgresEngine) -> None:
     def interrupt() -> None:
         waiting.wait_for(1)
@@ -241,6 +251,22 @@ def test_a_turn_goes_to_who_came_first() -> None:
         assert second.result() is batch
     assert given_up == []
     assert not turns.pass_on(batch)  # nobody waits: it is to be committed
+
+
+def test_a_signal_while_the_queue_is_joined_leaves_nobody_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupting(deque[writing._Waiting]):
+        def append(self, item: writing._Waiting, /) -> None:
+            super().append(item)
+            raise KeyboardInterrupt
+
+    turns = Turns()
+    given_up: list[Batch | None] = []
+    assert turns.take(0, given_up.append) is None
+    monkeypatch.setattr(turns, "_waiting", Interrupting())
+    with pytest.raises(KeyboardInterrupt):
+        turns.take(60, given_up.append)
+    assert turns.awaited == 0
+    assert given_up == []
 
 
 def test_a_commit_whose_answer_is_lost_is_asked_about_for_all_its_members(

@@ -96,7 +96,9 @@ def decide(look: Look, workplace: Workplace, ref: str, *, accepts: bool) -> stra
             lang=proposal.lang,
             framework=proposal.framework,
         )
-        saved = strategies.insert(look.transaction, workplace, look.project_id, new, look.now, look.number)
+        saved = kept.insert(
+            strategies.STRATEGY, look.transaction, workplace, look.project_id, new, look.now, look.number
+        )
     events.record(
         look.transaction,
         look.project_id,

@@ -263,7 +263,7 @@ class Room(Reading):
         with projects.reading(work) as (transaction, project):
             now = work.clock()
             own = None if caller is None else caller.find(transaction, project.id)
-            return where.find(transaction, project.id, None if own is None else own.id, now, ())
+            return where.find(transaction, project.id, None if own is None else own.id, now)
 
     def collisions(self) -> Collisions:
         """Return the files that two sessions claim or have edited in the last hour."""

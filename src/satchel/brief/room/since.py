@@ -11,7 +11,7 @@ from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS, Look, value_text
 from satchel.brief.room.records import Changed, Since
 from satchel.brief.room.seen import OF_CHANGES, Mark, action_ref, correction_ref, files_ref, marks
-from satchel.find.kind import Kind
+from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import events
 from satchel.keep.corrections.log import CONFIRMED, SUPERSEDED
 from satchel.keep.decisions.records import STATUSES
@@ -107,7 +107,7 @@ def _actions(rows: Sequence[Row], _: Mark) -> list[Changed]:
     found = []
     for number, kind, item_kind, item, details, changed, agent in rows:
         told = json.loads(details) if details else {}
-        ref = told.get("ref") or (None if item_kind is None else _KINDS[item_kind].ref(item))
+        ref = told.get("ref") or (None if item_kind is None else KIND_OF[item_kind].ref(item))
         what = "forgotten" if kind == events.FORGOTTEN else "done"
         text = ref or shortened(str(told.get("what", "")), LINE_CHARS)
         found.append(Changed("action", action_ref(number), what, text, told.get("by") or agent, changed, number))
@@ -256,7 +256,6 @@ _CORRECTIONS = _unseen(
     where=f"{_NOT_OWN} AND x.action <> {CONFIRMED} AND x.item_kind <> {Kind.CONSTRAINT.number}",
     joins="LEFT JOIN agents a ON a.id = x.agent_id",
 )
-_KINDS = {kind.number: kind for kind in Kind}
 
 
 def _corrections(rows: Sequence[Row], _: Mark) -> list[Changed]:
@@ -264,8 +263,8 @@ def _corrections(rows: Sequence[Row], _: Mark) -> list[Changed]:
     for row in rows:
         number, action, kind, item, heir, reason, changed, undone, seq, agent, text = row
         done = "replaced" if action == SUPERSEDED else "retracted"
-        ref = _KINDS[kind].ref(item)
-        parts = [ref, f"by {_KINDS[kind].ref(heir)}" if heir is not None else None, reason, text]
+        ref = KIND_OF[kind].ref(item)
+        parts = [ref, f"by {KIND_OF[kind].ref(heir)}" if heir is not None else None, reason, text]
         line = shortened(": ".join(filter(None, (" ".join(filter(None, parts[:2])), *parts[2:]))), LINE_CHARS)
         action = done if undone is None else f"{done}, taken back"
         changes.append(Changed("correction", correction_ref(number), action, line, agent, changed, seq, item=ref))

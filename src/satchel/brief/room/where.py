@@ -20,11 +20,11 @@ _SOURCES = {
 """The tables with times at work, with the condition of the index for a session."""
 
 
-def find(transaction: Transaction, project_id: int, own_session: int | None, now: int, notes: tuple[str, ...]) -> Where:
+def find(transaction: Transaction, project_id: int, own_session: int | None, now: int) -> Where:
     """Return the sessions and their times at work."""
     ended = (now // QUARTER_MS + 1) * QUARTER_MS
     began = ended - DAY_MS
-    team = find_team(transaction, project_id, own_session, now, states.find, is_all=False, notes=notes)
+    team = find_team(transaction, project_id, own_session, now, states.find, is_all=False)
     return Where(team, _timeline(transaction, project_id, began, now), began, ended)
 
 

@@ -156,16 +156,17 @@ class Working:
 
         return self._act(agent_id, "edit", act, look if self._config.hooks_claims != "off" else None)
 
-    def unchecked_edit(self, edits: Sequence[tuple[str, str]], *, agent_id: str | None = None) -> HookAnswer:
+    def unchecked_edit(self, cwd: str, edits: Sequence[tuple[str, str]], *, agent_id: str | None = None) -> HookAnswer:
         """Return claims of others on files that were edited although the hook before it could not check them.
 
         Args:
-            edits: each file by its absolute path, with its change.
+            cwd: the folder that relative paths start from.
+            edits: each file with its change.
         """
         from satchel.brief.working import edits as moment
 
         def act(context: HookContext) -> HookAnswer:
-            touched = moment.resolve(context, "", edits)
+            touched = moment.resolve(context, cwd, edits)
             if self._config.hooks_claims == "off" or not touched:
                 return NOTHING
             leases = moment.find_conflicts(context, touched).explicit

@@ -104,17 +104,17 @@ class OwnHistoryAssistant(SdkAssistant[ClientT]):
 
     def ask(self, ask: Ask) -> Reply:
         """Answer one turn; see :class:`satchel.consult.assistants.protocol.Assistant`."""
-        with self._calling(ask) as (client, wire), searches(ask, self.window, wire.check) as found:
+        with self._calling(ask) as (client, wire), searches(ask, self.window, wire.check) as search:
             messages = self._messages(ask)
 
             def send(may_search: bool) -> Generator[str, None, Round]:
-                return self._send(client, messages, None if found is None else may_search)
+                return self._send(client, messages, None if search is None else may_search)
 
             def remember(one: Round, results: Sequence[str]) -> None:
                 messages.extend(self._with_results(one, results))
 
             ask.on_progress(f"asking {self.name}")
-            return converse(self.told, ask, wire, self._patience, send, found, remember)
+            return converse(self.told, ask, wire, self._patience, send, search, remember)
 
     @abstractmethod
     def _messages(self, ask: Ask) -> list[Any]:

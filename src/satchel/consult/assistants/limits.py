@@ -133,13 +133,13 @@ def guard(response: Any, wire: Receiving) -> None:
 
 
 def _check_redirect(response: Any, name: str) -> None:
-    asked = response.request.url
+    address = response.request.url
     location = response.headers.get("location", "")
     try:
-        target = asked.join(location)
+        target = address.join(location)
     except Exception as error:  # httpx raises several kinds over an address that is none
         raise _redirected(name, location) from error
-    if _origin(target) != _origin(asked):
+    if _origin(target) != _origin(address):
         raise _redirected(name, str(target))
 
 
@@ -178,12 +178,12 @@ def _counted_stream(chunks: Iterable[bytes], wire: Receiving) -> Iterator[bytes]
         if lines > limits.lines:
             raise too_much(wire.name, f"an answer of more than {limits.lines:,} lines")
         # an SDK gathers lines up to a blank one, which may be split over two chunks
-        seen = before + chunk
-        end = max(seen.rfind(blank) for blank in _BLANKS)
-        event = event + len(chunk) if end < 0 else len(seen) - end
+        data = before + chunk
+        end = max(data.rfind(blank) for blank in _BLANKS)
+        event = event + len(chunk) if end < 0 else len(data) - end
         if event > limits.event:
             raise too_much(wire.name, f"a line or an event of more than {limits.event:,} bytes")
-        before = seen[1 - _LONGEST_BLANK :]
+        before = data[1 - _LONGEST_BLANK :]
         yield chunk
 
 

@@ -87,7 +87,7 @@ class Searches:
     def _rendered(self, passages: tuple[Passage, ...]) -> str:
         if not passages:
             return json.dumps({"passages": [], "note": "nothing found: try other words"})
-        found: list[str] = []
+        rendered: list[str] = []
         left = min(self._room, RESULT_TOKENS)
         for passage in passages:
             # as JSON no passage can pretend to be another, whatever it holds
@@ -100,10 +100,10 @@ class Searches:
                 continue
             left -= tokens
             self._room -= tokens
-            found.append(one)
-        if not found:
+            rendered.append(one)
+        if not rendered:
             return _error("the passages found are too long for the room that is left: answer with what you have")
-        return f'{{"passages": [{", ".join(found)}]}}'
+        return f'{{"passages": [{", ".join(rendered)}]}}'
 
 
 @contextmanager

@@ -53,13 +53,13 @@ class Cleaner:
         tag, since = tag_of(store.name), store.created_at / 1_000 - _CLOCK_SKEW_SECONDS
 
         def find() -> set[str]:
-            found: set[str] = set()
+            ids: set[str] = set()
             for file in self.client.sdk.files.list(purpose="assistants", order="desc", limit=1_000):
                 if file.created_at < since:
                     break
                 if file.filename.startswith(tag):
-                    found.add(file.id)
-            return found
+                    ids.add(file.id)
+            return ids
 
         return self._do(find)
 

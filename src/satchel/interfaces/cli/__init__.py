@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None, command: Callable[[], object] | None = None) -> NoReturn:
-    """Run one command and leave the process with its exit status; the arguments are those of :func:`run`."""
+    """Run one command and exit with its status; the arguments are those of :func:`run`."""
     for stream in (sys.stdout, sys.stderr):
-        # a terminal or pipe of another encoding is no reason to fail: what it cannot show is escaped
+        # characters that the terminal's encoding lacks are escaped, so that printing never fails
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:] if arguments is None else arguments, command))
@@ -28,15 +28,15 @@ def main(arguments: Sequence[str] | None = None, command: Callable[[], object] |
 def run(arguments: Sequence[str], command: Callable[[], object] | None = None) -> int:
     """Run one command.
 
-    What was written is never answered with an error: when only the answer could not be shown, stderr says so.
+    A completed write is never reported as an error: if only the answer could not be printed, stderr explains that.
 
     Args:
-        arguments: what stands behind ``satchel``.
-        command: does what they say; None leaves finding that to click.
+        arguments: the arguments of ``satchel``.
+        command: runs them; None leaves the choice to click.
 
     Returns:
-        0, or the exit status that :data:`satchel.base.errors.ERROR_KINDS` gives the error. Errors go to stderr as one
-        line, with ``--json`` as one JSON object; a traceback only when ``SATCHEL_DEBUG`` is set.
+        0, or the exit status of the error in :data:`satchel.base.errors.ERROR_KINDS`. Errors go to stderr as one
+        line, with ``--json`` as one JSON object; a traceback only if ``SATCHEL_DEBUG`` is set.
     """
     outcome.has_kept = False
     try:
@@ -69,7 +69,7 @@ def _by_click(arguments: list[str]) -> object:
 
 
 def _failed(arguments: Sequence[str], error: BaseException) -> int:
-    """Say what became of a command that ended in an error; return its exit status."""
+    """Report the error of a command; return its exit status."""
     import click
 
     from satchel.base.errors import ERROR_KINDS, AnswerLost, SatchelError
@@ -84,10 +84,10 @@ def _failed(arguments: Sequence[str], error: BaseException) -> int:
         _report(arguments, "invalid_input", error.format_message().rstrip("."), hint)
         return ERROR_KINDS["invalid_input"].exit_status
     if isinstance(error, SystemExit):
-        # only click leaves so, with 1 when the reader of our output has left, which is no failure
+        # only click exits this way, with 1 if the reader of the output is gone, which is not a failure
         return 0 if error.code == 1 else int(error.code or 0)
     if isinstance(error, BrokenPipeError):
-        # the reader of our output has left; a later flush at exit must not complain about it
+        # the reader of the output is gone; the flush at exit must not fail because of it
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     if os.environ.get("SATCHEL_DEBUG") and not isinstance(error, (SatchelError, click.Abort, KeyboardInterrupt)):
@@ -104,7 +104,7 @@ def _failed(arguments: Sequence[str], error: BaseException) -> int:
 
 
 def _known(error: BaseException) -> SatchelError:
-    """Return what is reported for an error: one of ours, whatever it was."""
+    """Return the Satchel error to report for any exception."""
     import click
 
     from satchel.base.errors import Interrupted, SatchelError, system_error
@@ -138,5 +138,5 @@ def _report(arguments: Sequence[str], code: str, problem: str, remedy: str | Non
 
 
 def _colour() -> bool | None:
-    """Return False where the environment wants no colour (https://no-color.org), else None: the terminal decides."""
+    """Return False if the environment disables colour (https://no-color.org), else None: the terminal decides."""
     return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None

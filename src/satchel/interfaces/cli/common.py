@@ -1,4 +1,4 @@
-"""What the commands share: options, and printing for people or for machines."""
+"""Shared options of the commands, and printing for people or programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from satchel.base.errors import InvalidInput
 from satchel.interfaces.cli.opening import done
-from satchel.interfaces.cli.options import AGENT, DB, PROJECT, RUN, Option
+from satchel.interfaces.cli.options import AGENT, DB, PROJECT, Option
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
@@ -21,7 +21,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def with_options(*options: Option) -> Callable[[Command], Command]:
-    """Return what adds options to a command, in their order."""
+    """Return a decorator that adds options to a command, in their order."""
 
     def add(command: Command) -> Command:
         for one in reversed(options):
@@ -36,7 +36,6 @@ def with_options(*options: Option) -> Callable[[Command], Command]:
 store_options = with_options(DB, PROJECT)
 """Adds the options that say which store and project a command works on."""
 
-run_option = with_options(RUN)
 agent_option = with_options(AGENT)
 """Adds ``--agent``, for commands that act as someone."""
 
@@ -62,7 +61,8 @@ def require_person_here(action: str) -> None:
     """Refuse an action that belongs to no store, as in "make a token", to agents."""
     import os
 
-    from satchel.keep.sessions.caller import COMMAND, Caller, require_person
+    from satchel.keep.sessions.caller import COMMAND, Caller
+    from satchel.keep.sessions.standing import require_person
 
     require_person(Caller(COMMAND, os.environ), action, "Ask your user to do it in a terminal", local_person)
 
@@ -80,16 +80,16 @@ def leave_trace(what: str) -> None:
 
 
 def shown_by(*, lists_messages: bool) -> str | None:
-    """Return the command that shows messages; None where the answer does."""
+    """Return the command that lists messages; None if the answer does."""
     return None if lists_messages else "satchel message list"
 
 
 def tell(satchel: Satchel, files: Sequence[str] = (), *, lists_messages: bool = False) -> None:
-    """Print to stderr what the acting agent should know beside the answer, if anything.
+    """Print the notice for the acting agent, if any, to stderr.
 
     Args:
-        files: canonical paths that the answer names.
-        lists_messages: the answer shows which messages wait.
+        files: canonical paths in the answer.
+        lists_messages: the answer shows the waiting messages.
     """
     done(satchel)
     try:
@@ -107,13 +107,13 @@ def warn_notes(notes: Sequence[str]) -> None:
 
 
 def given_or_read(text: str | None, name: str) -> str:
-    """Return a text that was given, or without one, or for a dash, what stands on standard input.
+    """Return a text argument; if it is missing or a dash, read standard input.
 
     Args:
-        name: what the text is called, for the error.
+        name: the name of the text, for the error.
 
     Raises:
-        InvalidInput: nothing was given, and standard input is a terminal.
+        InvalidInput: it is missing, and standard input is a terminal.
     """
     if text is not None and text != "-":
         return text
@@ -128,13 +128,13 @@ def show_json(value: object) -> None:
 
     from satchel.interfaces.text.json import fields_of
 
-    # where the reader's encoding is another, JSON's own escapes are what it can read
+    # JSON escapes are readable in any encoding
     is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     click.echo(json.dumps(fields_of(value), ensure_ascii=not is_utf8, indent=2))
 
 
 def show_command(command: str, note: str, *, as_json: bool) -> None:
-    """Print a command of PostgreSQL's for the caller to run."""
+    """Print a PostgreSQL command for the caller to run."""
     if as_json:
         show_json({"command": command})
         return
@@ -144,9 +144,9 @@ def show_command(command: str, note: str, *, as_json: bool) -> None:
 
 @contextmanager
 def progress(label: str, *, quiet: bool) -> Iterator[Progress]:
-    """Draw a progress bar on stderr while something long runs; nothing where stderr is no terminal.
+    """Draw a progress bar on stderr during a long task; nothing without a terminal.
 
-    The bar turns from pulsing to counting as soon as the work says how much there is.
+    The bar pulses until the total is known, then counts.
     """
     if quiet or not sys.stderr.isatty():
         yield _say_nothing
@@ -165,7 +165,7 @@ def _say_nothing(_done: int, _total: int) -> None:
 
 
 def setting_text(value: object) -> str:
-    """Write a setting as the configuration file wants it, text without its quotes; ``not set`` for nothing."""
+    """Render a setting in TOML, text without its quotes; ``not set`` for None."""
     if value is None or value == ():
         return "not set"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""Consultations for people: the answer as it arrives, what it cost, and what a conversation holds."""
+"""Consultations on the terminal: streamed answers, their cost, and stored conversations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PATHS = ("context", "priority", "attachments")
 
 
 def ask(satchel: Satchel, *, quiet: bool, **asked: Any) -> Consultation:
-    """Ask another model and print its answer as it arrives; paths are those of the shell."""
+    """Ask another model and print its answer as it arrives; paths are relative to the current folder."""
     base = satchel.workplace.files_root
     asked |= {name: _from_project(asked.get(name, ()), base) for name in _PATHS}
     printer = _Printer()
@@ -45,7 +45,7 @@ def ask(satchel: Satchel, *, quiet: bool, **asked: Any) -> Consultation:
 
 
 def show_consultation(done: Consultation) -> None:
-    """Print the cost of an answer to stderr; of a turn that was only planned, the cost and the plan."""
+    """Print the cost of an answer to stderr; for a dry run, the cost and the plan."""
     if done.answer is None:
         click.echo(cost_line(done))
         _show_plan(done)
@@ -68,12 +68,12 @@ def _show_plan(done: Consultation) -> None:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Let what ends a process unheard end a call as Ctrl-C does: nothing stays locked, or left at the provider."""
+    """Turn fatal signals into KeyboardInterrupt, so that locks and provider calls are released."""
 
     def end(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
-    # one that is ignored, as under nohup, stays so
+    # a signal that is ignored, as under nohup, stays ignored
     numbers = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
     for number in numbers:
         signal.signal(number, end)
@@ -85,9 +85,9 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 class _Printer:
-    """Prints an answer as it arrives, and above it on a terminal what is being done.
+    """Printer of a streamed answer, with progress messages above it on a terminal.
 
-    As a context manager it ends the line of an answer that an error breaks off, so that the error has its own.
+    On exit it ends an unfinished line, so that an error starts on its own.
     """
 
     def __init__(self) -> None:
@@ -113,33 +113,33 @@ class _Printer:
         self._print("")
 
     def _print(self, text: str, *, newline: bool = True) -> None:
-        """Print for as long as somebody reads: an answer that is paid for is recorded and kept for nobody too."""
+        """Print while the output has a reader: a paid answer is recorded even without one."""
         if not self._has_reader:
             return
         try:
             click.echo(text, nl=newline)
         except BrokenPipeError:
             self._has_reader = False
-            # what was not taken must not be tried again when the process leaves
+            # unwritten output must not be retried at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _clean(text: str) -> str:
-    """Take out what could steer a terminal."""
+    """Remove terminal control characters."""
     from satchel.base.text import clean_content
 
     return clean_content(text).text
 
 
 def _from_project(paths: Iterable[str], base: str | None) -> tuple[str, ...]:
-    """Name paths from the project's folder, where a shell's are from its own; one outside of it stays absolute."""
+    """Make paths relative to the project instead of the current folder; paths outside it become absolute."""
     named: list[str] = []
     for path in paths:
         if not path:
             # an empty variable of a script, which would become the folder that the shell is in; gathering refuses it
             named.append(path)
             continue
-        # normalised as text: links are resolved, and what leads out is refused, where files are gathered
+        # normalised as text: gathering the files resolves links, and refuses those that lead outside
         full = os.path.abspath(path)  # noqa: PTH100 -- Path.absolute would leave the steps upwards in
         inside = base is not None and Path(full).is_relative_to(base)
         named.append(os.path.relpath(full, base) if inside else full)

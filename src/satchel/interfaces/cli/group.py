@@ -1,4 +1,4 @@
-"""The command group: each command's module is loaded when the command is used, so that starting stays fast."""
+"""The main command group, which imports a command's module on use, to start fast."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ _MODULES = {"import": "import_cmd"}
 
 
 class LazyGroup(SuggestingGroup):
-    """A group whose commands are imported on use; listing them costs nothing."""
+    """A group whose commands are imported on use; listing them imports none."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
         return list(COMMANDS)

@@ -1,4 +1,4 @@
-"""Words that people try as commands, with the commands that do what they mean."""
+"""Words that people may try as commands, mapped to the real commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening the store of a command or server, and what is said of that on stderr."""
+"""Opening the store of a command or server, with warnings on stderr."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def opened(
                 warn((caller_note,))
         done(satchel)
         if satchel.workplace.engine.commits and satchel.remote is None:
-            sys.stdout.flush()  # the answer comes first
+            sys.stdout.flush()  # print the answer first
             try:
                 back_up_when_due(satchel.workplace.engine)
             except SatchelError as error:
@@ -46,7 +46,7 @@ def opened(
 
 
 def done(satchel: Satchel) -> None:
-    """Note that what a command was to do is done: what was written stays, whatever befalls the answer."""
+    """Mark the command's work as done: from now on a failure affects only the answer."""
     if satchel.workplace.engine.commits:
         outcome.has_kept = True
 
@@ -54,6 +54,6 @@ def done(satchel: Satchel) -> None:
 def warn(warnings: tuple[str, ...]) -> None:
     """Print warnings to stderr."""
     for text in warnings:
-        import click  # 20 ms of a server, for what is wrong in a configuration
+        import click  # slow to import, and needed only for warnings
 
         click.echo(f"{click.style('warning', fg='yellow')}: {text}", err=True)

@@ -1,4 +1,4 @@
-"""Options of the program, for click and for what starts without it."""
+"""Command options, for click and for the fast path without it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Option:
     """An option of a command.
 
     Attributes:
-        flag: as it is typed: ``--db``.
-        name: the parameter that takes its value.
-        help: what people read of it.
-        metavar: what its value is called; None for a switch.
+        flag: its flag, such as ``--db``.
+        name: the parameter for its value.
+        help: its help text.
+        metavar: the placeholder for its value; None for a switch.
     """
 
     flag: str
@@ -40,10 +40,10 @@ AGENT = Option("--agent", "agent", "Who acts. [env: SATCHEL_AGENT]", "NAME")
 
 
 def read(options: Sequence[Option], arguments: Sequence[str]) -> dict[str, Any] | None:
-    """Return the values that a command line gives to options, read as click reads them.
+    """Parse options exactly as click does.
 
     Returns:
-        A value for each option, by its name; None for what only click can answer: ``--help``, and what is wrong.
+        The values by name; None if click must handle the arguments, for ``--help`` and errors.
     """
     values: dict[str, Any] = {one.name: None if one.metavar else False for one in options}
     by_flag = {one.flag: one for one in options}
@@ -55,7 +55,7 @@ def read(options: Sequence[Option], arguments: Sequence[str]) -> dict[str, Any] 
             return None
         if option.metavar and not given and left:
             given, value = "=", left.pop()
-            if value.startswith("-"):  # click has rules of its own for these
+            if value.startswith("-"):  # click treats these specially
                 return None
         if bool(given) != bool(option.metavar):
             return None

@@ -1,4 +1,4 @@
-"""What ``satchel setup --url`` is told: the address of a server, the token, and for which projects."""
+"""The server options of ``satchel setup``: address, token, and projects."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _NOTHING = Plan((), ())
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """The options of ``satchel setup`` that concern a server.
+    """The server options of ``satchel setup``.
 
     Attributes:
-        url: its address, as it was given; None where none is meant.
-        token: ``-`` reads the token from the input.
-        token_file: the file that the token is read from.
+        url: the address as typed, or None.
+        token: ``-`` reads the token from standard input.
+        token_file: the file with the token.
         everywhere: for all projects.
-        offline: without asking the server.
+        offline: skip the check with the server.
     """
 
     url: str | None
@@ -41,18 +41,18 @@ class Remote:
 
     @property
     def writes_address(self) -> bool:
-        """Whether the address is to stand in the user's own configuration."""
+        """Return whether to write the address to the user's configuration."""
         return self.url is not None
 
     def check_options(self, *, is_removal: bool, mode: str | None) -> None:
-        """Refuse options that do not go together.
+        """Refuse options that exclude each other.
 
         Args:
-            is_removal: whether something is to be taken out.
-            mode: the option that changes what the command does, or None.
+            is_removal: whether the command removes something.
+            mode: the option that changes the command's action, or None.
 
         Raises:
-            InvalidInput: they do not go together.
+            InvalidInput: they exclude each other.
         """
         of_token = [name for name, given in (("--token", self.token), ("--token-file", self.token_file)) if given]
         others = [*of_token, *("--" + name for name in ("everywhere", "offline") if getattr(self, name))]
@@ -75,19 +75,19 @@ class Remote:
             raise InvalidInput(f"{others[0]} does not go with --print", "Leave it out")
 
     def checked_url(self) -> str | None:
-        """Return the address, checked; None where none is meant.
+        """Return the validated address, or None.
 
         Raises:
-            InvalidInput: it is no address of a server.
+            InvalidInput: it is not the address of a server.
             Refused: the token would go to another machine unencrypted.
         """
         return None if self.url is None else checked_url(self.url, insecure=configured_for(Path.cwd()).insecure)
 
     def project_of(self, store: StorePlace | None) -> Path | None:
-        """Return the root of the project that is meant; None where all are.
+        """Return the root of the project to configure; None for all.
 
         Raises:
-            Refused: this folder lies in no project.
+            Refused: this folder is not in a project.
         """
         if self.everywhere:
             return None
@@ -96,17 +96,17 @@ class Remote:
         return store.root
 
     def plan(self, store: StorePlace | None, *, asks: bool, is_dry: bool) -> Plan:
-        """Work out what is to be written of the address, after the server was asked.
+        """Check the server, and plan the changes to the user's configuration.
 
         Args:
-            store: where the project's store is or would be.
-            asks: whether somebody can be asked.
-            is_dry: whether nothing is to be written, so that the server is not asked either.
+            store: the location of the project's store.
+            asks: whether a person can answer questions.
+            is_dry: whether this is a dry run, which does not contact the server.
 
         Raises:
-            InvalidInput: there is no token, or what answers is no server of Satchel.
-            Refused: the server does not take the token.
-            Unreachable: it cannot be reached.
+            InvalidInput: there is no token, or the address is not a Satchel server.
+            Refused: the server rejects the token.
+            Unreachable: the server cannot be reached.
         """
         url = self.checked_url()
         if url is None:
@@ -123,7 +123,7 @@ class Remote:
         return plan_address(Address(url, token, project), found)
 
     def _token(self, url: str, *, asks: bool) -> str:
-        """Return the token that was given, that of before, or what somebody answers."""
+        """Return the token from the options, the previous one, or the answer to a prompt."""
         if self.token_file is not None:
             try:
                 with Path(self.token_file).expanduser().open(encoding="ascii", errors="replace") as stream:

@@ -1,4 +1,4 @@
-"""Groups of commands that suggest the right one where a command is unknown."""
+"""Command groups that suggest near matches for an unknown command."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _MOST = 3
 
 
 class SuggestingGroup(click.Group):
-    """A group whose commands are made when they are used; an unknown name is answered with up to three near ones."""
+    """A group with lazily made commands; for an unknown name it suggests up to three."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read ``help COMMAND`` as ``COMMAND --help``."""
+        """Treat ``help COMMAND`` as ``COMMAND --help``."""
         return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
 
     def resolve_command(
@@ -26,7 +26,7 @@ class SuggestingGroup(click.Group):
 
 
 def _suggestions(name: str, names: list[str], ctx: click.Context) -> list[str]:
-    """Return the commands that an unknown one may mean: by its letters or its sense, of the same group first."""
+    """Return the likely commands for an unknown name, by spelling or meaning, those of the same group first."""
     import difflib
 
     from satchel.interfaces.cli.guesses import GUESSES

@@ -1,4 +1,4 @@
-"""Messages of the services in the words of the command line: commands and options for tools and their parameters."""
+"""Translation of service messages for the command line: commands and options in place of tools and parameters."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _PATTERN = re.compile(
 
 
 def reword(error: SatchelError, operation: Operation) -> None:
-    """Let an error of an operation speak of commands and options."""
+    """Rewrite an operation's error with commands and options."""
     error.problem = for_people(error.problem, operation)
     error.remedy = None if error.remedy is None else for_people(error.remedy, operation)
 
 
 def for_people(text: str, operation: Operation) -> str:
-    """Return a message with the command for each tool, and the option for each parameter, that it names.
+    """Return a message with tools replaced by commands, and parameters by options.
 
-    What stands in quotes may be anybody's text and stays. A parameter is that of the tool beside it, else of the
-    operation, else of the first that has one of its name.
+    Quoted text is left alone, since it may be a user's. A parameter is looked up in the tool named next to it, then in
+    the operation, then in the first operation that has it.
 
     Args:
-        operation: the one that was called.
+        operation: the operation that was called.
     """
     return _PATTERN.sub(lambda match: _replaced(match, operation), text)
 
@@ -56,7 +56,7 @@ def _replaced(match: re.Match[str], operation: Operation) -> str:
 
 
 def _option(given: str, operation: Operation) -> str | None:
-    """Return what people type for ``name=value``."""
+    """Return the option for ``name=value``."""
     name, _, value = given.partition("=")
     parameter = _parameter(name, operation)
     option = "" if parameter is None else option_of(parameter)
@@ -82,7 +82,7 @@ def _operations(first: Operation) -> Iterator[Operation]:
 
 
 def _command_of(tool: str) -> tuple[tuple[str, ...], Operation] | None:
-    """Return the words that people type for a tool, with what it is declared as."""
+    """Return the command for a tool, with its operation."""
     from satchel.interfaces.operations.all import OPERATIONS
 
     for one in OPERATIONS:

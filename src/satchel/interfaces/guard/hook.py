@@ -1,4 +1,7 @@
-"""The pre-commit hook that runs the guard: a file of its own where the repository has none."""
+"""The pre-commit hook that runs the guard: locate, render and check it.
+
+A hook that somebody else wrote is never edited; the user gets the line to paste into it.
+"""
 
 from __future__ import annotations
 

@@ -297,9 +297,9 @@ def _kept(event: HookEvent, folder: str) -> dict[str, object]:
     from satchel.redaction import finds_secret, redact
 
     edits = () if event.tool is None else event.tool.edits[:_MOST_KEPT]
-    return event._asdict() | {
+    fields = {key: redact(value).text if isinstance(value, str) else value for key, value in event._asdict().items()}
+    return fields | {
         "cwd": folder,
-        "prompt": redact(event.prompt).text,
         "tool": [edit for edit in edits if finds_secret(edit.path) is None],
     }
 

@@ -201,7 +201,7 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
     name = _text(fields, "hook_event_name", "hookEventName") or name
     plain = _plain(name)
     happening = _HAPPENINGS.get(plain, "")
-    source = _text(fields, "source") or ""
+    source = clients.check_host_id(_text(fields, "source")) or ""
     reason = _text(fields, "reason", "final_status")
     if happening == START:
         happening = _SOURCES.get(source, START)
@@ -221,7 +221,7 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         prompt = prompts.read(fields)
         happening = PROMPT if prompt else ""
         detail = _digest(prompt) if prompt else source
-    agent_id = _text(fields, "agent_id", "agentId", "subagent_id")
+    agent_id = clients.check_host_id(_text(fields, "agent_id", "agentId", "subagent_id"))
     session_id = _text(fields, "session_id", "sessionId", "conversation_id")
     if client == "copilot" and agent_id is not None:  # a subagent has a session of its own there
         session_id = _text(fields, "parentAgentId") or session_id
@@ -229,7 +229,7 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         client=client,
         name=name,
         happening=happening,
-        session_id=session_id,
+        session_id=clients.check_host_id(session_id),
         cwd=_text(fields, "cwd", "directory") or _first_root(fields),
         agent_id=agent_id,
         agent_type=_text(fields, "agent_type", "agentType", "agent_name", "agentName", "subagent_type"),

@@ -42,8 +42,10 @@ def debt_of(event: HookEvent, folder: str) -> str:
         text = prompts.ends(redact(event.prompt).text, _PROMPT_END_CHARS)
         return _PROMPT + json.dumps(text, ensure_ascii=False)
     if event.happening == events.BEFORE_EDIT and event.tool is not None:
+        from satchel.redaction import finds_secret
+
         paths = [os.path.join(event.cwd or folder, edit.path) for edit in event.tool.edits[:_MOST_FILES]]  # noqa: PTH118
-        paths = [path for path in paths if len(path) <= _MAX_PATH_CHARS]
+        paths = [path for path in paths if len(path) <= _MAX_PATH_CHARS and finds_secret(path) is None]
         while len(debt := _EDIT + json.dumps(paths)) > _MAX_EDIT_CHARS:
             paths.pop()
         return debt
@@ -87,8 +89,8 @@ def _text(
     if debt.startswith(_PROMPT):
         answer = satchel.working.prompt(json.loads(debt.removeprefix(_PROMPT)), is_over, agent_id=event.agent_id)
     elif debt.startswith(_EDIT):
-        paths = json.loads(debt.removeprefix(_EDIT))
-        answer = satchel.working.unchecked_edit([(str(path), "") for path in paths], agent_id=event.agent_id)
+        edits = [(str(path), "") for path in json.loads(debt.removeprefix(_EDIT))]
+        answer = satchel.working.unchecked_edit(event.cwd or "", edits, agent_id=event.agent_id)
     elif (moment := moment_named(debt)) is not None:
         put_in = satchel.moments.make(moment, deadline(), agent_id=event.agent_id, agent_type=event.agent_type)
         # before it is printed, so that what the event itself has to say repeats nothing of it

@@ -20,11 +20,11 @@ class Access:
 
     Attributes:
         token: its public id.
-        name: what the person who made it calls it.
+        name: the name its creator gave it.
         role: :data:`AGENT` or :data:`PERSON`.
         store: the store's file, an absolute path; or the name of a database: ``postgresql:NAME``.
-        project: the one project of the store that it leads to, by name.
-        agent: who acts where a call names nobody; None leaves that to the call.
+        project: the name of the one project it gives access to.
+        agent: the agent of calls that name none; None leaves it to the call.
         read_only: refuse every write.
     """
 

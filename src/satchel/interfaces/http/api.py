@@ -1,4 +1,4 @@
-"""The JSON API: each operation by its name, for programs of anybody and for the local program of Satchel."""
+"""The JSON API: every operation by name, for any program and for Satchel's own local program."""
 
 from __future__ import annotations
 
@@ -37,28 +37,28 @@ def routes(serving: Serving) -> list[BaseRoute]:
     async def called(request: Request) -> Response:
         name, access = str(request.path_params["operation"]), _access(request)
         if request.method == "GET":
-            given: dict[str, Any] = _query(request)
+            fields: dict[str, Any] = _query(request)
         else:
-            given = _members(await request.body())
+            fields = _members(await request.body())
         is_call = request.headers.get("content-type", "").partition(";")[0].strip() == CONTENT_TYPE
 
         def work(started: Callable[[Satchel], None]) -> Mapping[str, Any]:
             if is_call:
-                return calls.run(access, name, given, started)
+                return calls.run(access, name, fields, started)
             return run_public(
                 serving.stores,
                 access,
                 name,
-                given,
+                fields,
                 started,
                 reads_only=request.method == "GET",
                 callers=callers,
                 header=request.headers.get(SESSION_HEADER),
             )
 
-        arguments = given.get("named") if is_call else given
-        said = await _run(request, work, partial(serving.turns.run, access, name, arguments))
-        return _json(said, _status(said) if is_call else 200)
+        arguments = fields.get("named") if is_call else fields
+        reply = await _run(request, work, partial(serving.turns.run, access, name, arguments))
+        return _json(reply, _status(reply) if is_call else 200)
 
     async def described(_request: Request) -> Response:
         return _json(await anyio.to_thread.run_sync(description))
@@ -70,7 +70,7 @@ def routes(serving: Serving) -> list[BaseRoute]:
 
 
 async def _run(request: Request, work: Work, in_thread: InThread) -> Mapping[str, Any]:
-    """Do what a request asks for in a worker thread; where its sender leaves, what still runs is interrupted."""
+    """Run a request in a worker thread; interrupt it if the client disconnects."""
     interrupts: list[Callable[[], None]] = []
 
     async def watch() -> None:
@@ -105,14 +105,13 @@ def _members(body: bytes) -> dict[str, Any]:
 
 
 def _query(request: Request) -> dict[str, Any]:
-    """Return the arguments of an address: one that stands several times is a list."""
-    given = request.query_params
-    return {name: values if len(values := given.getlist(name)) > 1 else values[0] for name in given}
+    """Return the query arguments; a repeated one becomes a list."""
+    query = request.query_params
+    return {name: values if len(values := query.getlist(name)) > 1 else values[0] for name in query}
 
 
-def _status(said: Mapping[str, Any]) -> int:
-    """Return the HTTP status of the answer to a local program."""
-    return ERROR_KINDS[said["error"]["code"]].http_status if "error" in said else 200
+def _status(reply: Mapping[str, Any]) -> int:
+    return ERROR_KINDS[reply["error"]["code"]].http_status if "error" in reply else 200
 
 
 def _json(value: object, status: int = 200) -> Response:

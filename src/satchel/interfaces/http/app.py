@@ -1,4 +1,4 @@
-"""The application behind the port: the gate, and the routes of each part behind it."""
+"""The ASGI application: the gate, and the routes behind it."""
 
 from __future__ import annotations
 

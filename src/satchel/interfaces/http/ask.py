@@ -1,4 +1,4 @@
-"""One request of a local program, as it was sent: nothing in it is believed before it is looked at."""
+"""A request of a local program, validated member by member."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _MAX_KEY_CHARS = 64
 
 
 class Ask(NamedTuple):
-    """One request of a local program, as it was sent."""
+    """A request of a local program, as received."""
 
     access: Access
     name: str
     fields: Mapping[str, Any]
 
     def member(self, name: str, kind: Any) -> Any:
-        """Return a member of the request; what is left out is empty.
+        """Return a member of the request, or an empty value if it is missing.
 
         Raises:
-            InvalidInput: it is of another type.
+            InvalidInput: it has the wrong type.
         """
         value = self.fields.get(name)
         if value is None:
@@ -36,10 +36,10 @@ class Ask(NamedTuple):
         return value
 
     def key(self) -> str:
-        """Return the key that the program gave the call; an empty one is none.
+        """Return the program's key for the call, or an empty text.
 
         Raises:
-            InvalidInput: it is no key.
+            InvalidInput: it is malformed.
         """
         key = str(self.member("key", str))
         if len(key) > _MAX_KEY_CHARS or not key.isascii():
@@ -47,12 +47,12 @@ class Ask(NamedTuple):
         return key
 
     def durable_key(self) -> bytes | None:
-        """Return what the store knows the call by, which no other token can name; None where it has no key."""
+        """Return the key under which the store records the call, unique per token; None if the call has no key."""
         key = self.key()
         return blake2b(key.encode(), key=self.access.token.encode()[:64], digest_size=16).digest() if key else None
 
     def standing(self) -> Mapping[str, Any]:
-        """Return where and as whom the program calls.
+        """Return the project, run and agent that the program calls with.
 
         Raises:
             InvalidInput: it is malformed.
@@ -70,10 +70,9 @@ class Ask(NamedTuple):
 
 
 def malformed(what: str) -> InvalidInput:
-    """Return the error for a part of a call that no local program sends so."""
+    """Return the error for a part of a call that no local program would send."""
     return InvalidInput(f"{what} of the call is malformed", "Use the satchel program to call the server")
 
 
 def are_texts(values: Iterable[object]) -> bool:
-    """Whether all of some values are texts."""
     return all(isinstance(value, str) for value in values)

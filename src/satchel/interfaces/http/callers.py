@@ -1,4 +1,4 @@
-"""Callers over HTTP without a local program: a token, and the session that a header names."""
+"""Callers over HTTP without a local program, identified by a token and a session header."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _CALLERS = 4_096
 
 
 def person_of(access: Access) -> str:
-    """Return the name under which the person of a token is stored: of the one it acts as, else of the token."""
+    """Return the stored name of the person behind a token: the one it acts as, else the token's name."""
     return access.agent if access.agent is not None and is_persons(access.agent) else person_named(access.name) or HUMAN
 
 
 def agent_of(access: Access, session: str | None) -> str | None:
-    """Return the agent of a call that names none; None where the session has its own."""
+    """Return the agent of a call that names none; None if the session has its own."""
     if access.agent is not None or access.role == PERSON:
         return access.agent or person_of(access)
     return access.name if session is None else None
 
 
 class Callers:
-    """The known callers, by token and session, with the name that each client gave itself."""
+    """The known callers by token and session, with their clients' names."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, str], Caller] = OrderedDict()
@@ -57,10 +57,10 @@ class Callers:
 
 
 def checked_session(header: str | None) -> str | None:
-    """Return what a client calls its session; None where it names none.
+    """Return the client's session name, or None.
 
     Raises:
-        InvalidInput: it is too long, cannot be shown, or is a variable that the client did not fill in.
+        InvalidInput: it is too long, not printable, or a placeholder that the client did not fill in.
     """
     session = "" if header is None else header.strip()
     if not session:

@@ -1,4 +1,4 @@
-"""Calls of local programs: each is one run of an operation or a service, for a caller on another machine."""
+"""Calls of local programs: each runs one operation or service method for a caller on another machine."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from satchel.base.errors import Conflict, Interrupted, InvalidInput, Refused, Sa
 from satchel.base.machine import reset_elsewhere, set_elsewhere
 from satchel.base.records import replace
 from satchel.base.wire import packed, unpacked
+from satchel.brief.working.hook_context import HookAnswer
 from satchel.client import Satchel
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import AGENT, PERSON, Access
-from satchel.interfaces.http.answers import Answers, Said
+from satchel.interfaces.http.answers import Answers, Reply
 from satchel.interfaces.http.ask import Ask, are_texts, malformed
 from satchel.interfaces.http.elsewhere import CallerElsewhere, Facts, KeptBefore, Recorded, read_facts
 from satchel.interfaces.http.public import notice_beside, operation_named
@@ -42,11 +43,7 @@ _SETTINGS = {key.name: key for key in KEYS if key.name.startswith(("hooks.", "gu
 
 
 class Calls:
-    """Runs the calls of local programs. Safe to share between threads.
-
-    Args:
-        stores: the stores of the server.
-    """
+    """Runner of the calls of local programs. Thread-safe."""
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
@@ -56,21 +53,21 @@ class Calls:
         self._recorded_of = Recorded()
         self._receipts: OrderedDict[tuple[str, str], Callable[[], object]] = OrderedDict()
 
-    def run(self, access: Access, name: str, fields: Mapping[str, Any], started: Callable[[Satchel], object]) -> Said:
+    def run(self, access: Access, name: str, fields: Mapping[str, Any], started: Callable[[Satchel], object]) -> Reply:
         """Run one call.
 
         Args:
             access: the rights of its token.
-            name: what is called.
-            fields: the call, as it was sent.
-            started: told what the call works with, in the thread that runs it.
+            name: the operation or method to call.
+            fields: the call, as received.
+            started: called with the Satchel of the call, in the thread that runs it.
 
         Returns:
-            ``answer``, as it travels, with ``kept`` and what stands beside it; or ``kept`` alone, where the call was
-            kept before and its answer is gone; or ``error``, with ``kept``: whether anything was kept all the same.
+            ``answer`` with ``kept``, and a notice or receipt; or only ``kept``, if an earlier run of the call was saved
+            and its answer is lost; or ``error``, with ``kept`` telling whether anything was saved anyway.
 
         Raises:
-            SatchelError: the call is refused, or could not be looked for among those that were kept before.
+            SatchelError: the call is refused, or earlier calls could not be read.
         """
         ask = Ask(access, name, fields)
         if fields.get("wire") != wire.VERSION:
@@ -84,8 +81,8 @@ class Calls:
             return self._run(ask, started)
         return self._answers.once((access.token, key), lambda: self._once(ask, started))
 
-    def _once(self, ask: Ask, started: Callable[[Satchel], object]) -> Said:
-        """Run a call that may have been kept before, as by a server that was ended before it could answer."""
+    def _once(self, ask: Ask, started: Callable[[Satchel], object]) -> Reply:
+        """Run a call that a previous server process may already have saved without answering."""
         if not ask.fields.get("again") or not self._was_kept(ask):
             return self._run(ask, started)
         if ask.name not in _BRIEFINGS:
@@ -100,7 +97,7 @@ class Calls:
         with satchel.workplace.engine.read() as transaction:
             return key is not None and kept_calls.is_kept(transaction, ask.access.project, key)
 
-    def _run(self, ask: Ask, started: Callable[[Satchel], object]) -> Said:
+    def _run(self, ask: Ask, started: Callable[[Satchel], object]) -> Reply:
         standing = ask.standing()
         stores, access = self._stores, ask.access
         caller = self._caller(ask)
@@ -120,32 +117,32 @@ class Calls:
                 if ask.name != RECORDED:  # which session it is can depend on what is recorded
                     with elsewhere.beside_the_call():
                         touch_session(satchel.workplace)
-                said = self._done(satchel, ask, elsewhere)
+                reply = self._done(satchel, ask, elsewhere)
             except KeptBefore:
                 return {"kept": True}
             except Interrupted:
                 raise
             except SatchelError as error:
-                said = {"error": wire.error_fields(error)}
+                reply = {"error": wire.error_fields(error)}
             except Exception as error:
                 if not elsewhere.is_kept:
                     raise
-                said = {}
+                reply = {}
                 logs.fault(error)
-            told = None if satchel.workplace.caller is None else satchel.workplace.caller.pop_warning()
-            return {**said, "kept": elsewhere.is_kept, **({"notes": told} if told else {})}
+            warning = None if satchel.workplace.caller is None else satchel.workplace.caller.pop_warning()
+            return {**reply, "kept": elsewhere.is_kept, **({"notes": warning} if warning else {})}
         finally:
             reset_elsewhere(before)
 
     def _facts(self, ask: Ask, standing: Mapping[str, Any]) -> Facts:
-        """Return what the caller's program sees, as it says with this call, and said as its session started."""
+        """Return the facts of the caller's machine, sent with this call or at the start of its session."""
         known_as = partial(self._stores.known_as, standing, ask.access)
         tree = (ask.access.token, *(str(standing.get(name)) for name in ("machine", "root", "worktree")))
         recorded = self._recorded_of.of(tree, read_facts(ask.member("recorded", list), known_as))
         return {**recorded, **read_facts(ask.member("facts", list), known_as)}
 
     def _placed(self, satchel: Satchel, ask: Ask, standing: Mapping[str, Any]) -> Satchel:
-        """Return a Satchel that works where the caller stands."""
+        """Return a Satchel for the caller's working tree."""
         project = standing.get("project")
         if project is not None and project != ask.access.project:
             raise Refused(
@@ -165,8 +162,7 @@ class Calls:
         config = _with_settings(satchel.config, ask.member("settings", dict))
         return Satchel(workplace, satchel.place, config, satchel.environ)
 
-    def _done(self, satchel: Satchel, ask: Ask, elsewhere: CallerElsewhere) -> Said:
-        """Run what is called."""
+    def _done(self, satchel: Satchel, ask: Ask, elsewhere: CallerElsewhere) -> Reply:
         arguments = unpacked(ask.member("arguments", list))
         named = unpacked(ask.member("named", dict))
         if ask.name == RECORD:
@@ -189,37 +185,37 @@ class Calls:
         _check_names(operation, named)
         answer = _fitting(operation.bound(satchel), arguments, named)
         elsewhere.is_done = True
-        said: Said = {"answer": packed(answer)}
+        reply: Reply = {"answer": packed(answer)}
         if isinstance(ask.fields.get("notice"), dict):
             wanted = ask.member("notice", dict)
-            said["notice"] = notice_beside(satchel, operation, answer, wanted.get("agent"), wanted.get("shown_by"))
-        return said
+            reply["notice"] = notice_beside(satchel, operation, answer, wanted.get("agent"), wanted.get("shown_by"))
+        return reply
 
     def _caller(self, ask: Ask) -> Caller | None:
-        """Return who calls: the same for all calls of one program, so that its session is looked for once."""
-        told = ask.member("caller", dict)
-        if not told:
+        """Return the caller, the same object for all calls of one program, so that its session is looked up once."""
+        sent = ask.member("caller", dict)
+        if not sent:
             return None
-        kind, environ, programs = told.get("kind"), told.get("environ"), told.get("programs", [])
+        kind, environ, programs = sent.get("kind"), sent.get("environ"), sent.get("programs", [])
         if kind not in _KINDS or not isinstance(environ, dict) or not are_texts(environ.values()):
             raise malformed("caller")
         if not isinstance(programs, list) or not are_texts(programs):
             raise malformed("caller")
-        if not are_texts(told.get(name) for name in ("client", "version", "host_id") if told.get(name) is not None):
+        if not are_texts(sent.get(name) for name in ("client", "version", "host_id") if sent.get(name) is not None):
             raise malformed("caller")
-        place = ask.access.token, str(told.get("connection"))
+        place = ask.access.token, str(sent.get("connection"))
         with self._lock:
             caller = self._callers.get(place)
         if caller is None:
             if kind == HOOK:
-                client = str(told.get("client"))
-                caller = Caller.of_hook(environ, client, told.get("host_id"), begins=told.get("begins") is True)
+                client = str(sent.get("client"))
+                caller = Caller.of_hook(environ, client, sent.get("host_id"), begins=sent.get("begins") is True)
             else:
                 caller = Caller(kind, environ, programs)
             caller.is_of_person = ask.access.role == PERSON
         if kind == SERVER:
-            caller.set_client(told.get("client"), told.get("version"))
-            caller.set_session_id(told.get("host_id"))
+            caller.set_client(sent.get("client"), sent.get("version"))
+            caller.set_session_id(sent.get("host_id"))
         with self._lock:
             self._callers[place] = caller
             self._callers.move_to_end(place)
@@ -228,13 +224,13 @@ class Calls:
         return caller
 
     def _receipt(self, ask: Ask, satchel: Satchel, arguments: list[Any], made: Any) -> str | None:
-        """Keep what is to be recorded once a text has reached the client; return the receipt for it."""
+        """Store the deliveries to record once the client has the text; return their receipt."""
         if ask.name == "moments.make":
             act: Callable[[], object] = partial(satchel.moments.record, arguments[0], made)
             is_needed = made.prepared is not None
         elif ask.name.startswith("working."):
             act = partial(satchel.working.record, made)
-            is_needed = bool(getattr(made, "shown", ()))
+            is_needed = isinstance(made, HookAnswer) and bool(made.items)
         else:
             return None
         if not is_needed:
@@ -246,7 +242,7 @@ class Calls:
                 self._receipts.popitem(last=False)
         return receipt
 
-    def _recorded(self, ask: Ask, arguments: list[Any]) -> Said:
+    def _recorded(self, ask: Ask, arguments: list[Any]) -> Reply:
         with self._lock:
             act = self._receipts.pop((ask.access.token, str(arguments[:1] and arguments[0])), None)
         if act is not None:
@@ -287,7 +283,6 @@ def _fitting(function: Callable[..., Any], arguments: list[Any], named: Mapping[
 
 
 def _check_names(operation: Operation, named: Mapping[str, Any]) -> None:
-    """Refuse arguments that are none of an operation's."""
     known = {one.passed_as or one.name for one in operation.parameters} | {"dry_run", "run_id", "detail"}
     strangers = [name for name in named if name not in known]
     if strangers:
@@ -295,7 +290,7 @@ def _check_names(operation: Operation, named: Mapping[str, Any]) -> None:
 
 
 def _with_settings(config: Config, given: Mapping[str, Any]) -> Config:
-    """Return the configuration with what its user wants put into sessions."""
+    """Return the configuration with the caller's own settings for sessions."""
     values: dict[str, Any] = {
         name.replace(".", "_"): parse_value(_SETTINGS[name], value)
         for name, value in given.items()

@@ -1,4 +1,4 @@
-"""The databases that tokens of a server lead to, as tables of the operator's configuration and nobody else's."""
+"""The databases that tokens can give access to, read only from the operator's configuration."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _OTHERS, _OTHERS_WRITE = stat.S_IRWXG | stat.S_IRWXO, stat.S_IWGRP | stat.S_IWOT
 
 
 def store_of(name: str) -> str:
-    """Return the name that tokens have for a database of the configuration."""
+    """Return the store name that tokens use for a configured database."""
     return f"{_PREFIX}{name}"
 
 
 def is_database(store: str) -> bool:
-    """Whether a text is the name that tokens have for a database."""
+    """Return whether a store name is that of a database."""
     return store.startswith(_PREFIX) and _NAME.fullmatch(store.removeprefix(_PREFIX)) is not None
 
 
 def name_of(store: str) -> str:
-    """Return the name of a token's database in the configuration."""
+    """Return the configured name of a token's database."""
     return store.removeprefix(_PREFIX)
 
 
 def configuration_file(named: Path | None) -> Path:
-    """Return the file with the databases: what the operator names, else the user's own configuration.
+    """Return the configuration file with the databases: the operator's choice, else the user's own file.
 
     Raises:
         InvalidInput: there is no such file.
@@ -57,7 +57,7 @@ class Databases:
     """The databases of one server.
 
     Args:
-        file: the configuration: ``[databases.NAME]`` with ``url``, and if need be ``schema``, ``role`` and
+        file: the configuration, with tables ``[databases.NAME]`` of ``url`` and optional ``schema``, ``role`` and
             ``password_file``.
     """
 
@@ -66,20 +66,20 @@ class Databases:
         self._tables: Mapping[str, object] | None = None
 
     def every(self) -> dict[str, Address]:
-        """Return all of them by name.
+        """Return the addresses of all databases by name.
 
         Raises:
             InvalidInput: a table is malformed.
-            Refused: others can read a password.
+            Refused: a password is readable by others.
         """
         return {name: self.address(name) for name in self._known()}
 
     def address(self, name: str) -> Address:
-        """Return where a database is, with its password.
+        """Return the address of a database, with its password.
 
         Raises:
-            InvalidInput: the configuration has none of this name, or its table is malformed.
-            Refused: others can read the password.
+            InvalidInput: no table has this name, or it is malformed.
+            Refused: the password is readable by others.
         """
         known = self._known()
         if name not in known:
@@ -129,10 +129,10 @@ class Databases:
         what = f"the password of the database {name}"
         try:
             with path.open("rb") as stream:
-                found = os.fstat(stream.fileno())
-                if not stat.S_ISREG(found.st_mode):
+                status = os.fstat(stream.fileno())
+                if not stat.S_ISREG(status.st_mode):
                     raise Refused(f"{path} is no regular file", f"Put a file with {what} in its place")
-                _refuse_readers(path, found, f"holds {what}")
+                _refuse_readers(path, status, f"holds {what}")
                 content = stream.read(_MOST_PASSWORD_BYTES)
         except OSError as error:
             raise InvalidInput(f"{path}, with {what}, cannot be read ({error.strerror})", "Check the path") from None
@@ -142,13 +142,13 @@ class Databases:
         return text
 
 
-def _refuse_readers(path: Path, found: os.stat_result, why: str) -> None:
-    """Refuse a file that others can read; what root hands to a container for this user may be read there."""
+def _refuse_readers(path: Path, status: os.stat_result, why: str) -> None:
+    """Refuse a file that others can read, except one that root mounted into a container for this user."""
     if sys.platform == "win32":
         return
-    is_mine = found.st_uid in my_users()
-    if not is_mine and found.st_uid != 0:
-        raise Refused(f"{path} {why} and belongs to user {owner_name(found.st_uid)}", "Make one of your own")
-    if found.st_mode & (_OTHERS if is_mine else _OTHERS_WRITE):
+    is_mine = status.st_uid in my_users()
+    if not is_mine and status.st_uid != 0:
+        raise Refused(f"{path} {why} and belongs to user {owner_name(status.st_uid)}", "Make one of your own")
+    if status.st_mode & (_OTHERS if is_mine else _OTHERS_WRITE):
         may = "read" if is_mine else "change"
         raise Refused(f"{path} {why}, and others can {may} it", f"Run `chmod 600 {path}`")

@@ -1,4 +1,4 @@
-"""A caller on another machine: the facts that it sent, and whether its call was kept."""
+"""A caller on another machine: the facts that it sent, and whether its call was saved."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Facts = Mapping[str, Mapping[str, Any]]
 
 
 class Recorded:
-    """Facts that hold for longer than a call, of the last 100 working trees that calls came from.
+    """Facts that outlive a call, for the last 100 working trees that called. Thread-safe.
 
-    They are how citations compared as a session started, and which processes are over. Safe to share between threads.
+    They hold the comparison of citations from the session start, and the processes that have ended.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Recorded:
         self._facts: OrderedDict[tuple[str, ...], Facts] = OrderedDict()
 
     def of(self, tree: tuple[str, ...], sent: Facts) -> Facts:
-        """Return what is known of a tree, after some was sent: that takes the place of what was known."""
+        """Return the facts about a tree; newly sent ones replace the recorded ones."""
         lasting = {
             key: fact
             for key, fact in sent.items()
@@ -54,21 +54,21 @@ class Recorded:
 
 
 class KeptBefore(BaseException):
-    """A call is made once more that was kept: nothing of it is kept a second time."""
+    """A repeated call whose first run was saved; nothing is saved twice."""
 
 
 class CallerElsewhere:
-    """A caller, for one run of one call: see :mod:`satchel.base.machine`.
+    """A remote caller, for one run of one call: see :mod:`satchel.base.machine`.
 
     Args:
-        facts: what its program sees, from :func:`read_facts`.
-        project: the one that the call is for, by name.
-        key: the key of the call, which is kept with the first thing that it writes; None keeps none.
+        facts: the facts from its program, as returned by :func:`read_facts`.
+        project: the name of the project that the call is for.
+        key: the key of the call, saved with its first write; None saves none.
         clock: milliseconds UTC.
 
     Attributes:
-        is_kept: whether anything of what the call is for was kept.
-        is_done: whether what the call is for is done; what is written from then on is not what it was made for.
+        is_kept: whether the call has saved anything.
+        is_done: whether the call's work is done; later writes are not part of it.
     """
 
     def __init__(self, facts: Facts, project: str, key: bytes | None, clock: Clock) -> None:
@@ -81,11 +81,11 @@ class CallerElsewhere:
         self.is_done = False
 
     def fact(self, name: str, arguments: tuple[Any, ...], unknown: Any = None) -> Any:
-        """Return what the caller's program sees, or ``unknown`` if it did not say.
+        """Return a fact from the caller's machine, or ``unknown`` if it was not sent.
 
         Raises:
-            Conflict: it did not say what is needed.
-            SatchelError: looking ended in that.
+            Conflict: a required fact was not sent.
+            SatchelError: the caller's look-up failed with this error.
         """
         fact = self._facts.get(_key(name, packed(list(arguments))))
         if fact is None:
@@ -101,7 +101,7 @@ class CallerElsewhere:
 
     @contextmanager
     def beside_the_call(self) -> Iterator[None]:
-        """Count nothing that is written in the block as written by the call."""
+        """Exclude writes within the block from those of the call."""
         self._is_beside = True
         try:
             yield
@@ -109,10 +109,10 @@ class CallerElsewhere:
             self._is_beside = False
 
     def before_commit(self, transaction: Transaction) -> None:
-        """Keep the key of the call with what it writes.
+        """Save the key of the call in its transaction.
 
         Raises:
-            KeptBefore: the call was kept before.
+            KeptBefore: an earlier run of the call was saved.
         """
         if self._call is None or self.is_kept or self.is_done or self._is_beside:
             return
@@ -120,15 +120,15 @@ class CallerElsewhere:
             raise KeptBefore
 
     def after_commit(self) -> None:
-        """Note that the call has written something."""
+        """Record that the call has written something."""
         self.is_kept = self.is_kept or not (self.is_done or self._is_beside)
 
 
 def read_facts(sent: list[Any], known_as: Callable[[str | None], str | None]) -> dict[str, Mapping[str, Any]]:
-    """Return facts as they were sent.
+    """Return the facts, parsed and checked.
 
     Args:
-        known_as: returns the name that a worktree of the caller has for others.
+        known_as: maps a worktree of the caller to its public name.
 
     Raises:
         InvalidInput: they are malformed, or too many.

@@ -1,4 +1,4 @@
-"""The events of a project, as server-sent events or in pages: ``GET /api/events``."""
+"""The events of a project at ``GET /api/events``, as server-sent events or in pages."""
 
 from __future__ import annotations
 
@@ -56,27 +56,27 @@ async def answer(serving: Serving, request: Request, access: Access, is_valid: C
     """Answer a request for events.
 
     Args:
-        serving: what the server works with.
+        serving: the state of the server.
         request: the request.
         access: the rights of the caller.
-        is_valid: whether those rights are still valid.
+        is_valid: returns whether those rights are still valid.
     """
-    given = request.query_params
-    for name in given:
+    query = request.query_params
+    for name in query:
         if name not in _PARAMETERS:
             raise InvalidInput(f"unknown parameter {name[:80]!r}", f"Valid: {', '.join(_PARAMETERS)}")
     # a browser that reconnects repeats the address it began with, and says in the header how far it has come
-    text = request.headers.get("last-event-id") or given.get("cursor")
+    text = request.headers.get("last-event-id") or query.get("cursor")
     cursor = None if text is None else following.read_cursor(text)
-    kinds = following.read_kinds(given["kinds"]) if "kinds" in given else None
-    if given.get("wait", "0") != "0":
-        raise InvalidInput(f"wait={given['wait'][:80]!r} is no wait", "Give wait=0 for one page, or leave it out")
+    kinds = following.read_kinds(query["kinds"]) if "kinds" in query else None
+    if query.get("wait", "0") != "0":
+        raise InvalidInput(f"wait={query['wait'][:80]!r} is no wait", "Give wait=0 for one page, or leave it out")
     if request.method == "HEAD":
         return Response(media_type=_MEDIA_TYPE)
     workplace = (await to_thread.run_sync(serving.stores.satchel, access)).workplace
-    if "wait" in given:
-        told, reached = await to_thread.run_sync(_one_page, workplace, cursor, kinds)
-        return JSONResponse({"events": told, "cursor": str(reached)}, headers={"Cache-Control": "no-store"})
+    if "wait" in query:
+        items, reached = await to_thread.run_sync(_one_page, workplace, cursor, kinds)
+        return JSONResponse({"events": items, "cursor": str(reached)}, headers={"Cache-Control": "no-store"})
     listener = serving.followers.enter(access.token, workplace, kinds)
     try:
         position = await to_thread.run_sync(_begin, listener, cursor)
@@ -102,7 +102,7 @@ def _one_page(
 
 
 def _begin(listener: Listener, cursor: Cursor | None) -> Cursor:
-    """Register a listener for new events, and return its position, which is no later."""
+    """Register a listener for new events, and return its start position, which does not skip any."""
     listener.watcher.add(listener)
     with listener.workplace.engine.read() as transaction:
         project = projects.find(transaction, listener.workplace)
@@ -113,7 +113,7 @@ def _begin(listener: Listener, cursor: Cursor | None) -> Cursor:
 
 
 def _missed(listener: Listener, position: Cursor, *, first: bool) -> Page | Cursor:
-    """Return what follows a listener's position; a cursor to continue from, if that is too much."""
+    """Return the events after a listener's position, or a cursor to continue from if there are too many."""
     with listener.workplace.engine.read() as transaction:
         project = projects.find(transaction, listener.workplace)
         if first and following.missed_too_much(transaction, project, position, listener.kinds):
@@ -122,7 +122,7 @@ def _missed(listener: Listener, position: Cursor, *, first: bool) -> Page | Curs
 
 
 class _CutError(Exception):
-    """A listener took nothing for too long."""
+    """The listener did not read for too long."""
 
 
 class _Stream(Response):
@@ -130,7 +130,7 @@ class _Stream(Response):
 
     Args:
         position: the position of the listener.
-        is_valid: whether the token still gives its rights.
+        is_valid: returns whether the token still has its rights.
     """
 
     def __init__(
@@ -152,10 +152,10 @@ class _Stream(Response):
         self._is_cut = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send events until the listener leaves, is cut, or nothing more comes.
+        """Send events until the listener leaves, is cut off, or the stream ends.
 
         Raises:
-            Busy: it is cut; whoever answers the request closes its connection then.
+            Busy: it was cut off; the connection must be closed.
         """
         scope["state"]["is_stream"] = True
         try:
@@ -197,22 +197,22 @@ class _Stream(Response):
         await self._catch_up(send)
         check_at = anyio.current_time() + limits.heartbeat_seconds
         while not listener.failed:
-            told = await listener.news(limits.heartbeat_seconds)
+            items = await listener.news(limits.heartbeat_seconds)
             if anyio.current_time() >= check_at:
                 check_at = anyio.current_time() + limits.heartbeat_seconds
                 if not self._is_valid():
                     raise Refused("the token has expired or was revoked", "Ask for a new one")
-            news = b"".join(self._text(one) for one in told if _is_after(one, self._position))
+            news = b"".join(self._text(one) for one in items if _is_after(one, self._position))
             if news:
                 await self._say(send, news)
             if listener.is_behind:
                 await self._catch_up(send)
-            elif not told and not listener.failed:
+            elif not items and not listener.failed:
                 await self._say(send, _HEARTBEAT)
         raise listener.failed
 
     async def _catch_up(self, send: Send) -> None:
-        """Send what the store holds after the position; newer events wait in the queue."""
+        """Send the stored events after the position; newer ones wait in the queue."""
         listener, is_first = self._listener, True
         while not listener.failed:
             listener.is_behind = False
@@ -229,7 +229,7 @@ class _Stream(Response):
                 return
 
     def _text(self, one: StreamItem) -> bytes:
-        """Return the message of an event, and move the position to it, never back."""
+        """Return the message for an event, and advance the position, never back."""
         ours, its = self._position, one.cursor
         self._position = Cursor(max(ours.changes, its.changes), max(ours.events, its.events))
         return _lines(_event(one), _data(one), self._position)
@@ -261,7 +261,6 @@ def _data(one: StreamItem) -> dict[str, object]:
 
 
 def _lines(event: str, data: object, cursor: Cursor | None = None) -> bytes:
-    """Return one message as it is sent."""
     identity = "" if cursor is None else f"id: {cursor}\n"
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return f"{identity}event: {event}\ndata: {text}\n\n".encode()

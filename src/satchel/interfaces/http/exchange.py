@@ -1,4 +1,4 @@
-"""One request and its answer, counted as they pass."""
+"""A request and its response, with byte counts."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ _CLOSE = ("Connection", "close")
 
 
 class Gone(Exception):
-    """The caller is gone before its request had arrived."""
+    """The client disconnected before its request had arrived."""
 
 
 class CutOff(Exception):
-    """An answer that began cannot be completed; the connection must be closed."""
+    """A response that started and cannot be completed; the connection must be closed."""
 
 
 class Exchange:
-    """One request and its answer.
+    """A request and its response.
 
     Args:
-        scope, receive, send: what ASGI gives.
-        on_stream: called when the answer begins as a stream of events.
+        scope, receive, send: as in ASGI.
+        on_stream: called when the response starts as a stream of events.
 
     Attributes:
-        id: what the answer and the log call it; made here, never taken from the caller.
+        id: the request id in the response and the log; generated here, never taken from the client.
         route: the template of its route, such as ``/api/{operation}``.
         token: the public id of its token; None without a valid one.
-        is_stream: whether the answer is a stream of events.
-        status: that of the answer; None before it began.
-        bytes_in, bytes_out: of the bodies.
+        is_stream: whether the response is a stream of events.
+        status: the response status; None before it starts.
+        bytes_in, bytes_out: the sizes of the bodies.
     """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, on_stream: Callable[[], None]) -> None:
@@ -64,16 +64,16 @@ class Exchange:
         return perf_counter() - self._began
 
     async def read_body(self, limit: int, seconds: float, reserve: Callable[[int], None]) -> None:
-        """Read the body, for :meth:`receive` to hand it out.
+        """Read the body, for :meth:`receive` to return.
 
         Args:
-            limit: the most bytes that it may have.
-            seconds: how long it may take to arrive.
-            reserve: takes note of so many bytes that are held.
+            limit: the maximum size in bytes.
+            seconds: the time limit for it to arrive.
+            reserve: called with the number of bytes held in memory.
 
         Raises:
-            Refusal: it is too large, or too slow.
-            Gone: the caller is.
+            Refusal: it is too large or too slow.
+            Gone: the client disconnected.
         """
         if not self._has_body:
             return
@@ -92,14 +92,14 @@ class Exchange:
         self._body = bytes(body)
 
     async def receive(self) -> Message:
-        """Hand out the body that was read, and then what comes after it."""
+        """Return the body that was read, then what the transport delivers next."""
         if self._body is None:
             return await self._receive()
         body, self._body = self._body, None
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(self, message: Message) -> None:
-        """Pass on a part of the answer."""
+        """Send a part of the response."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = list(message.get("headers", ()))
@@ -113,24 +113,24 @@ class Exchange:
         await self._send(message)
 
     async def refuse(self, refusal: Refusal, *, drain_bytes: int, drain_seconds: float) -> None:
-        """Answer with a refusal.
+        """Respond with a refusal.
 
         Args:
-            drain_bytes: how much of an unread body is read and dropped first: a caller that is still sending it would
-                find its connection reset, and not the answer.
-            drain_seconds: how long that may take.
+            drain_bytes: how much of an unread body to read and drop first: a client that is still sending would see a
+                connection reset instead of the response.
+            drain_seconds: the time limit for draining.
         """
         if not await self._drain(drain_bytes, drain_seconds):
             refusal = Refusal(refusal.status, refusal.code, refusal.problem, refusal.remedy, (*refusal.headers, _CLOSE))
         await send_refusal(refusal, self.send)
 
     async def finish(self) -> None:
-        """End an answer that has begun, so that its reader sees an end and no fault."""
+        """End a response that has started, so that its reader sees a regular end."""
         if not self._is_complete:
             await self.send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _drain(self, most: int, seconds: float) -> bool:
-        """Read and drop the rest of the body, up to so many bytes; say whether all of it has arrived."""
+        """Drop the rest of the body up to a size; return whether all of it has arrived."""
         if not self._has_body:
             return True
         if self._waits_to_send or not most:
@@ -157,7 +157,7 @@ class Exchange:
 
 
 def too_large(limit: int) -> Refusal:
-    """Return the refusal of a body above the limit, in bytes."""
+    """Return the refusal of a body above the limit in bytes."""
     return Refusal(
         413,
         "too_large",

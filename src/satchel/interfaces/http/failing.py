@@ -1,4 +1,4 @@
-"""Errors as callers get them: JSON with a code, the problem and a remedy."""
+"""Errors as JSON responses: a code, the problem and a remedy."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ INTERNAL_REMEDY = "Nothing more is known here; the server's log names the fault 
 
 
 class Refusal(Exception):
-    """A request that the server does not take, for a reason of HTTP.
+    """A request refused with an HTTP status.
 
     Args:
         status: the HTTP status.
-        code: a code of :data:`satchel.base.errors.ERROR_KINDS`, for programs that know Satchel's errors.
+        code: one of :data:`satchel.base.errors.ERROR_KINDS`, for programs that know Satchel's errors.
         problem: what was wrong.
-        remedy: what would be right.
-        headers: what the answer has beside its body.
+        remedy: how to fix it.
+        headers: additional response headers.
     """
 
     def __init__(self, status: int, code: str, problem: str, remedy: str | None = None, headers: Headers = ()) -> None:
@@ -53,15 +53,15 @@ def refusal_of(error: BaseException) -> Refusal | None:
 
 
 def not_found() -> Refusal:
-    """Return the refusal of a path that leads nowhere; the path itself is not repeated."""
+    """Return the refusal of an unknown path; the path itself is not repeated."""
     return Refusal(404, "not_found", "there is nothing under this path", "MCP is under /mcp, the JSON API under /api")
 
 
 def method_not_allowed(allowed: str) -> Refusal:
-    """Return the refusal of a method that a path does not take.
+    """Return the refusal of a method that a path does not support.
 
     Args:
-        allowed: those that it takes, with commas between them.
+        allowed: the supported methods, separated by commas.
     """
     allowed = ", ".join(sorted(allowed.split(", ")))  # they come from a set
     headers = (("Allow", allowed),) if allowed else ()
@@ -71,30 +71,30 @@ def method_not_allowed(allowed: str) -> Refusal:
 
 
 def head_too_long(limit: int) -> Refusal:
-    """Return the refusal of a request whose line and headers are longer than the limit, in bytes."""
+    """Return the refusal of a request head above the limit in bytes."""
     problem = f"the request line and headers are longer than {limit} bytes"
     return Refusal(431, "too_large", problem, "Send only the headers that are needed")
 
 
 def internal() -> Refusal:
-    """Return the refusal for an unexpected error, which says nothing about it."""
+    """Return the refusal for an unexpected error, without its details."""
     return Refusal(500, "internal", INTERNAL_PROBLEM, INTERNAL_REMEDY)
 
 
 def body_of(refusal: Refusal) -> bytes:
-    """Return the JSON of a refusal."""
+    """Return the JSON body of a refusal."""
     error = {"code": refusal.code, "problem": refusal.problem, "remedy": refusal.remedy}
     return json.dumps({"error": error}, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
 def headers_of(refusal: Refusal, body: bytes) -> list[tuple[bytes, bytes]]:
-    """Return all headers of an answer that refuses."""
+    """Return all response headers of a refusal."""
     headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("cache-control", "no-store")]
     return [(name.lower().encode(), value.encode("latin-1")) for name, value in (*headers, *refusal.headers)]
 
 
 async def send_refusal(refusal: Refusal, send: Send) -> None:
-    """Answer a request with a refusal."""
+    """Respond to a request with a refusal."""
     body = body_of(refusal)
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers_of(refusal, body)})
     await send({"type": "http.response.body", "body": body})

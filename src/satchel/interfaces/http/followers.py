@@ -25,17 +25,17 @@ _RETRY_SECONDS = 5
 
 
 class Listener:
-    """One listener to a project; after :meth:`__init__`, used on its event loop only.
+    """A listener to one project; after :meth:`__init__`, used on its event loop only.
 
     Args:
-        watcher: the watcher that notifies it, once it was added there.
+        watcher: the watcher that notifies it once it is added there.
         workplace: the store and the project.
-        kinds: the kinds of its events; None is all.
-        most: the most messages that wait for it.
+        kinds: the kinds of events to receive; None means all.
+        most: the capacity of its queue.
 
     Attributes:
-        is_behind: whether more came than could wait, so that the store must be read again.
-        failed: the reason why nothing more comes.
+        is_behind: whether the queue overflowed, so that the store must be read again.
+        failed: why delivery stopped.
     """
 
     def __init__(
@@ -56,40 +56,40 @@ class Listener:
         """The project's name."""
         return self.workplace.project_name or ""
 
-    def tell(self, told: Sequence[StreamItem] | None) -> None:
-        """Let it know; None is that more has come than is handed around."""
-        if told is not None:
-            told = [one for one in told if self.kinds is None or one.of.kind in self.kinds]
-            if not told:
+    def tell(self, items: Sequence[StreamItem] | None) -> None:
+        """Queue new events; None means there were too many to pass on."""
+        if items is not None:
+            items = [one for one in items if self.kinds is None or one.of.kind in self.kinds]
+            if not items:
                 return
-        if told is None or self.is_behind or len(self._queue) + len(told) > self._most:
+        if items is None or self.is_behind or len(self._queue) + len(items) > self._most:
             self._queue.clear()
             self.is_behind = True
         else:
-            self._queue.extend(told)
+            self._queue.extend(items)
         self._news.set()
 
     def fail(self, why: SatchelError) -> None:
-        """Stop the delivery of messages."""
+        """Stop delivery with a reason."""
         self.failed = why
         self._news.set()
 
     async def news(self, seconds: float) -> list[StreamItem]:
-        """Return what waits, once there is something; nothing after a while, a failure, and where it is behind."""
+        """Wait for queued events and return them; return none on timeout, on failure, or if it is behind."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._news.wait()
         self._news.clear()
-        told = list(self._queue)
+        items = list(self._queue)
         self._queue.clear()
-        return told
+        return items
 
 
 class Followers:
     """All listeners of a server.
 
     Attributes:
-        cut: how many were cut since they took nothing.
+        cut: how many were disconnected because they did not read.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -104,10 +104,10 @@ class Followers:
         return sum(self._of_token.values())
 
     def enter(self, token: str, workplace: Workplace, kinds: Collection[str] | None) -> Listener:
-        """Add a listener, which must leave later.
+        """Add a listener, to be removed with :meth:`leave`.
 
         Raises:
-            Refusal: as many as may do so listen already.
+            Refusal: the limit of listeners is reached.
         """
         if self.count >= self.limits.in_all:
             raise _too_many(503, f"{self.count} listeners follow this server's projects", "try again later")
@@ -147,11 +147,11 @@ class _Project:
 
 
 class Watcher:
-    """The watcher of one store, a thread that notifies its listeners while there are any.
+    """A thread that watches one store and notifies its listeners, running while there are any.
 
     Args:
         engine: the store.
-        most: the most that it passes on at once; if more has come, each listener reads the store.
+        most: the most events to pass on at once; if there are more, each listener reads the store.
     """
 
     def __init__(self, engine: Engine, most: int) -> None:
@@ -162,23 +162,23 @@ class Watcher:
         self._thread: threading.Thread | None = None
 
     def add(self, listener: Listener) -> None:
-        """Add a listener to new commits. Reads the store.
+        """Add a listener for new commits. Reads the store.
 
         Raises:
             SatchelError: the store cannot be read.
         """
         with self._lock:
-            # before anything is read: what is replaced or damaged from then on is noticed
-            seen = self.engine.state()
+            # before the first read, so that later replacement or damage is noticed
+            state = self.engine.state()
             project = self._projects.get(listener.project)
             if project is None:
                 with self.engine.read() as transaction:
-                    found = projects.find(transaction, listener.workplace)
-                    project = _Project(listener.workplace, following.now(transaction, found))
+                    stored = projects.find(transaction, listener.workplace)
+                    project = _Project(listener.workplace, following.now(transaction, stored))
                 self._projects[listener.project] = project
             project.listeners.add(listener)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, args=(seen,), name="satchel-events", daemon=True)
+                self._thread = threading.Thread(target=self._run, args=(state,), name="satchel-events", daemon=True)
                 self._thread.start()
 
     def remove(self, listener: Listener) -> None:
@@ -187,26 +187,26 @@ class Watcher:
         if project is not None:
             project.listeners.discard(listener)
 
-    def _run(self, seen: State) -> None:
+    def _run(self, state: State) -> None:
         try:
-            while self._watch(seen):
-                seen = self.engine.state()
+            while self._watch(state):
+                state = self.engine.state()
         except SatchelError as error:
             self._fail(error)
         except Exception:  # noqa: BLE001 -- a fault here must not leave listeners without a word
             _log.exception("watching a store failed")
             self._fail(SatchelError("watching the store failed", "The server's log says why; listen again"))
 
-    def _watch(self, seen: State) -> bool:
-        """Hand around what is new until nobody listens.
+    def _watch(self, state: State) -> bool:
+        """Pass on new events while anybody listens.
 
         Args:
-            seen: the file before the first of those who listen had read anything.
+            state: the file's state before the first listener read anything.
 
         Returns:
-            Whether the file has come only now, and is to be watched from then on.
+            Whether the file has only just been created and must be watched from then on.
         """
-        identity, written = seen
+        identity, written = state
         with self.engine.watch() as is_changed:
             is_first = is_changed()
             while not self._ends():
@@ -225,8 +225,8 @@ class Watcher:
                 written = written_now
                 news = self._read()
                 self._refuse_another(identity)
-                for listeners, told in news:
-                    _hand(listeners, told)
+                for listeners, items in news:
+                    _hand(listeners, items)
         return False
 
     def _refuse_another(self, identity: Hashable) -> None:
@@ -237,7 +237,7 @@ class Watcher:
             )
 
     def _ends(self) -> bool:
-        """Forget projects without listeners; whether no project is left, which ends the thread."""
+        """Drop projects without listeners; return whether none is left, which ends the thread."""
         with self._lock:
             for name, project in list(self._projects.items()):
                 if not project.listeners:
@@ -247,7 +247,7 @@ class Watcher:
             return self._thread is None
 
     def _read(self) -> list[tuple[list[Listener], Sequence[StreamItem] | None]]:
-        """Read what is new once for each project; None is more than is handed around."""
+        """Read new events once per project; None in place of more than can be passed on."""
         news: list[tuple[list[Listener], Sequence[StreamItem] | None]] = []
         with self._lock, self.engine.read() as transaction:
             for one in self._projects.values():
@@ -268,12 +268,12 @@ class Watcher:
                 listener.loop.call_soon_threadsafe(listener.fail, error)
 
 
-def _hand(listeners: Sequence[Listener], told: Sequence[StreamItem] | None) -> None:
-    """Notify listeners, on their event loop."""
+def _hand(listeners: Sequence[Listener], items: Sequence[StreamItem] | None) -> None:
+    """Notify listeners on their event loop."""
 
     def tell() -> None:
         for listener in listeners:
-            listener.tell(told)
+            listener.tell(items)
 
     if listeners:
         with suppress(RuntimeError):  # their event loop is closed

@@ -1,4 +1,4 @@
-"""The gate that every request passes first: names, token, rate and size. Behind it each request has rights."""
+"""The gate for every request: checks host names, token, rate and size. Requests behind it carry rights."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ with one."""
 
 
 class Gate:
-    """ASGI middleware that admits requests, counts them and logs them.
+    """ASGI middleware that admits, counts and logs requests.
 
     Args:
-        app: what stands behind it.
-        serving: what the server works with.
-        routes: all that lead anywhere.
-        guard: admits to pages.
+        app: the application behind it.
+        serving: the state of the server.
+        routes: all known routes.
+        guard: checks the logins of browsers.
     """
 
     def __init__(self, app: ASGIApp, *, serving: Serving, routes: Sequence[BaseRoute], guard: PageGuard) -> None:
@@ -65,7 +65,7 @@ class Gate:
         assert task is not None
 
         def begin_stream() -> None:
-            # the answer to a call of MCP may be such a stream too, but ends with its call
+            # an MCP call may respond with such a stream too, but it ends with the call
             if exchange.route != "/mcp":
                 self._serving.stream_begins(task)
 
@@ -139,7 +139,7 @@ class Gate:
             self._held -= held
 
     def _admit_visitor(self, scope: Scope, headers: dict[bytes, bytes], exchange: Exchange) -> int:
-        """Check the login of a browser, and return the largest body that it may send."""
+        """Check the login of a browser, and return its limit for the size of a body."""
         visitor = scope["state"]["visitor"] = self._guard.admit(scope, headers, exchange.route)
         if visitor.login is None:
             return LOGIN_BYTES if exchange.route == LOGIN_PATH else 0
@@ -148,11 +148,11 @@ class Gate:
         return self._serving.settings.body_bytes
 
     def _headers(self, scope: Scope) -> dict[bytes, bytes]:
-        """Return the headers, each once; those that decide anything may not be repeated."""
-        given: list[tuple[bytes, bytes]] = scope["headers"]
-        headers = dict(given)
-        if len(headers) < len(given):
-            names = [name for name, _ in given]
+        """Return the headers; refuse repeats of those that affect security."""
+        pairs: list[tuple[bytes, bytes]] = scope["headers"]
+        headers = dict(pairs)
+        if len(headers) < len(pairs):
+            names = [name for name, _ in pairs]
             for name in _ONCE:
                 if names.count(name) > 1:
                     raise Refusal(400, "invalid_input", f"the header {name.decode()} is repeated", "Send it once")
@@ -178,8 +178,8 @@ class Gate:
                 return str(getattr(route, "path", ""))
         raise not_found()
 
-    def _access(self, scope: Scope, given: bytes | None, *, is_open: bool) -> Access | None:
-        if given is None:
+    def _access(self, scope: Scope, header: bytes | None, *, is_open: bool) -> Access | None:
+        if header is None:
             if is_open:
                 return None
             raise Refusal(
@@ -189,7 +189,7 @@ class Gate:
                 "Send `Authorization: Bearer TOKEN`; `satchel token new NAME` makes one where the server runs",
                 (("WWW-Authenticate", 'Bearer realm="satchel"'),),
             )
-        kind, _, text = given.decode("latin-1").partition(" ")
+        kind, _, text = header.decode("latin-1").partition(" ")
         text = text.strip()
         if kind.lower() == "bearer" and len(text) <= _LONGEST_TOKEN:
             try:
@@ -243,10 +243,10 @@ class Gate:
 
 
 class Names:
-    """The names of one server, at one of its ports.
+    """The host names of one server at one of its ports.
 
     Args:
-        settings: the names given at its start.
+        settings: the configured names.
         port: the port of a request.
     """
 
@@ -264,7 +264,7 @@ class Names:
                 self._hosts |= {name, _with_port(name, _PORTS["https"])}
 
     def check(self, host: bytes | None, origin: bytes | None) -> None:
-        """Refuse a request that was meant for another server, or was sent by a page of another site.
+        """Refuse a request for another host, or from a page of another site.
 
         Raises:
             Refusal: 421 for the host, 403 for the origin.

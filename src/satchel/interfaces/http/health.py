@@ -1,6 +1,6 @@
-"""Health and metrics: whether each open store can be written, and counters for Prometheus.
+"""Health and metrics: whether each open store is writable, and counters for Prometheus.
 
-Counters are by route, method and status, never by anything that a caller made up.
+Counters are labelled by route, method and status, never by values from clients.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _THREADS = 4
 
 
 class Health:
-    """The state of the stores that a server has open.
+    """The state of the open stores of a server.
 
     Args:
         stores: the open stores.
-        seconds: the time for which a state is remembered.
+        seconds: how long a state is cached.
         now: the time in seconds.
     """
 
@@ -50,22 +50,22 @@ class Health:
         self._stores = stores
         self._seconds = seconds
         self._now = now
-        self._found: dict[Store, tuple[float, str]] = {}
+        self._states: dict[Store, tuple[float, str]] = {}
         self._threads = anyio.CapacityLimiter(_THREADS)
         self._locks: dict[Store, asyncio.Lock] = {}
 
     async def every(self) -> str:
-        """Return :data:`OK`, or what is wrong with the first open store that is not."""
+        """Return :data:`OK`, or the problem of the first open store that has one."""
         states = [await self.of(store) for store in self._stores.every()]
         return next((state for state in states if state != OK), OK)
 
     async def of(self, store: Store) -> str:
-        """Return :data:`OK`, or the code of what is wrong with a store."""
+        """Return :data:`OK`, or the code of the store's problem."""
         async with self._locks.setdefault(store, asyncio.Lock()):
-            at, state = self._found.get(store, (0.0, ""))
+            at, state = self._states.get(store, (0.0, ""))
             if not state or self._now() - at >= self._seconds:
                 state = await self._ask(store)
-                self._found[store] = (self._now(), state)
+                self._states[store] = (self._now(), state)
             return state
 
     async def _ask(self, store: Store) -> str:
@@ -90,7 +90,7 @@ _BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 30.0
 
 
 class Metrics:
-    """The counters of one server, in a registry of their own."""
+    """The counters of one server, in their own registry."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -111,17 +111,17 @@ class Metrics:
         self._refused = Counter("satchel_tokens_refused", "Requests whose token was wrong.", registry=self._registry)
 
     def request(self, exchange: Exchange) -> None:
-        """Count a request that was answered."""
+        """Count a completed request."""
         self._requests.labels(exchange.route, logs.method_of(exchange), str(exchange.status or 499)).inc()
         if not exchange.is_stream:
             self._seconds.labels(exchange.route).observe(exchange.seconds)
 
     def token_refused(self) -> None:
-        """Count a request whose token was wrong."""
+        """Count a request with an invalid token."""
         self._refused.inc()
 
     def text(self) -> bytes:
-        """Return all of it in Prometheus' text format, version 0.0.4."""
+        """Return all counters in Prometheus' text format, version 0.0.4."""
         return generate_latest(self._registry)
 
 

@@ -1,6 +1,6 @@
-"""The log of a server: one line of JSON for each request and each fault, on stderr, without any contents.
+"""The server's log on stderr: one line of JSON per request and fault, without contents.
 
-No query, no body, no token, no message of an exception: any of them may hold what a caller keeps.
+It has no query, body, token or exception message, since any of them may contain stored text.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _KNOWN_METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST",
 
 
 def method_of(exchange: Exchange) -> str:
-    """Return the method of a request, for logs and metrics; `other` for what a caller made up."""
+    """Return the method of a request for logs and metrics; `other` for an unknown one."""
     return exchange.method if exchange.method in _KNOWN_METHODS else "other"
 
 
 def request(exchange: Exchange) -> None:
-    """Log a request that was answered."""
+    """Log a completed request."""
     _write(
         {
             "request": exchange.id,
@@ -44,11 +44,11 @@ def request(exchange: Exchange) -> None:
 
 
 def fault(error: BaseException, **facts: object) -> None:
-    """Log an error that nobody expected: its kind and where it happened, not what it says.
+    """Log an unexpected error: its type and location, without its message.
 
     Args:
         error: the exception.
-        facts: what else is known, such as the request's id.
+        facts: further fields, such as the request id.
     """
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
@@ -58,13 +58,13 @@ def fault(error: BaseException, **facts: object) -> None:
 
 
 def take_over() -> None:
-    """Have what the libraries log appear in this form, without what they say."""
+    """Reformat the log records of libraries, without their messages."""
     logging.basicConfig(handlers=[_Handler(logging.WARNING)], level=logging.WARNING, force=True)
     logging.captureWarnings(True)
 
 
 class _Handler(logging.Handler):
-    """Says who logged what kind of thing, where."""
+    """A handler that logs the source, level and location of a record."""
 
     def emit(self, record: logging.LogRecord) -> None:
         from satchel.interfaces.http.exchange import CutOff
@@ -82,7 +82,7 @@ class _Handler(logging.Handler):
 
 def _write(facts: dict[str, object]) -> None:
     line = json.dumps({"time": iso(system_clock()), **facts}, separators=(",", ":"))
-    # a log that is gone, or was never there, must not cost anyone an answer
+    # a missing or broken log must not make requests fail
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(line + "\n")
         sys.stderr.flush()

@@ -1,7 +1,7 @@
-"""MCP over streamable HTTP: the route ``/mcp``, for both eras of the protocol, without sessions of the transport.
+"""MCP over streamable HTTP at ``/mcp``, for both eras of the protocol, without transport sessions.
 
-Each POST carries one message, which our own server answers as it does over stdio. The answer is JSON, or a stream of
-server-sent events where progress comes before it or it takes long.
+Each POST carries one message, handled as over stdio. The response is JSON, or a stream of server-sent events if there
+is progress to report or the call takes long.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ Answer = tuple[bytes, RpcError | None]
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """The rights, tools and session that the token, address and headers of a request give it.
+    """The rights, tools and session of a request, from its token, address and headers.
 
     Attributes:
-        access: the rights of its token, less what it gives up.
-        registry: the tools that it chooses.
-        caller: the caller, as sessions know it.
-        session: what the client calls its session, or None.
-        agent: the agent of a call that names none.
+        access: the rights of its token, less those that the address gives up.
+        registry: the tools that the address selects.
+        caller: the caller, for its session.
+        session: the client's name for its session, or None.
+        agent: the agent of calls that name none.
     """
 
     access: Access
@@ -88,13 +88,13 @@ class CallContext:
 def routes(serving: Serving) -> list[BaseRoute]:
     """Return the route of MCP.
 
-    Nothing is sent unasked, so there is no stream to listen to with GET, and no session to end with DELETE.
+    The server never sends on its own, so GET has no stream to offer, and DELETE no session to end.
     """
     return [Route("/mcp", Endpoint(serving), methods=["POST"])]
 
 
 class Endpoint:
-    """The ASGI application at ``/mcp``; each request has an :class:`~satchel.interfaces.http.access.Access`."""
+    """The ASGI application at ``/mcp``; requests carry an :class:`~satchel.interfaces.http.access.Access`."""
 
     def __init__(self, serving: Serving) -> None:
         self._stores = serving.stores
@@ -106,7 +106,7 @@ class Endpoint:
         """Answer one request.
 
         Raises:
-            InvalidInput: the address names no such toolset, or the header no session.
+            InvalidInput: the address has an unknown toolset, or the header is no valid session.
         """
         http = HttpRequest(scope, receive, send)
         session = http.headers.get(SESSION_HEADER)
@@ -186,7 +186,7 @@ class Endpoint:
     def _run(
         self, server: Server[Satchel], revision: str, context: CallContext, request: Request, call: Call[Satchel]
     ) -> Answer:
-        """Answer a request, in a thread; raise nothing."""
+        """Answer a request in a thread; never raise."""
         try:
             if request.method == "tools/call":
                 call.service = self._satchel(context)
@@ -204,7 +204,7 @@ class Endpoint:
     def _registered(self, context: CallContext, request: Request, call: Call[Satchel]) -> Iterator[None]:
         """Register a call for cancellation by its session while the block runs.
 
-        A call without a session cannot be cancelled so: two clients of one token may give their requests the same ids.
+        A call without a session cannot be cancelled this way: two clients with one token may use the same request ids.
         """
         if context.session is None:
             yield
@@ -226,7 +226,7 @@ class Endpoint:
 
 
 async def _send_events(events: asyncio.Queue[bytes | None], send: Send) -> bool:
-    """Send what comes until None does; return whether anything was sent, as the beginning of a stream."""
+    """Send events as a stream until the first None; return whether any was sent."""
     is_stream = False
     while True:
         event = KEEP_ALIVE_EVENT
@@ -250,11 +250,11 @@ def _read_context(access: Access, query: Mapping[str, str], header: str | None, 
     """Return the context of a request.
 
     Args:
-        query: the parameters of its address: ``toolsets`` and ``read_only``.
+        query: the query parameters ``toolsets`` and ``read_only``.
         header: the value of :data:`SESSION_HEADER`.
 
     Raises:
-        InvalidInput: it names no such toolset, or no session.
+        InvalidInput: a toolset is unknown, or the session is not valid.
     """
     if access.read_only or _is_chosen("read_only", query.get("read_only")):
         access = replace(access, read_only=True)
@@ -267,7 +267,7 @@ def _read_context(access: Access, query: Mapping[str, str], header: str | None, 
 
 @lru_cache(maxsize=64)
 def _registry(toolsets: tuple[str, ...], read_only: bool) -> Registry[Satchel]:
-    # the declarations of all tools are checked each time one is made: 5 ms
+    # building a registry checks the declarations of all tools
     def choosing(tool: Tool[Satchel]) -> str:
         if read_only and not tool.read_only:
             return "It writes, and this token or address only reads"

@@ -1,4 +1,4 @@
-"""The operations of the JSON API: found by name, run with plain JSON, described as OpenAPI 3.1."""
+"""The operations of the JSON API: looked up by name, run with plain JSON, described as OpenAPI 3.1."""
 
 from __future__ import annotations
 
@@ -39,37 +39,37 @@ _ERROR = {
 
 @cache
 def operations() -> dict[str, Operation]:
-    """Return every operation, and what giving a parameter of it chooses instead, by its name."""
+    """Return all operations by name, including those that a parameter of another one selects."""
     from satchel.interfaces.operations.all import OPERATIONS
 
-    found: dict[str, Operation] = {}
+    by_name: dict[str, Operation] = {}
     for one in OPERATIONS:
         for operation in (one, *one.instead.values()):
-            found.setdefault(operation.name, operation)
-    return found
+            by_name.setdefault(operation.name, operation)
+    return by_name
 
 
 def operation_named(name: str) -> Operation:
-    """Return an operation.
+    """Return an operation by its name.
 
     Raises:
         NotFound: no operation has that name.
     """
-    found = operations().get(name)
-    if found is None:
+    operation = operations().get(name)
+    if operation is None:
         close = nearest(name, operations())
         raise NotFound(
             f"there is no operation {name[:80]!r}",
             f"Did you mean {close}?" if close else "GET /api/openapi.json lists them all",
         )
-    return found
+    return operation
 
 
 def run_public(
     stores: Stores,
     access: Access,
     name: str,
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
     started: Callable[[Satchel], object],
     *,
     reads_only: bool,
@@ -81,12 +81,12 @@ def run_public(
     Args:
         stores: the stores of the server.
         access: the rights of the token.
-        name: the operation's.
-        given: its arguments, by the names that agents have for them.
-        started: told what it works with, in the thread that runs it.
+        name: the operation's name.
+        values: its arguments, by the names that agents use.
+        started: called with the Satchel of the call, in the thread that runs it.
         reads_only: refuse an operation that writes.
-        callers: those that have been heard of.
-        header: what the request says in the header that names its session.
+        callers: the known callers.
+        header: the value of the session header.
 
     Raises:
         SatchelError: the call is refused, or fails.
@@ -95,7 +95,7 @@ def run_public(
     refuse_unserved(operation)
     if reads_only and operation.writes:
         raise InvalidInput(f"{name} writes, so it is no GET", "Send its arguments as a JSON object with POST")
-    arguments = check_arguments(schema(operation), given, name)
+    arguments = check_arguments(schema(operation), values, name)
     detail = arguments.pop(DETAIL.name, None)
     if operation.asks:
         arguments.setdefault(DRY_RUN.name, True)
@@ -103,8 +103,8 @@ def run_public(
     make = fields_maker(operation, detail)
     satchel = stores.satchel(access, caller=callers.caller(access, session), agent=agent_of(access, session))
     started(satchel)
-    told = {DETAIL.name: detail} if operation.passes_detail else {}
-    answer = with_whole_texts(operation, detail, operation.bound(satchel)(**operation.renamed(arguments), **told))
+    passed = {DETAIL.name: detail} if operation.passes_detail else {}
+    answer = with_whole_texts(operation, detail, operation.bound(satchel)(**operation.renamed(arguments), **passed))
     fields = dict(make(answer))
     agent = arguments.get("agent") if operation.has_actor else None
     notice = notice_beside(satchel, operation, answer, agent, None if operation.lists_messages else "get_messages")
@@ -114,7 +114,7 @@ def run_public(
 def notice_beside(
     satchel: Satchel, operation: Operation, answer: Any, agent: str | None, shown_by: str | None
 ) -> str | None:
-    """Return the notice for an answer; if it cannot be looked up, a notice that reports this."""
+    """Return the notice for an answer, or one that reports why it could not be looked up."""
     try:
         return satchel.notices.line(
             agent=agent,
@@ -127,7 +127,7 @@ def notice_beside(
 
 
 def refuse_unserved(operation: Operation) -> None:
-    """Refuse an operation that needs the disk or the keys of the caller.
+    """Refuse an operation that needs the caller's disk or keys.
 
     Raises:
         Refused: it does.
@@ -138,8 +138,8 @@ def refuse_unserved(operation: Operation) -> None:
 
 @cache
 def schema(operation: Operation) -> dict[str, Any]:
-    """Return what an operation takes, as a JSON schema of an object."""
-    # of what agents have, people's own parameters are other words for theirs, which no service takes
+    """Return the parameters of an operation as a JSON schema of an object."""
+    # agents' operations use the parameters for agents: those for people are aliases that no service takes
     of_agents = operation.tool is not None
     taken = [
         one.but(for_people=False, about=one.about or one.help or "")
@@ -153,7 +153,7 @@ def schema(operation: Operation) -> dict[str, Any]:
 
 @cache
 def description() -> dict[str, Any]:
-    """Return the description of the API."""
+    """Return the OpenAPI description."""
     return {
         "openapi": "3.1.0",
         "info": {

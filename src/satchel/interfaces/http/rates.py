@@ -1,4 +1,4 @@
-"""Rate limits: token buckets, a bounded number of them."""
+"""Rate limits: a bounded number of token buckets."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from time import monotonic
 
 
 class Buckets:
-    """A bucket for each key, which fills evenly and holds as much as one minute brings.
+    """A token bucket per key, which refills evenly and holds one minute's worth.
 
-    Of a key that was forgotten, the bucket is full again; what was used last is forgotten last.
+    The least recently used key is dropped, so its bucket is full again.
 
     Args:
-        per_minute: how many it brings.
-        remembered: how many keys are remembered.
+        per_minute: the tokens added per minute.
+        remembered: the most keys to remember.
         now: the time in seconds.
     """
 
@@ -28,10 +28,10 @@ class Buckets:
         return len(self._left)
 
     def take(self, key: str) -> int:
-        """Take one for a key, if there is one.
+        """Take a token for a key, if there is one.
 
         Returns:
-            0 if there was one, else in how many whole seconds there will be.
+            0 on success, else the whole seconds until the next token.
         """
         now = self._now()
         left, since = self._left.pop(key, (float(self._per_minute), now))

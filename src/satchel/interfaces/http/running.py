@@ -1,4 +1,4 @@
-"""The running servers of this user: each writes down its address, and removes it when it ends."""
+"""The running servers of this user: each registers its address, and removes it on exit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from satchel.base import processes
 from satchel.base.errors import Unavailable
 from satchel.base.private_file import PrivateFile, from_fields, to_fields
-from satchel.base.processes import Process
 from satchel.base.records import dataclass
 
 SERVER_HEADER = "satchel"
@@ -20,13 +19,13 @@ _PROBE_SECONDS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """One server.
+    """A running server.
 
     Attributes:
-        url: where it listens.
-        port: there.
+        url: its address.
+        port: its port.
         pid: its process.
-        started: when that started, as :class:`satchel.base.processes.Process` has it.
+        started: when the process started, as in :class:`satchel.base.processes.Process`.
     """
 
     url: str
@@ -53,49 +52,49 @@ class Servers:
         )
 
     def enter(self, url: str, port: int) -> None:
-        """Write down that this process serves."""
+        """Register this process as a server."""
         own = processes.own()
         running = Running(url, port, os.getpid(), 0 if own is None else own.started)
         with self._file.changing() as servers:
             self._save([one for one in servers if _is_alive(one) and one.pid != running.pid] + [running])
 
     def leave(self) -> None:
-        """Take away what this process wrote down."""
+        """Remove the registration of this process."""
         with self._file.changing() as servers:
             self._save([one for one in servers if _is_alive(one) and one.pid != os.getpid()])
 
     def find(self, port: int | None = None) -> Running:
-        """Return the server that runs, started last where there are several; it has answered just now.
+        """Return the most recently started server that responds.
 
         Args:
-            port: only the one at this port.
+            port: restricts the search to this port.
 
         Raises:
-            Unavailable: none runs.
-            Refused: the list is not to be believed.
+            Unavailable: none is running.
+            Refused: the list is not trustworthy.
         """
         alive = [one for one in self._file.load() if _is_alive(one) and port in {None, one.port}]
         for one in reversed(alive):
-            if _answers(one):
+            where = urlsplit(one.url)
+            if is_satchel(where.hostname or "", one.port, where.netloc, _PROBE_SECONDS):
                 return one
-        where = "" if port is None else f" at port {port}"
-        raise Unavailable(f"no server of this user runs{where}", "Start one with `satchel serve`, then ask again")
+        at_port = "" if port is None else f" at port {port}"
+        raise Unavailable(f"no server of this user runs{at_port}", "Start one with `satchel serve`, then ask again")
 
     def _save(self, servers: list[Running]) -> None:
         self._file.save({"servers": [to_fields(one) for one in servers]})
 
 
 def _is_alive(one: Running) -> bool:
-    found = processes.find(one.pid)
-    return found is not None and one.started in {0, Process(found.pid, found.started).started}
+    process = processes.find(one.pid)
+    return process is not None and one.started in {0, process.started}
 
 
-def _answers(one: Running) -> bool:
-    """Whether a Satchel server answers at its address."""
-    where = urlsplit(one.url)
-    connection = HTTPConnection(where.hostname or "", one.port, timeout=_PROBE_SECONDS)
+def is_satchel(host: str, port: int, name: str, seconds: float) -> bool:
+    """Return whether a Satchel server answers at an address within some seconds; ``name`` is the ``Host`` header."""
+    connection = HTTPConnection(host, port, timeout=seconds)
     try:
-        connection.request("GET", "/health", headers={"Host": where.netloc})
+        connection.request("GET", "/health", headers={"Host": name})
         return connection.getresponse().getheader("server") == SERVER_HEADER
     except (OSError, HTTPException):
         return False

@@ -1,4 +1,4 @@
-"""The server's process: its socket, its connections, its signals, its start and its end."""
+"""The server process: socket, connections, signals, start and shutdown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from http.client import HTTPConnection, HTTPException
 from time import monotonic
 from types import FrameType
 from typing import Any
@@ -32,7 +31,7 @@ from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import AGENT, Access, Store
 from satchel.interfaces.http.app import make_app
 from satchel.interfaces.http.failing import Refusal, body_of, head_too_long, headers_of
-from satchel.interfaces.http.running import SERVER_HEADER
+from satchel.interfaces.http.running import SERVER_HEADER, is_satchel
 from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
@@ -55,15 +54,15 @@ _BRIEFING_MS = 1_000
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
+    """Return a listening socket.
 
     Args:
-        host: a name or address; of several addresses of a name the first counts.
-        port: 0 takes any that is free.
+        host: a name or address; a name with several addresses uses the first.
+        port: 0 picks a free one.
 
     Raises:
-        InvalidInput: there is no such host here.
-        SatchelError: the port is taken, or not for this user.
+        InvalidInput: there is no such host on this machine.
+        SatchelError: the port is in use or not permitted.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -84,7 +83,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def address_of(listener: socket.socket, scheme: str = "http") -> str:
-    """Return the URL of what listens."""
+    """Return the URL of a listening socket."""
     host, port = listener.getsockname()[:2]
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
@@ -93,12 +92,12 @@ def run(serving: Serving, listener: socket.socket, on_ready: Callable[[], None])
     """Serve until SIGTERM or SIGINT, or until the server must stop.
 
     Args:
-        serving: what it works with; its stores are closed at the end.
-        listener: a socket that listens.
+        serving: the state of the server; its stores are closed at the end.
+        listener: a listening socket.
         on_ready: called once requests are answered.
 
     Returns:
-        Whether all work has ended; else a thread is still running, and the process must exit without waiting for it.
+        Whether all work has ended; if not, a thread is still running, and the process must exit without waiting for it.
     """
     server = Server(serving, on_ready)
     loop = asyncio.new_event_loop()
@@ -116,7 +115,7 @@ def run(serving: Serving, listener: socket.socket, on_ready: Callable[[], None])
 
 
 def protocol_with(settings: Settings) -> type[H11Protocol]:
-    """Return the protocol of connections under these limits."""
+    """Return a protocol class for connections with these limits."""
 
     class Limited(Connection):
         limits = settings
@@ -125,7 +124,7 @@ def protocol_with(settings: Settings) -> type[H11Protocol]:
 
 
 class Connection(H11Protocol):
-    """A connection of uvicorn's that is closed when a request head or the reading of an answer takes too long.
+    """A uvicorn connection that is closed when its request head arrives, or its response is read, too slowly.
 
     Attributes:
         limits: the settings of its server.
@@ -165,13 +164,13 @@ class Connection(H11Protocol):
             self._write_timer = None
 
     def shutdown(self) -> None:
-        """Close the connection; a stream whose listener reads nothing, at once."""
+        """Close the connection, at once if it is a stream that is not being read."""
         if self.flow.write_paused and self.scope.get("state", {}).get("is_stream"):
             self.transport.abort()
         super().shutdown()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 -- uvicorn's signature
-        """Refuse what is no request: as JSON, where uvicorn sends text."""
+        """Refuse a malformed request with JSON, where uvicorn would send text."""
         error = sys.exception()
         if getattr(error, "error_status_hint", 400) == 431:
             refusal = head_too_long(self.limits.head_bytes)
@@ -190,7 +189,7 @@ class Connection(H11Protocol):
         self.transport.close()
 
     def _cut(self) -> None:
-        """End the connection with a reset: otherwise the system keeps what it holds for the reader."""
+        """Reset the connection: after a plain close the system would keep the unsent data for the reader."""
         reached = self.transport.get_extra_info("socket")
         if reached is not None:
             reached.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
@@ -206,10 +205,10 @@ class Connection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, which ends streams at once when it stops, and exits with status 0.
+    """A uvicorn server that ends streams at once when it stops, and exits with status 0.
 
     Args:
-        serving: what it works with.
+        serving: the state of the server.
         on_ready: called once requests are answered.
     """
 
@@ -238,21 +237,21 @@ class Server(uvicorn.Server):
         self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and report it."""
+        """Start, and call ``on_ready``."""
         await super().startup(sockets)
         if self.started:
-            gc.freeze()  # what the start has loaded stays
+            gc.freeze()  # modules loaded at the start live as long as the process
             gc.enable()
             self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop: streams end at once, other requests have a while."""
+        """Stop: end streams at once, and give other requests a grace period."""
         self._serving.end()
         await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop at SIGTERM and SIGINT; uvicorn would then send itself the same signal once more."""
+        """Stop on SIGTERM and SIGINT; uvicorn would raise the signal again afterwards."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -265,19 +264,19 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 -- uvicorn's signature
-        """Begin to stop; at a second signal, wait for nothing."""
+        """Start to stop; on a second signal, wait for nothing."""
         self.force_exit = self.should_exit
         self.should_exit = True
 
 
 def prepare_process(connections: int) -> int:
-    """Raise the limit of open files to what the connections need, and configure the log.
+    """Raise the limit of open files for the connections, and configure the log.
 
     Args:
         connections: how many are wanted.
 
     Returns:
-        How many it can have.
+        How many are possible.
     """
     logs.take_over()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -291,28 +290,28 @@ def prepare_process(connections: int) -> int:
 
 
 def preload() -> None:
-    """Load the modules of all operations: measured, a first call takes 200 ms for that, half of what a hook has.
+    """Load the modules of all operations, so that the first call of a hook does not have to.
 
-    A module that needs an extra which is not installed is left to the call that needs it, which names the extra.
+    A module whose extra is not installed is left to the call that needs it, which names the extra.
     """
     for package in _PACKAGES:
         name = f"{satchel.__name__}.{package}"
         paths = importlib.import_module(name).__path__
-        for found in pkgutil.walk_packages(paths, f"{name}."):
-            if not found.name.startswith(_NOT_SERVED):
+        for module in pkgutil.walk_packages(paths, f"{name}."):
+            if not module.name.startswith(_NOT_SERVED):
                 with suppress(ImportError):
-                    importlib.import_module(found.name)
+                    importlib.import_module(module.name)
     rendering.prepare()
 
 
 def warm(stores: Stores, projects: Iterable[tuple[Store, str]]) -> None:
-    """Open the stores that tokens lead to, and brief and search once.
+    """Open the stores of all tokens, and run one briefing and one search.
 
-    The vocabulary that counts tokens is left out: it takes 43 MB, and hooks do without. What cannot be opened now says
-    so to whom it concerns, when it is asked for.
+    The token-counting vocabulary is left out: it takes 43 MB, and hooks do without it. A store that cannot be opened
+    is reported to its callers on their first request.
 
     Args:
-        projects: a store with the name of a project in it.
+        projects: pairs of a store and the name of a project in it.
     """
     by_store = dict(projects)
     for store, project in list(by_store.items())[:_MOST_STORES]:
@@ -323,12 +322,12 @@ def warm(stores: Stores, projects: Iterable[tuple[Store, str]]) -> None:
 
 
 async def _unwound(tasks: set[asyncio.Task[None]]) -> bool:
-    """Give tasks that were cancelled a moment; say whether all have come to an end."""
+    """Give cancelled tasks a moment; return whether all have ended."""
     return not tasks or not (await asyncio.wait(tasks, timeout=_UNWIND_SECONDS))[1]
 
 
 def _threads_ended() -> bool:
-    """Give the threads of handlers a moment; say whether all have ended: the interpreter waits for them."""
+    """Give the threads of handlers a moment; return whether all have ended, since the interpreter waits for them."""
     deadline = monotonic() + _UNWIND_SECONDS
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
@@ -340,21 +339,14 @@ def _threads_ended() -> bool:
 
 def _cannot_bind(error: OSError, host: str, port: int) -> SatchelError:
     if error.errno == errno.EADDRINUSE:
-        who = "another satchel serves there" if _is_satchel(host, port) else "another program listens there"
+        who = (
+            "another satchel serves there"
+            if is_satchel(host, port, f"127.0.0.1:{port}", _PROBE_SECONDS)
+            else "another program listens there"
+        )
         return Refused(f"port {port} of {host} is in use: {who}", "Stop it, or take another port: --port NUMBER")
     if error.errno in {errno.EACCES, errno.EPERM}:
         return Refused(f"this user may not listen at port {port} of {host}", "Take a port from 1024: --port 7347")
     if error.errno == errno.EADDRNOTAVAIL:
         return InvalidInput(f"{host} is no address of this machine", "Give one that it has: --host 127.0.0.1")
     return system_error(error, f"listening at {host}") or SatchelError(f"listening at {host}: {error.strerror}")
-
-
-def _is_satchel(host: str, port: int) -> bool:
-    connection = HTTPConnection(host, port, timeout=_PROBE_SECONDS)
-    try:
-        connection.request("GET", "/health", headers={"Host": f"127.0.0.1:{port}"})
-        return connection.getresponse().getheader("server") == SERVER_HEADER
-    except (OSError, HTTPException):
-        return False
-    finally:
-        connection.close()

@@ -1,4 +1,4 @@
-"""The state of one server: its tokens, stores, settings and counters."""
+"""The state of one server: tokens, stores, settings and counters."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class TokenBook(Protocol):
     """The tokens of a server."""
 
     def access(self, text: str) -> Access | None:
-        """Return the rights of a token; None for one that is unknown, has expired or was revoked."""
+        """Return the rights of a token; None if it is unknown, expired or revoked."""
 
     def access_of(self, token_id: str) -> Access | None:
-        """Return the rights of the token of a public id; None as for :meth:`access`."""
+        """Return the rights of a token by its public id; None as for :meth:`access`."""
 
     def stores(self) -> Sequence[Store]:
-        """Return the stores that active tokens lead to."""
+        """Return the stores of active tokens."""
 
 
 class Serving:
@@ -34,15 +34,15 @@ class Serving:
 
     Args:
         tokens: its tokens.
-        stores: the stores that it has open.
+        stores: its open stores.
         settings: its limits and names.
-        logins: the logins of browsers; None serves no pages.
-        own_stores: stores beside those of tokens that a person at this machine sees in pages.
+        logins: the logins of browsers; None disables the pages.
+        own_stores: further stores that a person at this machine sees in the pages.
 
     Attributes:
-        around: context managers entered at the start and left at the end; a part adds its own in ``routes``.
+        around: context managers entered at the start and exited at the end; ``routes`` functions add to them.
         metrics: its counters.
-        turns: the threads that its calls run in.
+        turns: the threads for calls.
         followers: the listeners to its events.
         is_ending: whether it is stopping.
     """
@@ -68,12 +68,12 @@ class Serving:
         self._streams: set[asyncio.Task[object]] = set()
 
     def stream_begins(self, task: asyncio.Task[object]) -> None:
-        """Register a task whose answer is a stream of events."""
+        """Register the task of a stream of events."""
         self._streams.add(task)
         self.metrics.streams.set(len(self._streams))
 
     def stream_ends(self, task: asyncio.Task[object]) -> None:
-        """Remove a task that has answered."""
+        """Remove a finished task."""
         self._streams.discard(task)
         self.metrics.streams.set(len(self._streams))
 

@@ -1,4 +1,4 @@
-"""The limits of a server (sizes, times, rates) and the names that it answers to."""
+"""The limits of a server (sizes, times, rates) and its host names."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 @dataclass(frozen=True, slots=True)
 class StreamLimits:
-    """The limits of listeners to streams of events.
+    """The limits of streams of events.
 
     Attributes:
-        in_all, of_token: the most listeners at once, and with one token.
-        queue: the most messages that wait for one listener; later ones are read again from the store.
-        stalled_seconds: a listener that reads nothing for so long is cut; at ``write_seconds`` its connection ends.
-        heartbeat_seconds: the time between two heartbeats, at which the token is checked again.
+        in_all, of_token: the most listeners at once, in total and per token.
+        queue: the capacity of a listener's queue; on overflow it reads from the store again.
+        stalled_seconds: how long a listener may go without reading; at ``write_seconds`` its connection ends.
+        heartbeat_seconds: the interval of heartbeats, at which the token is checked again.
     """
 
     in_all: int = 256
@@ -30,29 +30,29 @@ class Settings:
     """The limits of one server.
 
     Attributes:
-        host_names: the names that callers may give in ``Host`` as well as the loopback names, with or without a port.
-        behind_tls: whether a program in front of it ends TLS, so that it is reached by ``https`` too.
+        host_names: names accepted in ``Host`` in addition to the loopback names, with or without a port.
+        behind_tls: whether a reverse proxy terminates TLS, so that it is also reached by ``https``.
         body_bytes: the largest body of a request.
-        bodies_bytes: the size of all bodies that are being read, together.
+        bodies_bytes: the total size of all bodies being read.
         head_bytes: the longest request line with all headers.
-        head_seconds: the time in which a connection must send a whole request head.
-        body_seconds: the time in which a body must arrive.
-        write_seconds: the time after which an unread answer ends the connection.
-        keep_alive_seconds: the time that a connection is kept for its next request.
+        head_seconds: the time limit for a request head.
+        body_seconds: the time limit for a body.
+        write_seconds: how long a response may stay unread before the connection ends.
+        keep_alive_seconds: how long an idle connection stays open.
         connections: the most connections; requests on further ones get status 503.
-        requests_per_minute: of one token.
-        failures_per_minute: requests with a wrong token from one address, before it must wait.
-        remembered: the number of tokens, and of addresses, whose rate is remembered.
+        requests_per_minute: the rate limit of one token.
+        failures_per_minute: the limit of requests with an invalid token from one address.
+        remembered: the number of tokens, and of addresses, whose rate is tracked.
         grace_seconds: the time that requests have to end when the server stops.
-        health_seconds: the time for which the state of a store is remembered.
-        streams: the limits of listeners to events.
+        health_seconds: how long the state of a store is cached.
+        streams: the limits of streams of events.
     """
 
     host_names: tuple[str, ...] = ()
     behind_tls: bool = False
-    # as MAX_LINE_BYTES of mcp/stdio.py: what one transport takes the other takes too
+    # same as MAX_LINE_BYTES in mcp/stdio.py, so that both transports accept the same messages
     body_bytes: int = 16 * 1024 * 1024
-    # 16 of the largest; ordinary bodies are a few KB, so only many large ones at once meet this
+    # 16 of the largest; ordinary bodies are a few KB, so only many large ones at once hit this
     bodies_bytes: int = 256 * 1024 * 1024
     # eight times what the official SDK's client sends with a token, a session and a trace
     head_bytes: int = 16 * 1024
@@ -61,15 +61,15 @@ class Settings:
     # the largest body at 2.3 Mbit/s
     body_seconds: float = 60.0
     write_seconds: float = 30.0
-    # longer than clients pause between two calls of a burst; hooks and commands are new processes and never wait here
+    # longer than the pauses in a burst of calls; hooks and commands are new processes and never reuse a connection
     keep_alive_seconds: int = 15
-    # with a file descriptor each, beside those of the stores
+    # each takes a file descriptor, in addition to those of the stores
     connections: int = 1_000
-    # 200 in every second: a team at one token makes a few, a loop that has gone wild thousands
+    # 200 per second: a team with one token makes a few, a runaway loop thousands
     requests_per_minute: int = 12_000
     failures_per_minute: int = 60
     remembered: int = 10_000
-    # a statement of a store may take longer, and is then interrupted
+    # a database statement may take longer, and is then interrupted
     grace_seconds: int = 5
     health_seconds: float = 10.0
     streams: StreamLimits = field(default_factory=StreamLimits)

@@ -1,4 +1,4 @@
-"""The stores that a server has open, and what one request may do in one of them."""
+"""The open stores of a server, and the Satchel of each request."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from satchel.store.postgres.address import Address
 
 
 class Stores:
-    """The stores of one server, each opened when the first request for it comes, and kept.
+    """The stores of one server, opened on the first request and then left open.
 
     Args:
         environ: the server's environment.
-        databases: those of its configuration; None where it has none.
+        databases: the configured databases; None if there are none.
     """
 
     def __init__(self, environ: Mapping[str, str], databases: Databases | None = None) -> None:
@@ -40,21 +40,21 @@ class Stores:
         self._lock = threading.Lock()
 
     def satchel(self, access: Access, *, caller: Caller | None = None, agent: str | None = None) -> Satchel:
-        """Return what a request works with: the store and project of its token, and nothing of another.
+        """Return the Satchel for a request, limited to the store and project of its token.
 
-        Nobody's disk is looked at: paths are taken as text, citations are neither made nor compared.
+        It reads no files: paths are treated as text, and citations are neither made nor compared.
 
         Args:
             access: the rights of its token.
-            caller: the caller with its session; None is a program without one.
-            agent: who acts where the call itself names nobody.
+            caller: the caller with its session; None for a program without one.
+            agent: the agent of calls that name none.
 
         Raises:
-            SatchelError: the store is not to be believed, or cannot be opened.
+            SatchelError: the store is not trusted, or cannot be opened.
         """
         opened = self.opened(access.store, read_only=access.read_only)
         engine = self.engine(access, read_only=access.read_only)
-        # an engine looks at them when it opens the file; a server may have opened it weeks ago
+        # an engine checks them only when it opens the file, which may be weeks ago
         engine.check_files()
         workplace = replace(
             opened.workplace,
@@ -69,8 +69,8 @@ class Stores:
             person=lambda: agent or HUMAN,
             is_confined=True,
         )
-        told = tuple(one for one in opened.config.settings if one.key.name.startswith(_TOLD))
-        config = opened.config.with_changes(settings=told, warnings=())
+        settings = tuple(one for one in opened.config.settings if one.key.name.startswith(_SHARED))
+        config = opened.config.with_changes(settings=settings, warnings=())
         return Satchel(workplace, opened.place, config, self._environ)
 
     def engine(self, access: Access, *, read_only: bool) -> Engine:
@@ -78,10 +78,10 @@ class Stores:
         return self.opened(access.store, read_only=read_only).workplace.engine.of_project(access.project)
 
     def opened(self, store: Store, *, read_only: bool = False) -> Satchel:
-        """Return a store, opened.
+        """Return an opened store.
 
         Raises:
-            Unavailable: it is a database that the configuration does not name, or names wrongly.
+            Unavailable: it is a database that is missing or malformed in the configuration.
         """
         key = store, read_only
         with self._lock:
@@ -99,19 +99,18 @@ class Stores:
             return self._opened[key]
 
     def _address(self, store: str) -> Address:
-        """Return where a database is."""
         try:
             return self._databases.address(name_of(store))
         except SatchelError as error:
             raise _for_operator(error) from None
 
     def known_as(self, standing: Mapping[str, Any], access: Access, worktree: str | None) -> str | None:
-        """Return the name that a worktree of a caller has for others; None is the project's own main one.
+        """Return the public name of a caller's worktree; None for the project's own main one.
 
         Args:
-            standing: where the caller stands, as its program says.
+            standing: the caller's project, run and agent, as sent.
             access: the rights of its token.
-            worktree: a linked worktree of the caller's, an absolute path; None is its main one.
+            worktree: the absolute path of a linked worktree; None for the caller's main one.
         """
         root, host = standing.get("root"), standing.get("host")
         if standing.get("machine") == self._machine and root == self._root_of(access):
@@ -119,27 +118,27 @@ class Stores:
         return f"{host}:{worktree or root}"
 
     def _root_of(self, access: Access) -> str | None:
-        """Return the root folder that the project of a token has on this machine, if it has one."""
+        """Return the root folder of the token's project on this machine, if it has one."""
         key = access.store, access.project
         if key not in self._roots:
             engine = self.opened(access.store, read_only=access.read_only).workplace.engine
             with engine.read() as transaction:
-                found = projects.with_name(transaction, access.project)
-            # a project that was begun over the server has none, unless the store lies in its folder
+                project = projects.with_name(transaction, access.project)
+            # a project created over the server has none, unless the store is in its folder
             folder = engine.folder
             root = str(folder.parent) if folder is not None and folder.name == FOLDER_NAME else None
-            if found is None:
+            if project is None:
                 return root
-            self._roots[key] = found.root or root
+            self._roots[key] = project.root or root
         return self._roots[key]
 
     def every(self) -> list[Store]:
-        """Return the stores that are open."""
+        """Return the open stores."""
         with self._lock:
             return list(dict.fromkeys(store for store, _ in self._opened))
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all stores."""
         with self._lock:
             opened = list(self._opened.values())
         for satchel in opened:
@@ -147,12 +146,12 @@ class Stores:
 
 
 def _for_operator(error: SatchelError) -> Unavailable:
-    """Log what is wrong with the server's configuration or installation, which callers are not told."""
+    """Log a fault of the server's configuration or installation, and return an error without its details."""
     logs.fault(error, problem=str(error))
     return Unavailable("the server cannot open the database of this token", "Its log says why")
 
 
-_TOLD = ("context.", "layers.", "claims.", "retention.", "brief.", "tokens.")
+_SHARED = ("context.", "layers.", "claims.", "retention.", "brief.", "tokens.")
 """The keys that say how what a token holder writes is kept and given, beginnings of their names.
 
 The others are the operator's: they name folders, addresses and accounts of the server, or act on a caller's machine.

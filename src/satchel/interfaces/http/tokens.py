@@ -1,4 +1,4 @@
-"""The tokens of ``satchel serve``: made, listed, revoked and recognised. They are the user's, and lie in no store."""
+"""The tokens of ``satchel serve``: create, list, revoke and check. They belong to the user, and are in no store."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ _NOBODYS = bytes(32)
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token, without its secret.
+    """A token, without its secret.
 
     Attributes:
         id: its public id, ten hexadecimal digits.
-        name: what the person who made it calls it.
+        name: the name its creator gave it.
         role: :data:`~satchel.interfaces.http.access.AGENT` or ``PERSON``.
         store: the store's file, an absolute path; or the name of a database: ``postgresql:NAME``.
-        project: the one project of the store that it leads to, by name.
-        agent: who acts where a call names nobody; None leaves that to the call.
+        project: the name of the one project it gives access to.
+        agent: the agent of calls that name none; None leaves it to the call.
         read_only: refuse every write.
-        created_at: when it was made, in milliseconds UTC.
-        expires_at: from when on it gives no access; None is never.
-        revoked_at: when it was revoked.
-        state: :data:`ACTIVE`, :data:`EXPIRED` or :data:`REVOKED`, when it was looked at.
+        created_at: its creation, in milliseconds UTC.
+        expires_at: its expiry; None is never.
+        revoked_at: its revocation.
+        state: :data:`ACTIVE`, :data:`EXPIRED` or :data:`REVOKED`, at the time it was read.
     """
 
     id: str
@@ -72,7 +72,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """A token as the file stores it, with the SHA-256 of its secret."""
+    """A token in the file, with the SHA-256 of its secret."""
 
     id: str
     name: str
@@ -88,10 +88,10 @@ class _Stored:
 
 
 class Tokens:
-    """The tokens of one user. Every call sees what other processes did; safe between threads and processes.
+    """The tokens of one user. Changes of other processes are visible at once; safe between threads and processes.
 
     Args:
-        folder: the user's state folder; it is made with the first token.
+        folder: the user's state folder, created with the first token.
         clock: the time in milliseconds UTC.
     """
 
@@ -117,24 +117,24 @@ class Tokens:
         read_only: bool = False,
         expires_at: int | None = None,
     ) -> tuple[Token, str]:
-        """Make a token.
+        """Create a token.
 
         Args:
-            name: what it is called; no other active token has this name.
+            name: its name, unique among active tokens.
             store: the store's file, or the name of a database.
-            project: the project of the store that it leads to.
-            role: who holds it.
-            agent: who acts where a call names nobody.
+            project: the project it gives access to.
+            role: the role of its holder.
+            agent: the agent of calls that name none.
             read_only: whether it refuses every write.
-            expires_at: from when on it gives no access, in milliseconds UTC, at most 36,500 days ahead; None is never.
+            expires_at: its expiry in milliseconds UTC, at most 36,500 days ahead; None is never.
 
         Returns:
-            The token, and its text, which nothing gives again.
+            The token, and its text, which cannot be recovered later.
 
         Raises:
-            InvalidInput: a name, the role or the time is not acceptable.
+            InvalidInput: a name, the role or the time is not valid.
             Conflict: an active token has the name.
-            Refused: the file of tokens is not to be believed, or cannot be written.
+            Refused: the token file is not trusted, or cannot be written.
         """
         store = store.absolute() if isinstance(store, Path) else store
         name, project = check_identifier(name, "name"), check_name(project, "project")
@@ -163,24 +163,23 @@ class Tokens:
         return _token(one, now), f"satchel_{token_id}_{secret}"
 
     def every(self) -> list[Token]:
-        """Return all tokens, the first made first; those that are over are listed for 90 days more.
+        """Return all tokens, oldest first; expired and revoked ones are listed for 90 more days.
 
         Raises:
-            Refused: the file of tokens is not to be believed.
+            Refused: the token file is not trusted.
         """
         now = self._clock()
         return [_token(one, now) for one in self._file.load().values() if not _is_long_over(one, now)]
 
     def revoke(self, name_or_id: str) -> Token:
-        """Revoke a token: it gives no access from the next request on. One that was revoked stays as it is.
+        """Revoke a token from the next request on. A revoked one is left unchanged.
 
         Args:
-            name_or_id: its name or its id; its text does as well. Of tokens with one name it is the active one, else
-                the last that was made.
+            name_or_id: its name, id or text. A name means the active token, else the newest with that name.
 
         Raises:
             NotFound: there is no such token.
-            Refused: the file of tokens is not to be believed, or cannot be written.
+            Refused: the token file is not trusted, or cannot be written.
         """
         with self._file.changing() as stored:
             now = self._clock()
@@ -191,35 +190,35 @@ class Tokens:
             return _token(one, now)
 
     def access(self, text: str) -> Access | None:
-        """Return what a token's text gives access to; None where it is unknown, expired or revoked.
+        """Return the rights of a token by its text; None if it is unknown, expired or revoked.
 
-        The file is read again when it changed, and looked at each time.
+        The file is checked on each call, and read again if it changed.
 
         Raises:
-            Refused: the file of tokens is not to be believed.
+            Refused: the token file is not trusted.
         """
-        found = _TEXT.fullmatch(text)
-        if found is None:
+        match = _TEXT.fullmatch(text)
+        if match is None:
             return None
-        one = self._file.current().get(found[1])
+        one = self._file.current().get(match[1])
         digest = _NOBODYS if one is None else bytes.fromhex(one.sha256)
-        is_right = hmac.compare_digest(sha256(found[2].encode()).digest(), digest)
+        is_right = hmac.compare_digest(sha256(match[2].encode()).digest(), digest)
         return _access(one) if one is not None and is_right and _state(one, self._clock()) == ACTIVE else None
 
     def access_of(self, token_id: str) -> Access | None:
-        """Return what the token of a public id gives access to; None as :meth:`access` does.
+        """Return the rights of a token by its public id; None as for :meth:`access`.
 
         Raises:
-            Refused: the file of tokens is not to be believed.
+            Refused: the token file is not trusted.
         """
         one = self._file.current().get(token_id)
         return None if one is None or _state(one, self._clock()) != ACTIVE else _access(one)
 
     def stores(self) -> list[Store]:
-        """Return the stores that active tokens lead to.
+        """Return the stores of active tokens.
 
         Raises:
-            Refused: the file of tokens is not to be believed.
+            Refused: the token file is not trusted.
         """
         now = self._clock()
         active = (one for one in self._file.current().values() if _state(one, now) == ACTIVE)
@@ -278,7 +277,7 @@ def _named(name_or_id: str, stored: Mapping[str, _Stored], now: int) -> _Stored:
 
 
 def _parse(fields: dict[str, Any]) -> dict[str, _Stored]:
-    # what is missing or unknown could have been a limit, so that nothing is skipped
+    # a missing or unknown field could be a restriction, so the whole file is refused
     stored: dict[str, _Stored] = {}
     for item in fields["tokens"]:
         one = from_fields(_Stored, item)

@@ -1,4 +1,4 @@
-"""Threads for calls: those that wait for others delay nobody, and those that write to one place take turns."""
+"""Worker threads for calls: waiting calls delay nobody, and writers to one place are queued."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Answer = TypeVar("Answer")
 
 
 class Turns:
-    """The threads that calls run in. A call that finds none free waits, in the order of coming."""
+    """The worker threads for calls. Calls queue in order of arrival while none is free."""
 
     def __init__(self) -> None:
         self._waiting = ThreadPoolExecutor(_WAITING, "waiting")
@@ -38,12 +38,12 @@ class Turns:
         self._writing: dict[tuple[Store, str], ThreadPoolExecutor] = {}
 
     async def run(self, access: Access, name: str, arguments: object, work: Callable[[], Answer]) -> Answer:
-        """Do the work of a call in a thread. What was begun there is waited for, even where this is cancelled.
+        """Run a call in a thread. Once started, it is awaited even if this coroutine is cancelled.
 
         Args:
             access: the rights of its token.
-            name: what is called.
-            arguments: what it is given by name, as it was sent.
+            name: the operation or method.
+            arguments: its arguments, as received.
         """
         job = self._of(access, name, arguments).submit(work)
         done = asyncio.wrap_future(job)
@@ -56,7 +56,7 @@ class Turns:
             raise
 
     def close(self) -> None:
-        """Let the threads end, each after what it does now."""
+        """Stop the threads after their current calls."""
         for pool in (self._waiting, self._reading, *self._writing.values()):
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -73,7 +73,7 @@ class Turns:
 
 
 def writes(name: str) -> bool:
-    """Whether a call of an operation may write."""
+    """Return whether a call of an operation may write."""
     try:
         return operation_named(name).writes
     except NotFound:

@@ -1,4 +1,4 @@
-"""The answer of a tool, as text or JSON, with the notice for its receiver."""
+"""The answer of a tool, as text or JSON, with the notice for its reader."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def answer(
     files: Sequence[str | None] = (),
     taken: Sequence[str] = (),
 ) -> str:
-    """Render an answer to what has been done.
+    """Render the answer to a completed call.
 
     Args:
         form: text or json.
-        text: makes the text.
-        fields: makes the JSON object.
-        agent: who gets it; None is the default agent.
-        files: the files that it names; its last line reports which of them others have claimed.
-        taken: the files that its receiver is about to edit; the last line reports the notes that cite them.
+        text: renders the text.
+        fields: builds the JSON object.
+        agent: the agent that gets it; None is the default agent.
+        files: the files in the answer; the notice reports claims of others on them.
+        taken: the files that the agent is about to edit; the notice reports the notes that cite them.
     """
     call.is_done = True
-    # before the notice, which reads too, and must not be asked for more than once
+    # rendered before the notice, which reads the store too and may be requested only once
     work = call.service.workplace
     parts = [notice_for(call, agent, files, taken)]
     if work.caller is not None:
@@ -44,7 +44,7 @@ def answer(
 def notice_for(
     call: Call[Satchel], agent: str | None, files: Sequence[str | None] = (), taken: Sequence[str] = ()
 ) -> str | None:
-    """Return the notice for an answer, or None; if it cannot be looked up, a notice that reports this."""
+    """Return the notice for an answer, or None; if the look-up fails, a notice that reports this."""
     try:
         with call.on_cancel(call.service.interrupter()):
             return call.service.notices.line(
@@ -58,7 +58,7 @@ def notice_for(
 
 
 def notice_beside_error(call: Call[Satchel], arguments: Mapping[str, object]) -> str | None:
-    """Return the notice for an error; None if it cannot be looked up."""
+    """Return the notice for an error, or None if it cannot be looked up."""
     agent = arguments.get("agent")
     with suppress(Exception), call.on_cancel(call.service.interrupter()):
         return call.service.notices.line(agent=agent if isinstance(agent, str) else None, shown_by="get_messages")
@@ -66,11 +66,9 @@ def notice_beside_error(call: Call[Satchel], arguments: Mapping[str, object]) ->
 
 
 def json_answer(fields: Mapping[str, object], notice: str | None) -> str:
-    """Render an answer as JSON."""
     value = fields if notice is None else {**fields, "notice": notice}
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def text_answer(text: str, notice: str | None) -> str:
-    """Render an answer as text."""
     return text if notice is None else f"{text}\n{notice}"

@@ -1,4 +1,4 @@
-"""One running tool call as its handler sees it: its service, its progress and its cancellation."""
+"""A running tool call for its handler: service, progress and cancellation."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _NO_META: Mapping[str, Any] = MappingProxyType({})
 
 
 class Call(Generic[ServiceT]):
-    """One call of a tool.
+    """A running tool call.
 
     Args:
-        service: the application object that handlers work on.
+        service: the application object that handlers use.
         meta: the request's ``_meta``.
-        notify: sends a notification to the caller; None when the transport has no way.
+        notify: sends a notification to the caller; None if the transport cannot.
 
     Attributes:
-        is_done: whether the work is done and only the answer remains to be made. A failure after that costs a part of
-            the answer, and is never reported as an error of the call.
+        is_done: whether the work is done and only the answer is left to render. A later failure costs part of the
+            answer, and is never reported as an error of the call.
     """
 
     __slots__ = (
@@ -58,13 +58,13 @@ class Call(Generic[ServiceT]):
         self.is_done = False
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Report progress to the caller, if it asked for that.
+        """Report progress, if the caller asked for it.
 
         Args:
-            done: the amount done so far; a value that does not exceed the last one told is not sent, because
-                the protocol demands that progress increases.
+            done: the amount done so far; a value not above the last one is dropped, since the protocol requires
+                progress to increase.
             total: the whole amount, if known.
-            message: what is being done.
+            message: a description of the current step.
         """
         if self._notify is None or self._cancelled or self._finished or not done > self._done:
             return
@@ -77,31 +77,31 @@ class Call(Generic[ServiceT]):
         self._notify("notifications/progress", params)
 
     def cancelled(self) -> bool:
-        """Whether the call is no longer wanted."""
+        """Return whether the call was cancelled."""
         return self._cancelled
 
     def check(self) -> None:
         """Raise an error if the call was cancelled.
 
         Raises:
-            Interrupted: it was cancelled.
+            Interrupted: it was.
         """
         if self._cancelled:
             raise Interrupted("the call was cancelled")
 
     def on_cancel(self, callback: Callable[[], object]) -> CancelHook:
-        """Have a callable run, in another thread, when the call is cancelled.
+        """Register a callback that runs in another thread if the call is cancelled.
 
         Args:
-            callback: something short that makes the handler's wait end, such as ``connection.interrupt``; it
-                must not use the call.
+            callback: something short that ends the handler's wait, such as ``connection.interrupt``; it must not use
+                the call.
 
         Returns:
-            The hook, as a context manager: once it is left, the callback neither runs nor is running, so that
-            it cannot strike the next user of the connection. Without ``with`` it stays until the call ends.
+            The hook, as a context manager: after its exit the callback is not running and never will, so it cannot
+            affect the next user of the connection. Without ``with`` it stays until the call ends.
 
         Raises:
-            Interrupted: the call is cancelled already.
+            Interrupted: the call was cancelled already.
         """
         with self._lock:
             self.check()
@@ -109,13 +109,13 @@ class Call(Generic[ServiceT]):
         return CancelHook(self, callback)
 
     def forget(self, callback: Callable[[], object]) -> None:
-        """Drop a callback; waits while it is running."""
+        """Remove a callback; wait for it if it is running."""
         with self._lock:
             if callback in self._callbacks:
                 self._callbacks.remove(callback)
 
     def cancel(self) -> None:
-        """For the transport: the call is no longer wanted. A second time, or after its end, does nothing."""
+        """Cancel the call, on behalf of the transport. No-op if repeated or after the end."""
         with self._lock:
             if self._cancelled or self._finished:
                 return
@@ -127,13 +127,13 @@ class Call(Generic[ServiceT]):
                     log_fault("a cancellation callback")
 
     def finish(self) -> None:
-        """For the transport: the handler has returned; nothing is sent or interrupted for it any more."""
+        """Mark the handler as returned, on behalf of the transport; nothing is sent or interrupted afterwards."""
         with self._lock:
             self._finished = True
 
 
 class CancelHook:
-    """A registered cancellation callback; leaving it as a context manager takes it back."""
+    """A registered cancellation callback; its exit as a context manager removes it."""
 
     __slots__ = ("_call", "_callback")
 

@@ -1,4 +1,4 @@
-"""``satchel mcp``: its options, and the server of one client over stdio."""
+"""``satchel mcp``: its options, and a server for one client over stdio."""
 
 from __future__ import annotations
 
@@ -36,19 +36,15 @@ def run(
     read_only: bool,
     as_json: bool,
 ) -> int:
-    """Serve one client until its input ends, or print the tools.
-
-    Returns:
-        The exit status.
-    """
+    """Serve one client until its input ends, or print the tools; return the exit status."""
     from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
 
-    chosen = DEFAULT_TOOLSETS if toolsets is None else tuple(name.strip() for name in toolsets.split(","))
+    names = DEFAULT_TOOLSETS if toolsets is None else tuple(name.strip() for name in toolsets.split(","))
     if as_json:
         from satchel.interfaces.cli.common import show_json
         from satchel.interfaces.mcp.registry import Registry
 
-        show_json({"tools": Registry(ALL_TOOLS, chosen, read_only=read_only).listing()})
+        show_json({"tools": Registry(ALL_TOOLS, names, read_only=read_only).listing()})
         return 0
     from satchel.interfaces.mcp.server import make_late_server, make_server
     from satchel.interfaces.mcp.session_start import shared_text_read
@@ -69,9 +65,9 @@ def run(
             return satchel
 
         try:
-            server = make_server(open_here(), chosen, read_only=read_only)
+            server = make_server(open_here(), names, read_only=read_only)
         except (Refused, StoreMissing) as error:
-            # a client shows no more of a server that leaves than that it failed; a call can say why
+            # a client reports only that a server failed, if it exits; the answer to a call can explain why
             print(f"satchel: {error}", file=sys.stderr)  # noqa: T201 -- what the host's log keeps
-            server = make_late_server(open_here, chosen, read_only=read_only)
+            server = make_late_server(open_here, names, read_only=read_only)
         return serve_stdio(server)

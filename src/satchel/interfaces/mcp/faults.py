@@ -1,4 +1,4 @@
-"""Unexpected errors: logged in full on stderr, never shown to the client."""
+"""Unexpected errors: logged in full on stderr, hidden from the client."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ INTERNAL_TEXT = "internal error; see the server's log"
 
 
 def reason_of(error: Exception, where: str) -> str:
-    """Return the reason of a failure in a few words; log the traceback of an unexpected one.
+    """Return a short reason for a failure; log the traceback of an unexpected one.
 
     Args:
-        where: what was being done, for the log.
+        where: the current activity, for the log.
     """
     if isinstance(error, SatchelError):
         return error.problem
@@ -28,11 +28,11 @@ def log_fault(where: str) -> None:
     """Write the exception being handled to stderr, with its traceback.
 
     Args:
-        where: what was being done, as in ``tool search``.
+        where: the current activity, as in ``tool search``.
     """
     from contextlib import suppress
 
-    with suppress(Exception):  # a client that closed our stderr must not lose its answer for it
+    with suppress(Exception):  # a client that closed stderr must still get its answer
         import traceback
 
         print(f"satchel: fault in {where}\n{traceback.format_exc()}", file=sys.stderr, end="", flush=True)  # noqa: T201 - stderr is the log

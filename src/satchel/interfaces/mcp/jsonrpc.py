@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 messages: read from hostile lines, written so that a client can always read them.
+"""JSON-RPC 2.0 messages: parsed from untrusted input, and encoded so that any client can read them.
 
 Source: the JSON-RPC 2.0 specification; the Model Context Protocol narrows ids to strings and integers
 and params to objects, in every revision.
@@ -30,12 +30,12 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=
 
 
 class RpcError(Exception):
-    """A request that is answered by a JSON-RPC error.
+    """A request answered with a JSON-RPC error.
 
     Args:
         code: the error's number.
-        message: what was wrong, in one sentence.
-        data: what a program can use of it.
+        message: the problem, in one sentence.
+        data: details for programs.
     """
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
@@ -47,7 +47,7 @@ class RpcError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A message that wants exactly one answer."""
+    """A message that expects exactly one answer."""
 
     id: Id
     method: str
@@ -56,7 +56,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """A message that wants none."""
+    """A message that expects no answer."""
 
     method: str
     params: Mapping[str, Any]
@@ -64,17 +64,17 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A message that is no valid request; the id is None when it could not be read."""
+    """An invalid message; the id is None if it could not be read."""
 
     id: Id | None
     error: RpcError
 
 
 def parse(text: bytes) -> Any:
-    """Read one line or body as JSON.
+    """Parse a line or body as JSON.
 
     Raises:
-        RpcError: it is not UTF-8, not JSON, or holds a number too long to read.
+        RpcError: it is not UTF-8 or not JSON, or has a number with too many digits.
     """
     try:
         return json.loads(text.decode())
@@ -89,14 +89,14 @@ def parse(text: bytes) -> Any:
 
 
 def read_message(value: object, *, may_nest: bool = True) -> Request | Notification | Rejected | None:
-    """Sort one parsed message.
+    """Classify one parsed message.
 
     Args:
-        value: what :func:`parse` returned, or one element of a batch.
-        may_nest: False when the line holds too few brackets to reach :data:`MAX_DEPTH`, which saves the walk.
+        value: the result of :func:`parse`, or one element of a batch.
+        may_nest: False if the line has too few brackets to reach :data:`MAX_DEPTH`, which saves the check.
 
     Returns:
-        None for an answer, which a server that asks nothing has no use for.
+        None for an answer, since this server sends no requests.
     """
     if not isinstance(value, dict):
         return Rejected(None, RpcError(INVALID_REQUEST, "a message must be an object"))
@@ -129,7 +129,7 @@ def _read_body(value: Mapping[str, Any], may_nest: bool) -> tuple[str, Mapping[s
 
 
 def _is_notification(value: Mapping[str, object]) -> bool:
-    """Whether a faulty message still is plainly one that must not be answered."""
+    """Return whether an invalid message is still clearly a notification, which must not be answered."""
     return value.get("jsonrpc") == "2.0" and isinstance(value.get("method"), str) and "id" not in value
 
 
@@ -166,12 +166,12 @@ def encode_notification(method: str, params: Mapping[str, Any]) -> bytes:
 
 
 def _envelope(request_id: Id | None, kind: bytes, body: Mapping[str, Any]) -> bytes:
-    # The id goes back as it came, escapes and all: it is what the client finds its request by.
+    # The id goes back unchanged, escapes included: the client matches its request by it.
     return b'{"jsonrpc":"2.0","id":%b,"%b":%b}' % (json.dumps(request_id).encode(), kind, _utf8(body))
 
 
 def _utf8(body: Mapping[str, Any]) -> bytes:
-    """Encode as UTF-8; a lone surrogate, which strict clients refuse to read, becomes U+FFFD."""
+    """Encode as UTF-8, with U+FFFD for a lone surrogate, which strict clients reject."""
     text = _encode(body)
     try:
         return text.encode()

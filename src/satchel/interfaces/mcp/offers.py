@@ -1,4 +1,4 @@
-"""Resources that a host can attach, and prompts that a person can pick."""
+"""Resources that a host can attach, and prompts that a person can choose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from satchel.interfaces.mcp.schema import check_arguments, shown
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A text with an address; ``read`` makes it at each request."""
+    """A text with a URI; ``read`` renders it on each request."""
 
     uri: str
     name: str
@@ -23,7 +23,7 @@ class Resource:
     read: Callable[[], str]
 
     def listing(self) -> dict[str, Any]:
-        """Return the resource as ``resources/list`` shows it."""
+        """Return the resource as in ``resources/list``."""
         return {
             "uri": self.uri,
             "name": self.name,
@@ -34,10 +34,10 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class ResourceTemplate:
-    """Texts whose address has holes, as in ``satchel://runs/{run_id}/state``.
+    """Texts with a URI template, as in ``satchel://runs/{run_id}/state``.
 
     A ``{name}`` matches one or more characters up to the next ``/``, ``?`` or ``#`` (RFC 6570, level 1);
-    ``read`` gets the values percent-decoded, so a value may well hold a slash.
+    ``read`` gets the values percent-decoded, so a value may contain a slash.
     """
 
     uri_template: str
@@ -47,7 +47,7 @@ class ResourceTemplate:
     read: Callable[[Mapping[str, str]], str]
 
     def listing(self) -> dict[str, Any]:
-        """Return the template as ``resources/templates/list`` shows it."""
+        """Return the template as in ``resources/templates/list``."""
         return {
             "uriTemplate": self.uri_template,
             "name": self.name,
@@ -56,18 +56,18 @@ class ResourceTemplate:
         }
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """Return the values that make the template this address, or None.
+        """Return the values with which the template gives this URI, or None.
 
         Raises:
             InvalidInput: a value's percent-encoding is not UTF-8.
         """
-        found = _pattern(self.uri_template).fullmatch(uri)
-        if found is None:
+        match = _pattern(self.uri_template).fullmatch(uri)
+        if match is None:
             return None
         from urllib.parse import unquote
 
         try:
-            return {name: unquote(value, errors="strict") for name, value in found.groupdict().items()}
+            return {name: unquote(value, errors="strict") for name, value in match.groupdict().items()}
         except UnicodeDecodeError:
             raise InvalidInput(
                 f"the address {shown(uri)} is not UTF-8 when decoded", "Percent-encode it as UTF-8"
@@ -85,7 +85,7 @@ def _pattern(uri_template: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class PromptArgument:
-    """One value that a prompt asks its user for."""
+    """An argument of a prompt."""
 
     name: str
     description: str
@@ -94,7 +94,7 @@ class PromptArgument:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A ready-made message; ``render`` fills in the arguments that were given."""
+    """A predefined message; ``render`` fills in the arguments."""
 
     name: str
     description: str
@@ -103,7 +103,7 @@ class Prompt:
     title: str | None = None
 
     def listing(self) -> dict[str, Any]:
-        """Return the prompt as ``prompts/list`` shows it."""
+        """Return the prompt as in ``prompts/list``."""
         shown_as: dict[str, Any] = {"name": self.name}
         if self.title is not None:
             shown_as["title"] = self.title
@@ -118,7 +118,7 @@ class Prompt:
         """Check the arguments and render the message.
 
         Raises:
-            InvalidInput: an argument is unknown, missing or not text.
+            InvalidInput: an argument is unknown, missing or not a string.
         """
         schema = {
             "properties": {argument.name: {"type": "string"} for argument in self.arguments},

@@ -1,9 +1,9 @@
 """The Model Context Protocol, server side, in every revision from 2024-11-05 to 2026-07-28.
 
 Two eras share one process. A request of the stateless era (2026-07-28) carries its revision and the client's
-capabilities in ``params._meta`` and is served by that alone; a client of the handshake era (up to 2025-11-25)
-first agrees on a revision with ``initialize``. Each request is judged alone, as the 2026-07-28 revision
-asks (Versioning and Compatibility): nothing that came before locks a connection into an era.
+capabilities in ``params._meta``, and nothing else affects it; a client of the handshake era (up to 2025-11-25)
+first agrees on a revision with ``initialize``. Each request is judged separately, as the 2026-07-28 revision
+requires (Versioning and Compatibility): earlier requests do not tie a connection to an era.
 """
 
 from __future__ import annotations
@@ -65,19 +65,19 @@ APPLICATION_METHODS: Final = frozenset({"tools/call", "resources/list", "resourc
 
 
 class Server(Generic[ServiceT]):
-    """The server, for every transport and client.
+    """The protocol server for all transports and clients.
 
     Args:
         name: the server's name, for the client's log.
         version: its version.
-        service: the application object that tool handlers get with their call.
+        service: the application object passed to tool handlers with their call.
         registry: the tools.
-        instructions: what a host tells its model about the server as a whole.
-        resources: the resources, or a callable that lists them at each request.
-        templates: addresses with holes, tried in order when no resource has the address.
+        instructions: the text about the server that a host gives its model.
+        resources: the resources, or a callable that lists them on each request.
+        templates: URI templates, tried in order if no resource has the URI.
         prompts: the prompts.
-        meet: told the name and version that a client gives itself.
-        hear: told the ``_meta`` of each request before it is served.
+        on_client: called with the client's name and version.
+        on_meta: called with the ``_meta`` of each request before it is served.
     """
 
     def __init__(
@@ -91,12 +91,12 @@ class Server(Generic[ServiceT]):
         resources: Sequence[Resource] | Callable[[], Sequence[Resource]] = (),
         templates: Sequence[ResourceTemplate] = (),
         prompts: Sequence[Prompt] = (),
-        meet: Callable[[str | None, str | None], object] | None = None,
-        hear: Callable[[Params], object] | None = None,
+        on_client: Callable[[str | None, str | None], object] | None = None,
+        on_meta: Callable[[Params], object] | None = None,
     ) -> None:
         self.service = service
-        self._meet = meet
-        self._hear = hear
+        self._on_client = on_client
+        self._on_meta = on_meta
         self._info = {"name": name, "version": version}
         self._registry = registry
         self._instructions = {} if instructions is None else {"instructions": instructions}
@@ -121,11 +121,11 @@ class Server(Generic[ServiceT]):
         self._stateless_methods = self._methods | {"server/discover": self._discover}
 
     def serves(self, method: str) -> bool:
-        """Whether a method exists here in any revision."""
+        """Return whether a method exists in any revision."""
         return method in self._handshake_methods or method in self._stateless_methods
 
     def reply(self, request: Request, revision: str, call: Call[ServiceT]) -> tuple[bytes, RpcError | None]:
-        """Return the encoded answer to a request, and the error if it is one; raise nothing.
+        """Return the encoded answer to a request, and the error if it is one; never raise.
 
         Args:
             request, revision, call: as for :meth:`answer`.
@@ -144,20 +144,20 @@ class Server(Generic[ServiceT]):
 
         Args:
             request: the request.
-            revision: the protocol revision it is asked in, as :meth:`Connection.admit` returned it.
-            call: the call that a tool's handler gets.
+            revision: its protocol revision, as returned by :meth:`Connection.admit`.
+            call: the call passed to a tool's handler.
 
         Returns:
-            The result, in that revision's shape.
+            The result, in the shape of that revision.
 
         Raises:
-            RpcError: the request is answered by an error; faults of our own are logged first.
+            RpcError: the answer is an error; internal errors are logged first.
         """
         stateless = revision in STATELESS_REVISIONS
         if stateless:
-            self._meet_client(meta_of(request).get(CLIENT_INFO_KEY))
-        if self._hear is not None:
-            self._hear(call.meta)
+            self._note_client(meta_of(request).get(CLIENT_INFO_KEY))
+        if self._on_meta is not None:
+            self._on_meta(call.meta)
         methods = self._stateless_methods if stateless else self._handshake_methods
         method = methods.get(request.method)
         if method is None:
@@ -178,7 +178,7 @@ class Server(Generic[ServiceT]):
         return {"resultType": "complete", **result, "_meta": {SERVER_INFO_KEY: self._info}}
 
     def _initialize(self, params: Params, revision: str, _call: Call[ServiceT]) -> Result:
-        self._meet_client(params.get("clientInfo"))
+        self._note_client(params.get("clientInfo"))
         return {
             "protocolVersion": revision,
             "capabilities": self._capabilities,
@@ -186,11 +186,11 @@ class Server(Generic[ServiceT]):
             **self._instructions,
         }
 
-    def _meet_client(self, info: object) -> None:
+    def _note_client(self, info: object) -> None:
         """Record the name of a client: from its handshake, or since 2026-07-28 from each request."""
-        if self._meet is not None and isinstance(info, dict):
+        if self._on_client is not None and isinstance(info, dict):
             name, version = info.get("name"), info.get("version")
-            self._meet(name if isinstance(name, str) else None, version if isinstance(version, str) else None)
+            self._on_client(name if isinstance(name, str) else None, version if isinstance(version, str) else None)
 
     def _ping(self, _params: Params, _revision: str, _call: Call[ServiceT]) -> Result:
         return {}
@@ -258,10 +258,10 @@ class Connection:
         self.revision: str | None = None
 
     def admit(self, request: Request) -> str:
-        """Return the revision to serve a request in.
+        """Return the revision for a request.
 
         Raises:
-            RpcError: the request names a revision not spoken here, or none and no handshake came before.
+            RpcError: the request names an unsupported revision, or none and there was no handshake.
         """
         if request.method == "initialize":
             return self._negotiate(request.params)
@@ -280,7 +280,7 @@ class Connection:
         )
 
     def _negotiate(self, params: Params) -> str:
-        """Agree on the client's revision if it is known here, else offer the newest that has a handshake."""
+        """Accept the client's revision if it is supported, else offer the newest one with a handshake."""
         wanted = _text(params, "protocolVersion")
         self.revision = wanted if wanted in HANDSHAKE_REVISIONS else HANDSHAKE_REVISIONS[-1]
         return self.revision
@@ -293,7 +293,7 @@ def meta_of(request: Request) -> dict[str, Any]:
 
 
 def unsupported_revision(requested: str) -> RpcError:
-    """Return the error for a revision that is not spoken here."""
+    """Return the error for an unsupported revision."""
     # The handshake revisions are listed too: a newer client may fall back on one.
     supported = [*STATELESS_REVISIONS, *reversed(HANDSHAKE_REVISIONS)]
     data = {"supported": supported, "requested": requested[:MAX_SHOWN_CHARS]}

@@ -1,4 +1,4 @@
-"""The tools an agent can call: declared once, listed lean, run so that no exception escapes."""
+"""The tools for agents: declared once, listed briefly, and run without letting exceptions escape."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ ALL_TOOLSETS = "all"
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[ServiceT]):
-    """One tool: what agents read about it, and what runs when they call it.
+    """A tool: its listing for agents, and its handler.
 
     Args:
-        name: the wire name, a verb and a noun.
-        toolset: the set it is served with.
+        name: its name in the protocol, a verb and a noun.
+        toolset: the toolset that it belongs to.
         title: its name as hosts show it to people.
-        description: what a model needs to choose it; every agent pays for it in every session.
+        description: the text by which a model chooses it; every agent pays for it in every session.
         parameters: the object schema of the arguments, in the subset of :mod:`satchel.interfaces.mcp.schema`.
         handler: called with the :class:`Call` and the checked arguments by name; returns the answer's text.
         read_only: it changes nothing that its caller would notice.
         destructive: it may delete or overwrite.
-        idempotent: the same call again changes nothing more.
-        reaches_out: it speaks to others than the store.
-        found_by: words that hosts which show tools by name alone let a model search for.
-        always_shown: such hosts are asked to show this one in full.
-        unlisted: parameters that are taken but not listed.
-        rare: by a parameter's name, choices that are taken but not listed.
-        beside: given the call and its arguments, returns the line that an error ends with, or None.
+        idempotent: repeating the call changes nothing more.
+        reaches_out: it uses services other than the store.
+        found_by: search words for hosts that list tools by name only.
+        always_shown: asks such hosts to show this one in full.
+        unlisted: parameters that are accepted but not listed.
+        rare: by parameter name, choices that are accepted but not listed.
+        beside: given the call and its arguments, returns the notice that ends an error, or None.
     """
 
     name: str
@@ -58,12 +58,12 @@ class Tool(Generic[ServiceT]):
     beside: Callable[[Call[ServiceT], Mapping[str, object]], str | None] | None = None
 
     def listing(self) -> dict[str, Any]:
-        """Return the tool as ``tools/list`` shows it.
+        """Return the tool as in ``tools/list``.
 
-        All four hints of ToolAnnotations (revisions 2025-03-26 and later) are given: Codex asks a person before a
-        write that lacks one of them. The keys of ``_meta`` are those that Claude Code reads. That other arguments are
-        refused is left out: our own refusal names the nearest. Of a union the first type is shown, which can say all;
-        some hosts refuse unions.
+        It has all four hints of ToolAnnotations (revisions 2025-03-26 and later): Codex asks a person before a write
+        that lacks one of them. Claude Code reads the keys of ``_meta``. The listing does not say that unknown arguments
+        are refused: the refusal suggests the nearest name. Of a union only the first type is listed, which can express
+        everything; some hosts reject unions.
         """
         schema = {key: value for key, value in self.parameters.items() if key != "additionalProperties"}
         schema["properties"] = {
@@ -97,17 +97,17 @@ class Outcome:
 
 
 class Registry(Generic[ServiceT]):
-    """The tools that one server offers, in the order they were declared.
+    """The tools of one server, in the order of their declaration.
 
     Args:
-        tools: every tool there is.
-        toolsets: the names of the sets to serve; ``all`` serves every one.
+        tools: all tools.
+        toolsets: the names of the toolsets to serve; ``all`` serves every one.
         read_only: leave out every tool that may change something.
-        choosing: returns how to get a tool that is left out; None explains it to who started the server.
+        choosing: explains how to enable a tool that is left out; None explains it to whoever started the server.
 
     Raises:
-        InvalidInput: a toolset is unknown, or none is named.
-        ValueError: two tools share a name, or a tool's declaration is faulty.
+        InvalidInput: a toolset is unknown, or no toolset is given.
+        ValueError: two tools share a name, or a tool's declaration is invalid.
     """
 
     def __init__(
@@ -125,36 +125,36 @@ class Registry(Generic[ServiceT]):
                 raise ValueError(f"two tools are named {tool.name!r}")
             _check_declaration(tool)
             self._declared[tool.name] = tool
-        chosen = self._choose(toolsets)
+        served = self._choose(toolsets)
         self.tools: dict[str, Tool[ServiceT]] = {
             tool.name: tool
             for tool in self._declared.values()
-            if tool.toolset in chosen and (tool.read_only or not read_only)
+            if tool.toolset in served and (tool.read_only or not read_only)
         }
 
     def _choose(self, toolsets: Iterable[str]) -> set[str]:
         known = list(dict.fromkeys(tool.toolset for tool in self._declared.values()))
-        chosen = set()
+        names = set()
         for name in toolsets:
             if name == ALL_TOOLSETS:
-                chosen.update(known)
+                names.update(known)
             elif name in known:
-                chosen.add(name)
+                names.add(name)
             else:
                 raise unknown_name("toolset", name, [*known, ALL_TOOLSETS])
-        if not chosen:
+        if not names:
             raise InvalidInput("no toolset is chosen", f"Valid: {', '.join([*known, ALL_TOOLSETS])}")
-        return chosen
+        return names
 
     def listing(self) -> list[dict[str, Any]]:
-        """Return the tools as ``tools/list`` shows them, each understandable alone."""
+        """Return the tools as in ``tools/list``, each self-contained."""
         return [tool.listing() for tool in self.tools.values()]
 
     def tool(self, name: str) -> Tool[ServiceT]:
-        """Return a tool that is served.
+        """Return a tool of this server.
 
         Raises:
-            InvalidInput: no such tool is served; names the nearest, or the toolset that has to be chosen.
+            InvalidInput: it is not served; the error names the nearest tool, or the toolset to enable.
         """
         tool = self.tools.get(name)
         if tool is not None:
@@ -162,31 +162,31 @@ class Registry(Generic[ServiceT]):
         left_out = self._declared.get(name)
         if left_out is not None:
             raise InvalidInput(f"tool {name!r} is not served here", self._choosing(left_out))
-        raise unknown_name("tool", name[:MAX_SHOWN_CHARS], self.tools, suggestion=self._meant(name))
+        raise unknown_name("tool", name[:MAX_SHOWN_CHARS], self.tools, suggestion=self._suggestion(name))
 
-    def _meant(self, name: str) -> str | None:
-        """Return the one tool that most of the words of an unknown name find."""
+    def _suggestion(self, name: str) -> str | None:
+        """Return the one tool that shares the most words with an unknown name."""
         words = _words(name)
-        found = {tool.name: len(words & _words(f"{tool.name} {tool.found_by}")) for tool in self.tools.values()}
-        most = max(found.values(), default=0)
-        best = [tool for tool, count in found.items() if count == most]
+        shared = {tool.name: len(words & _words(f"{tool.name} {tool.found_by}")) for tool in self.tools.values()}
+        most = max(shared.values(), default=0)
+        best = [tool for tool, count in shared.items() if count == most]
         return best[0] if most and len(best) == 1 else None
 
     def run(self, tool: Tool[ServiceT], arguments: dict[str, object], call: Call[ServiceT]) -> Outcome:
         """Check the arguments and run the handler.
 
         Returns:
-            The handler's text. An error Satchel raises on purpose becomes ``error [code]: problem. remedy``;
-            any other exception is logged and its text kept from the client. What was written is never answered with
-            an error: when only the answer could not be made, its text says so.
+            The handler's text. A Satchel error becomes ``error [code]: problem. remedy``; any other exception is logged
+            and its text hidden from the client. A completed write is never reported as an error: if only the answer
+            failed, the text explains that.
         """
         try:
             call.check()
             taken = tool.parameters["properties"]
-            given = {name: value for name, value in arguments.items() if name != _EVERYWHERE or name in taken}
-            if given.get(_AUTHOR) == _ME and _EVERYWHERE not in taken:
-                given[_AUTHOR] = arguments.get(_EVERYWHERE, _ME)
-            checked = check_arguments(tool.parameters, given, tool.name, unlisted=tool.unlisted)
+            values = {name: value for name, value in arguments.items() if name != _EVERYWHERE or name in taken}
+            if values.get(_AUTHOR) == _ME and _EVERYWHERE not in taken:
+                values[_AUTHOR] = arguments.get(_EVERYWHERE, _ME)
+            checked = check_arguments(tool.parameters, values, tool.name, unlisted=tool.unlisted)
             text = tool.handler(call, **checked)
             if not isinstance(text, str):
                 raise TypeError(f"the handler returned {type(text).__name__}, not text")
@@ -211,7 +211,7 @@ class Registry(Generic[ServiceT]):
             line = None if tool.beside is None or call.cancelled() else tool.beside(call, arguments)
             text = f"error [{error.code}]: {error}{'' if tool.read_only else _nothing_of(arguments)}"
             return Outcome(text if line is None else f"{text}\n{line}", is_error=True)
-        if call.cancelled():  # whatever the interrupted statement raised is the cancellation's doing
+        if call.cancelled():  # the cancellation caused whatever the interrupted statement raised
             return Outcome("error [interrupted]: the call was cancelled", is_error=True)
         log_fault(where)
         return Outcome(f"error [internal]: {INTERNAL_TEXT}", is_error=True)
@@ -224,7 +224,7 @@ def _at_the_start(tool: Tool[Any]) -> str:
 
 
 def _nothing_of(arguments: Mapping[str, object]) -> str:
-    """Return a sentence for a call with several items: that none of them was saved."""
+    """Return a sentence for a call with several items: nothing was saved."""
     several = max((len(value) for value in arguments.values() if _are_items(value)), default=0)
     return f". None of these {several} was saved" if several > 1 else ""
 
@@ -246,7 +246,7 @@ _AUTHOR, _ME = "author", "me"
 
 
 def _listed(schema: Schema, rare: Collection[str]) -> Schema:
-    """Return a parameter's schema without a union of types, and without rare choices."""
+    """Return a parameter's schema without type unions and rare choices."""
     kinds = schema.get("type")
     listed = schema if kinds is None or isinstance(kinds, str) else {**schema, "type": kinds[0]}
     return {**listed, "enum": [one for one in listed["enum"] if one not in rare]} if rare else listed

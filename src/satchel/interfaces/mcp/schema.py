@@ -1,9 +1,9 @@
-"""Arguments checked against the lean JSON schema that a tool declares.
+"""Validation of arguments against a tool's JSON schema.
 
 The subset: ``type`` (one name or a list), ``enum``, ``items``, ``properties``, ``required``,
 ``additionalProperties: false``, ``minimum`` and ``maximum``, with ``description`` and ``default`` as notes to
-the reader. A schema with any other keyword is refused when the tool is registered, so that nothing is
-declared to agents and then ignored.
+the reader. A schema with any other keyword is refused when the tool is registered, so that everything declared
+to agents is also enforced.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MISSING = object()
 
 
 def shown(value: object) -> str:
-    """Return a value as an error repeats it: its repr, cut to :data:`MAX_SHOWN_CHARS`."""
+    """Return the repr of a value for an error, cut to :data:`MAX_SHOWN_CHARS`."""
     if isinstance(value, str) and len(value) > MAX_SHOWN_CHARS:
         return repr(value[:MAX_SHOWN_CHARS]) + "..."
     text = repr(value)
@@ -49,11 +49,11 @@ def shown(value: object) -> str:
 
 
 def check_schema(schema: Schema) -> None:
-    """Refuse a schema that says more than :func:`check_arguments` enforces.
+    """Refuse a schema that declares more than :func:`check_arguments` enforces.
 
     Raises:
         ValueError: a keyword or type is outside the subset, or an object leaves ``additionalProperties``
-            open, or requires what it does not declare.
+            open, or requires an undeclared property.
     """
     if extra := schema.keys() - _CHECKED - _NOTES:
         raise ValueError(f"schema keywords {sorted(extra)} are not checked by satchel.interfaces.mcp.schema")
@@ -73,19 +73,19 @@ def check_schema(schema: Schema) -> None:
 def check_arguments(
     schema: Schema, arguments: Mapping[str, object], what: str, prefix: str = "", unlisted: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return the arguments in the types the schema declares.
+    """Return the arguments converted to the types of the schema.
 
-    Lenient where the meaning is plain: a list or object may come as its JSON text, a list of one as that alone (a text
-    if it is a single word), one as a list of one, a number or truth value as its text, a whole number as ``3.0``, a
-    text as a number, a choice in capitals; null means not given unless the schema's type names null. What a schema
-    takes as text stays text, whatever it looks like.
+    Lenient if the meaning is clear: a list or object may be its JSON text, a list of one just its item (a text only if
+    it is a single word), a single value a list of one, a number or boolean its text, an integer ``3.0``, a text a
+    number, a choice in upper case; null means missing unless the schema allows null. Text for a text parameter is never
+    converted.
 
     Args:
         schema: the tool's parameters.
-        arguments: what the client sent.
+        arguments: the arguments from the client.
         what: the tool's name, for the error.
-        prefix: what stands before the names of arguments there, as ``entries[1].``.
-        unlisted: what is taken but not named as valid, since agents are not shown it.
+        prefix: the prefix of argument names in errors, such as ``entries[1].``.
+        unlisted: parameters that are accepted but not suggested, since agents do not see them.
 
     Raises:
         InvalidInput: an argument is unknown, missing, of the wrong type or out of range.
@@ -158,7 +158,7 @@ def _types(schema: Schema) -> tuple[str, ...]:
 
 
 def _as_declared(schema: Schema, types: tuple[str, ...], value: object) -> object:
-    """Return the value in one of the declared types, or the missing mark when it fits none."""
+    """Return the value in one of the declared types, or the missing mark if it fits none."""
     match value:
         case None:
             return None if "null" in types else _MISSING
@@ -202,7 +202,7 @@ def _from_text(schema: Schema, types: tuple[str, ...], text: str) -> object:
     if "boolean" in types and stripped.lower() in {"true", "false"}:
         return stripped.lower() == "true"
     if stripped[:1] not in {"[", "{"}:
-        # what has a comma or a space in it could be several
+        # a text with a comma or space could be several items
         is_one = "string" in _types(schema.get("items", {})) and re.fullmatch(_SINGLE_WORD, stripped)
         return [stripped] if "array" in types and is_one else _MISSING
     try:

@@ -1,4 +1,4 @@
-"""Satchel's own MCP server: its tools, guidance and resources over one opened store."""
+"""Satchel's MCP server: its tools, guidance and resources over one store."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from satchel.keep.sessions.caller import Caller
 def make_late_server(
     open_satchel: Callable[[], Satchel], toolsets: Iterable[str] = DEFAULT_TOOLSETS, *, read_only: bool = False
 ) -> Server[Satchel]:
-    """Put together a server for a place whose store cannot be opened yet: each call tries, or answers with the remedy.
+    """Make a server for a store that cannot be opened yet: each call tries again, or answers with the remedy.
 
     Args:
-        open_satchel: opens the store, or raises why it cannot be.
+        open_satchel: opens the store, or raises the reason why it cannot.
         toolsets, read_only: as for :func:`make_server`.
 
     Raises:
@@ -34,7 +34,7 @@ def make_late_server(
     satchel: Satchel | None = None
     client: tuple[str | None, str | None] = (None, None)
 
-    def meet(name: str | None, version: str | None) -> None:
+    def set_client(name: str | None, version: str | None) -> None:
         nonlocal client
         client = (name, version)
 
@@ -64,14 +64,14 @@ def make_late_server(
         registry,
         instructions=instructions(registry.tools),
         prompts=PROMPTS,
-        meet=meet,
+        on_client=set_client,
     )
 
 
 def make_server(
     satchel: Satchel, toolsets: Iterable[str] = DEFAULT_TOOLSETS, *, read_only: bool = False
 ) -> Server[Satchel]:
-    """Put together what is served, whatever the transport.
+    """Make a server for any transport.
 
     Args:
         satchel: the opened store.
@@ -91,12 +91,12 @@ def make_server_of(
     caller: Caller | None,
     service: Satchel | None = None,
 ) -> Server[Satchel]:
-    """Return a server of some tools for a caller.
+    """Make a server of some tools for a caller.
 
     Args:
         opened: returns the store that resources are read from.
-        caller: the caller, which learns how the client names itself.
-        service: the store that tools work on unless their call brings another.
+        caller: the caller, which records the client's name.
+        service: the store for tools, unless their call has its own.
     """
 
     def state(given: Mapping[str, str]) -> str:
@@ -133,6 +133,6 @@ def make_server_of(
             ),
         ),
         prompts=PROMPTS,
-        meet=None if caller is None else caller.set_client,
-        hear=None if caller is None else caller.read_meta,
+        on_client=None if caller is None else caller.set_client,
+        on_meta=None if caller is None else caller.read_meta,
     )

@@ -1,4 +1,4 @@
-"""The start of a session: a server reads the shared text of the repository in the background."""
+"""Background work at the start of a session: reading the shared text of the repository."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def shared_text_read(satchel: Satchel) -> Iterator[None]:
     def read() -> None:
         if done.wait(_PAUSE_SECONDS):
             return
-        # what cannot be read now is read by satchel sync, which says why
+        # satchel sync reads it again and reports the error
         with suppress(SatchelError, OSError):
             from satchel.keep.shared.folder import may_be_news
 

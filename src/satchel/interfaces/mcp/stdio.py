@@ -1,8 +1,8 @@
 """MCP over standard input and output, on the standard library only: one JSON message per line.
 
-Three kinds of thread. The reader parses lines, answers at once what needs no application code, and hands the
-rest to workers; they start when needed and are daemons, so none can keep the process alive. The thread that
-called :func:`serve_stdio` only waits for a reason to leave: end of input, a signal, a client that is gone.
+Three kinds of thread. The reader parses lines, answers simple requests itself, and hands the rest to workers; these
+start when needed and are daemons, so none can keep the process alive. The thread that called :func:`serve_stdio`
+only waits for a reason to stop: end of input, a signal, or a disconnected client.
 """
 
 from __future__ import annotations
@@ -57,19 +57,19 @@ def serve_stdio(
     grace_seconds: float = GRACE_SECONDS,
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> int:
-    """Serve one client until its input ends, SIGTERM or SIGINT comes, or it stops reading.
+    """Serve one client until its input ends, SIGTERM or SIGINT arrives, or it stops reading.
 
-    Without streams the process's own are taken over and not given back: file descriptors 0 and 1 lead to nowhere
-    and to stderr, so that no stray print, of a handler, a child process or the interpreter's exit,
-    reaches the client. That form belongs in the main thread, because of the signals.
+    Without streams, it takes over those of the process for good: file descriptors 0 and 1 then lead to nowhere and to
+    stderr, so that no stray print of a handler, a child process or the interpreter's exit reaches the client. That form
+    must run in the main thread, because of the signals.
 
     Args:
-        server: what is served.
-        stdin: where messages come from; needs ``readline(size)``.
-        stdout: where answers go; needs ``write`` and ``flush``.
+        server: the protocol server.
+        stdin: the source of messages; needs ``readline(size)``.
+        stdout: the destination of answers; needs ``write`` and ``flush``.
         grace_seconds: how long running and queued calls may continue after the end of input before they are
             interrupted. A second signal ends the wait.
-        max_line_bytes: the longest line that is read; a longer one is refused without being held in memory.
+        max_line_bytes: the longest accepted line; a longer one is refused without being held in memory.
 
     Returns:
         The process's exit status, 0.
@@ -77,7 +77,7 @@ def serve_stdio(
     takes_over = stdin is None or stdout is None
     if takes_over:
         _ensure_stderr()
-        gc.freeze()  # what the start has loaded stays
+        gc.freeze()  # modules loaded at the start live as long as the process
         gc.enable()
     session = _Session(
         server,
@@ -95,7 +95,7 @@ def serve_stdio(
 
 
 def _ensure_stderr() -> None:
-    """Give a process that was started without stderr one that leads nowhere, before its number is taken."""
+    """Open stderr to nowhere if the process started without one, before its number is reused."""
     try:
         os.fstat(2)
     except OSError:
@@ -125,7 +125,7 @@ def _take_over_output() -> BinaryIO:
 
 
 def _catch_signals(end: Callable[[], None]) -> Callable[[], None]:
-    """Have SIGTERM and SIGINT call ``end``; return what undoes it."""
+    """Call ``end`` on SIGTERM and SIGINT; return a function that restores the handlers."""
     import signal
 
     numbers = (signal.SIGTERM, signal.SIGINT)
@@ -140,7 +140,7 @@ def _catch_signals(end: Callable[[], None]) -> Callable[[], None]:
 
 @dataclass(slots=True, eq=False)
 class _Job(Generic[ServiceT]):
-    """One accepted request that a worker serves."""
+    """A request for a worker."""
 
     request: Request
     revision: str
@@ -150,7 +150,7 @@ class _Job(Generic[ServiceT]):
 
 
 class _Batch:
-    """Collects the answers of one batch into one line (JSON-RPC 2.0, section 6)."""
+    """The answers of one batch, collected into one line (JSON-RPC 2.0, section 6)."""
 
     def __init__(self, size: int, write: Callable[[bytes], None]) -> None:
         self._missing = size
@@ -169,7 +169,7 @@ class _Batch:
 
 
 class _Session(Generic[ServiceT]):
-    """One client's stream of messages."""
+    """The message stream of one client."""
 
     def __init__(self, server: Server[ServiceT], stdin: BinaryIO, stdout: BinaryIO, max_line_bytes: int) -> None:
         self._server = server
@@ -181,13 +181,13 @@ class _Session(Generic[ServiceT]):
         self._events: SimpleQueue[str] = SimpleQueue()  # its put is safe in a signal handler
         self._queue: SimpleQueue[_Job[ServiceT] | None] = SimpleQueue()
         self._workers = 0
-        self._lock = threading.Lock()  # guards what follows
+        self._lock = threading.Lock()  # guards the attributes below
         self._open: set[_Job[ServiceT]] = set()
         self._by_id: dict[Id, _Job[ServiceT]] = {}
         self._ending = False
 
     def serve(self, grace_seconds: float) -> None:
-        """Serve until there is a reason to leave, then let the running calls come to their end."""
+        """Serve until there is a reason to stop, then wait for the running calls."""
         threading.Thread(target=self._read, name="satchel-reader", daemon=True).start()
         if self._events.get() != _GONE:
             self._wait_for_calls(grace_seconds, hasty=True)
@@ -201,12 +201,12 @@ class _Session(Generic[ServiceT]):
             self._queue.put(None)
 
     def end(self) -> None:
-        """Stop reading and begin to leave; at a second time, stop waiting. Safe in a signal handler."""
+        """Stop reading and start to shut down; on a second call, stop waiting. Safe in a signal handler."""
         self._ending = True
         self._events.put(_END)
 
     def _wait_for_calls(self, seconds: float, *, hasty: bool) -> None:
-        """Return when no call is open, after so many seconds, or, if hasty, when anything else happens."""
+        """Wait until no call is open, the time is up or, if hasty, anything else happens."""
         with self._lock:
             self._ending = True
             if not self._open:
@@ -304,7 +304,7 @@ class _Session(Generic[ServiceT]):
             threading.Thread(target=self._work, name="satchel-worker", daemon=True).start()
 
     def _withdraw(self, request_id: object) -> None:
-        """The client wants no answer to a request any more; from now on its id is free again."""
+        """Cancel a request; its id is free again from now on."""
         if not isinstance(request_id, (str, int)) or isinstance(request_id, bool):
             return
         with self._lock:
@@ -339,7 +339,7 @@ class _Session(Generic[ServiceT]):
         self._send(encode_notification(method, params))
 
     def _send(self, message: bytes | None) -> None:
-        """Write one line; a client that reads no more is a reason to leave."""
+        """Write one line; stop the session if the client no longer reads."""
         if message is None:
             return
         rest = memoryview(message + b"\n")

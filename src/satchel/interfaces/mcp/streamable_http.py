@@ -1,4 +1,4 @@
-"""The rules of MCP's streamable HTTP transport: media types, headers, statuses and events, whatever carries them."""
+"""The rules of MCP's streamable HTTP transport, for any web server: media types, headers, statuses, events."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ KEEP_ALIVE_EVENT: Final = b": keep-alive\r\n\r\n"
 
 
 class TransportError(Exception):
-    """A message that the transport refuses.
+    """A message refused by the transport.
 
     Args:
         status: the HTTP status.
-        error: what the body says.
-        id: the id of the request, where it could be read.
+        error: the error in the body.
+        id: the id of the request, if it could be read.
     """
 
     def __init__(self, status: int, error: RpcError, id: Id | None = None) -> None:  # noqa: A002 -- JSON-RPC's name
@@ -63,7 +63,7 @@ class TransportError(Exception):
 
 
 def check_media_types(content_type: str, accept: str) -> None:
-    """Check that a client sends JSON, and takes both forms of an answer.
+    """Check that a client sends JSON and accepts both kinds of response.
 
     Raises:
         TransportError: it does not.
@@ -76,10 +76,10 @@ def check_media_types(content_type: str, accept: str) -> None:
 
 
 def read_body(body: bytes) -> Request | Notification | None:
-    """Return the one message of a body; None for an answer, which a server that asks nothing has no use for.
+    """Return the one message of a body; None for an answer, since this server sends no requests.
 
     Raises:
-        TransportError: it holds no message, or several.
+        TransportError: it has no message, or several.
     """
     try:
         value = jsonrpc.parse(body)
@@ -94,13 +94,13 @@ def read_body(body: bytes) -> Request | Notification | None:
 
 
 def admit(server: Server[Any], request: Request, headers: Mapping[str, str]) -> str:
-    """Return the revision to serve a request in.
+    """Return the revision for a request.
 
     Args:
-        headers: those of the request, by their names in lower case.
+        headers: the headers of the request, with lower-case names.
 
     Raises:
-        TransportError: the headers contradict the message, the revision is not spoken here, or the session is unknown.
+        TransportError: the headers contradict the message, the revision is not supported, or the session is unknown.
     """
     connection, header = Connection(server), headers.get(REVISION_HEADER)
     try:
@@ -122,7 +122,7 @@ def admit(server: Server[Any], request: Request, headers: Mapping[str, str]) -> 
 
 
 def status_of(error: RpcError, revision: str) -> int:
-    """Return the HTTP status of an error that answers a request; in the handshake era it is an answer like others."""
+    """Return the HTTP status of an error answer, which is 200 in the handshake era."""
     return _STATUSES.get(error.code, 200) if revision in STATELESS_REVISIONS else 200
 
 
@@ -142,7 +142,7 @@ def _check_headers(request: Request, headers: Mapping[str, str]) -> None:
 
 
 def _decoded(header: str | None) -> str | None:
-    """Return what a header says; a value that a header cannot hold is sent in base64, as ``=?base64?...?=``."""
+    """Return the value of a header, decoding the base64 form ``=?base64?...?=`` of other characters."""
     if header is None or not (header.startswith("=?base64?") and header.endswith("?=")):
         return header
     try:

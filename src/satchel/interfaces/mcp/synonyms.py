@@ -1,4 +1,4 @@
-"""Synonyms: words of other tools, and the names that they have here, for errors."""
+"""Synonyms from other tools for names used here, for suggestions in errors."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 
 
 def meant_name(name: str, parameters: Collection[str]) -> str | None:
-    """Return the parameter that a synonym means; None if none or several match."""
+    """Return the parameter for a synonym; None if none or several match."""
     folded = name.lower().replace("-", "_")
-    found = {one for names in _NAMES if folded in names for one in names if one in parameters}
-    return found.pop() if len(found) == 1 else None
+    matches = {one for names in _NAMES if folded in names for one in names if one in parameters}
+    return matches.pop() if len(matches) == 1 else None
 
 
 def meant_choice(value: str, choices: Collection[str]) -> str | None:
-    """Return the choice that a synonym means, or None."""
+    """Return the choice for a synonym, or None."""
     return next((one for one in _CHOICES.get(value.strip().lower(), ()) if one in choices), None)

@@ -1,4 +1,4 @@
-"""The tools: :data:`ALL_TOOLS` holds those of every operation that is one, in the order agents see them."""
+"""The tools: :data:`ALL_TOOLS` has those of all operations for agents, in the order that agents see."""
 
 from __future__ import annotations
 

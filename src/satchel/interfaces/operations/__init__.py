@@ -1,1 +1,1 @@
-"""Operations: what can be asked of the store, each declared once, served as a tool and as a command."""
+"""Operations: the actions on a store, each declared once and served as a tool and a command."""

@@ -1,4 +1,4 @@
-"""What there is, what it costs, what is set, and removing what is old or must go."""
+"""Status, costs, configuration, and the removal of old or unwanted items."""
 
 from __future__ import annotations
 

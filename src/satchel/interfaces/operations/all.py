@@ -1,4 +1,4 @@
-"""Every operation, in the order in which agents see the tools."""
+"""All operations, in the order in which agents see the tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations as commands for people."""
+"""Operations as click commands."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _YES, _DRY_RUN = _ASKING = ("yes", "dry_run")
 
 
 def command_named(name: str, modules: Sequence[str]) -> click.Command:
-    """Return a command, or the group of all whose first word it is.
+    """Return a command, or the group of all commands with this first word.
 
     Args:
         modules: the modules of operations that declare it, that of the group first.
@@ -66,7 +66,7 @@ def command_named(name: str, modules: Sequence[str]) -> click.Command:
 
 
 class _Group(SuggestingGroup):
-    """Commands that share their first word, each made when it is used."""
+    """A group of commands with the same first word, each made on use."""
 
     def __init__(self, name: str, group: Group, operations: Mapping[str, Operation]) -> None:
         super().__init__(name, help=help_text(group.help, group.examples))
@@ -81,7 +81,7 @@ class _Group(SuggestingGroup):
 
 
 def _command(operation: Operation) -> click.Command:
-    """Return the command that an operation is."""
+    """Return the click command for an operation."""
     taken = _taken(operation)
     function: Callable[..., int | None] = store_options(json_option(partial(_run, operation, taken)))
     others = _chosen_by_people(operation).values()
@@ -104,13 +104,13 @@ def _command(operation: Operation) -> click.Command:
 
 
 def _chosen_by_people(operation: Operation) -> dict[str, Operation]:
-    """Return the operations that an option chooses; agents choose others by parameters that people do not have."""
+    """Return the operations selected by an option; agents select others by parameters that people do not have."""
     declared = {one.name for one in operation.parameters}
     return {name: other for name, other in operation.instead.items() if name in declared}
 
 
 def _taken(operation: Operation) -> dict[str, Parameter]:
-    """Return the parameters of an operation, then those that only an operation chosen instead takes."""
+    """Return the parameters of an operation, then those that only its alternatives have."""
     by_name: dict[str, Parameter] = {}
     for one in (operation, *_chosen_by_people(operation).values()):
         for parameter in one.parameters:
@@ -123,7 +123,7 @@ def _required(operation: Operation) -> set[str]:
 
 
 def _given_to(operation: Operation, taken: Mapping[str, Parameter]) -> set[str]:
-    """Return the names that click has for what an operation takes."""
+    """Return click's names for the parameters of an operation."""
     names = {one.name for one in operation.parameters}
     asking = _ASKING if operation.asks else ()
     return {*asking, *({AGENT} & names), *(name for name, one in taken.items() if one.name in names)}
@@ -138,7 +138,7 @@ def _run(
     agent: str | None = None,
     **values: Any,
 ) -> int | None:
-    """Run an operation as its command was called; return the exit status."""
+    """Run an operation with the values of its command; return the exit status."""
     others = _chosen_by_people(operation)
     chosen = next((name for name in others if values.get(name)), None)
     if chosen is not None:
@@ -183,7 +183,7 @@ def _run(
 
 
 def _corrected(operation: Operation, run: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    """Run an operation, and again as a person at the terminal corrects it."""
+    """Run an operation; after an error run it again with the corrections of a person at the terminal."""
     try:
         return run(**operation.renamed(arguments))
     except SatchelError as error:
@@ -199,7 +199,7 @@ def _is_terminal() -> bool:
 
 @contextmanager
 def _in_words_of(operation: Operation) -> Iterator[None]:
-    """Let errors name commands and options instead of tools and their parameters."""
+    """Rewrite errors with commands and options in place of tools and parameters."""
     try:
         yield
     except SatchelError as error:
@@ -210,7 +210,7 @@ def _in_words_of(operation: Operation) -> Iterator[None]:
 
 
 def _refuse_others(names: Collection[str], others: Mapping[str, Collection[str]], chosen: str | None) -> None:
-    """Refuse options that the chosen operation would silently ignore."""
+    """Refuse options that the selected operation would silently ignore."""
     context = click.get_current_context()
     for option in context.command.params:
         name = option.name or ""
@@ -225,7 +225,7 @@ def _refuse_others(names: Collection[str], others: Mapping[str, Collection[str]]
 
 
 def _refuse_missing(operation: Operation, taken: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
-    """Refuse a call without an argument that is optional only beside another option."""
+    """Refuse a call without an argument that is optional only together with another option."""
     required = _required(operation)
     for name, one in taken.items():
         if one.name in required and values[name] in {None, ()}:
@@ -233,7 +233,7 @@ def _refuse_missing(operation: Operation, taken: Mapping[str, Parameter], values
 
 
 def _fill_left_out(taken: Mapping[str, Parameter], values: dict[str, Any]) -> None:
-    """Move an argument to the place after it where it is not one of its choices but the next argument."""
+    """Shift a value to the next argument if it is not one of its argument's choices."""
     for (name, one), (after, _) in pairwise(taken.items()):
         given = values[name]
         if one.left_out and (given is None or (values[after] is None and given not in one.choices)):
@@ -245,25 +245,28 @@ def _flag(name: str) -> str:
 
 
 def _act_as_agreed(operation: Operation, act: Callable[..., Any], *, as_json: bool, yes: bool, dry_run: bool) -> Any:
-    """Look at what would be removed, ask, then remove it; return what was, or would be."""
+    """Preview a removal, ask for confirmation, then run it; return the result or the preview."""
     answer = act(dry_run=True)
     question = load(operation.asks)(answer)
     if dry_run or question is None or not (yes or (not as_json and click.confirm(question, err=True))):
         return answer
-    # what was asked about is what is removed, whichever run is the only active one by then
+    # remove exactly what was confirmed, even if another run is the only active one by now
     named = {"run_id": answer.run_id} if hasattr(answer, "run_id") else {}
     with progress(click.get_current_context().info_name or "", quiet=as_json) as told:
         return act(dry_run=False, **named, **({"progress": told} if operation.reports else {}))
 
 
 def _cost(satchel: Satchel, operation: Operation, answer: Any) -> TokenCount:
-    """Return what an answer costs an agent."""
+    """Return the tokens that an answer costs an agent."""
     from satchel.base.tokens import token_counter
 
     return token_counter(satchel.config.tokens_encoding).measure(load(operation.text)(answer))
 
 
 def _show(operation: Operation, detail: str | None, answer: Any) -> None:
+    from satchel.interfaces.text.names import with_shown_names
+
+    answer = with_shown_names(answer)
     if detail not in {None, FULL, usual(operation)}:
         from satchel.interfaces.text.tables import local_time
 
@@ -291,7 +294,7 @@ def _show(operation: Operation, detail: str | None, answer: Any) -> None:
 
 
 def _without_notes(answer: Any) -> Any:
-    """Return an answer whose text has no notes, because people read those on stderr."""
+    """Return an answer without notes in its text, because people read those on stderr."""
     if type(answer) is tuple:
         return tuple(map(_without_notes, answer))
     return replace(answer, notes=()) if getattr(answer, "notes", ()) else answer
@@ -306,7 +309,7 @@ def _reworded(notes: Sequence[str], operation: Operation) -> list[str]:
 
 
 def _read(parameter: Parameter, value: Any) -> Any:
-    """Return what was given for a parameter: words as one text, and what stands in a file or on standard input."""
+    """Return the value of a parameter: words joined, and the contents of a file or standard input."""
     if parameter.reads == "stdin":
         return given_or_read(value, _click_name(parameter))
     if parameter.reads == "file":
@@ -359,7 +362,7 @@ def _click_type(parameter: Parameter) -> click.ParamType[Any] | None:
 
 
 def _number(text: str) -> float:
-    """Read the number that an option takes; a whole one stays whole, however long."""
+    """Parse the number of an option; an integer stays one, however long."""
     if not _NUMBER.fullmatch(text):
         raise click.BadParameter(f"{text!r} is not a number")
     return int(text) if text.lstrip("-").isdecimal() else float(text)

@@ -19,7 +19,7 @@ from satchel.keep.sessions.actors import touch_session
 
 
 def tools_of(operations: Iterable[Operation]) -> tuple[Tool[Satchel], ...]:
-    """Return the tools that operations are, of those that agents have."""
+    """Return the tools for those operations that agents have."""
     return tuple(_tool(operation, operation.tool) for operation in operations if operation.tool is not None)
 
 
@@ -35,7 +35,7 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
             return str(load(operation.handler)(call, format=format, **arguments))
         chosen = _chosen(operation, others, arguments) if others else operation
         is_list = bool(chosen.items) or "limit" in _names(chosen)
-        # before anything is written: what was written must not fail to be answered
+        # before any write: a completed write must not end in an error
         detail = arguments.pop(DETAIL.name, None)
         make_text, make_json = text_maker(chosen, detail), fields_maker(chosen, detail)
         with call.on_cancel(call.service.interrupter()):
@@ -77,7 +77,7 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
 
 
 def _chosen(operation: Operation, others: Mapping[str, Operation], arguments: Mapping[str, Any]) -> Operation:
-    """Return the operation that the arguments choose; refuse what only another one takes, and what it misses."""
+    """Return the operation that the arguments select; refuse arguments of others, and missing ones."""
     choosing = next((name for name in others if name in arguments), None)
     chosen = operation if choosing is None else others[choosing]
     strangers = [name for name in arguments if name not in _names(chosen)]

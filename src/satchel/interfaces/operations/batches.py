@@ -1,4 +1,4 @@
-"""What agents may give one by one, or several in one call."""
+"""Parameters that agents may pass one by one, or as several items in one call."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ def items_of(
     name: str,
     several: Sequence[Mapping[str, object]] | None,
 ) -> list[dict[str, Any]]:
-    """Return the items that a call gives, each checked: one by its fields, or several.
+    """Return the checked items of a call: one from its fields, or several.
 
     Args:
-        fields: what an item takes.
-        given: the fields of one; beside several those that all share, but for what an item says itself.
-        name: the parameter that takes several, and ``several`` what it was given.
+        fields: the parameters of an item.
+        given: the fields of a single item; together with several, the defaults for all of them.
+        name: the name of the parameter for several items, and ``several`` its value.
 
     Raises:
-        InvalidInput: beside several stands what only one can have, or an item is not acceptable; it is named by its
-            place.
+        InvalidInput: a field that only a single item can have is combined with several, or an item is invalid; the
+            error names its position.
     """
     if several is None and all(one.name in given for one in fields if one.required):
         return [dict(given)]
-    # people give one at a time, and what agents give was checked but for what a batch would do without
+    # people pass one at a time, and agents' arguments were checked except for those that a batch makes optional
     from satchel.interfaces.mcp.schema import check_arguments
 
     schema = schema_of(fields)

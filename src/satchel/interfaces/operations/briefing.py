@@ -1,4 +1,4 @@
-"""Briefings: what one agent needs most, inside its budget."""
+"""Briefings: the items that an agent needs most, within its budget."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def answer_agent(
     format: str = "text",  # noqa: A002 -- the field's own name
     **asked: Any,
 ) -> str:
-    """Brief an agent. As text the whole answer, its notice too, stays inside the budget wherever one can."""
+    """Brief an agent. As text the whole answer, including its notice, stays within the budget if possible."""
     from satchel.interfaces.mcp.answer import json_answer, notice_for, text_answer
     from satchel.interfaces.text.briefings import briefing_text, room_for
     from satchel.interfaces.text.json import fields_of

@@ -1,4 +1,4 @@
-"""Consultations: a second opinion from another model, whose files are sent once."""
+"""Consultations: a second opinion from another model, which gets each file once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOLD_EVERY_CHARS = 400
 
 
 def answer_agent(call: Call[Satchel], /, *, format: str = "text", **asked: Any) -> str:  # noqa: A002 -- on the wire
-    """Ask another model, and tell the caller of each step."""
+    """Ask another model, and report each step to the caller."""
     from satchel.interfaces.mcp.answer import answer
     from satchel.interfaces.text.consultations import consultation_text
     from satchel.interfaces.text.json import fields_of
@@ -43,7 +43,7 @@ def answer_agent(call: Call[Satchel], /, *, format: str = "text", **asked: Any) 
 
 
 def _tellers(call: Call[Satchel]) -> tuple[Callable[[str], None], Callable[[str], None]]:
-    """Return what tells the caller of each step, and what tells it how much of the answer there is."""
+    """Return a function that reports each step, and one that reports the length of the answer so far."""
     steps = 0
     chars = 0
     told = 0

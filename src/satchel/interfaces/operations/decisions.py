@@ -1,4 +1,4 @@
-"""Decisions: set, find, get with their history."""
+"""Decisions: set, find, get with history."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _DECISION = (
     Parameter(
         "expected_revision",
         int,
-        about="Only if it is at this revision (1 where none is shown); 0: only if new",
+        about="Refuse unless it is at this revision (1 if none is shown); 0: unless it is new",
         help="Only if N is its revision; 0: only if new.",
         option="--expect",
     ),
@@ -67,10 +67,10 @@ def _set(
     agent: str | None = None,
     **decision: object,
 ) -> tuple[Decision, ...]:
-    """Set one decision, or several in one transaction. What is not given is not passed on, so that it stays.
+    """Set one decision, or several in one transaction. Omitted fields are not passed, so they stay unchanged.
 
     Args:
-        is_text: a value is text even where a number is written so.
+        is_text: whether to keep numeric values as text.
     """
     from satchel.interfaces.operations.batches import items_of
     from satchel.keep.decisions import NewDecision
@@ -81,9 +81,9 @@ def _set(
 
 
 def _as_set(name: str, given: Any, is_text: bool) -> Any:
-    """Return a field as it is set: an empty text clears, and a value that is written as a number is one.
+    """Convert a field: an empty text clears it, and a numeric text becomes a number.
 
-    People type texts alone, and agents are shown no unions.
+    People can type only text, and agents see no type unions.
     """
     from satchel.interfaces.text.decisions import typed_value
 
@@ -119,8 +119,8 @@ OPERATIONS = (
         tool="set_decision",
         toolset="decisions",
         title="Set a decision",
-        about="Set what the project decided, for all agents: one by key and value, or several as decisions. What you "
-        "leave out stays, the reason only with its value; an empty text or list clears.",
+        about="Set what the project decided, for all agents: one by key and value, or several as decisions. Fields "
+        "you omit stay (the reason only if the value does); an empty text or list clears.",
         found_by="decide choose convention agree standard architecture record a decision",
         idempotent=True,
         command=("decide",),

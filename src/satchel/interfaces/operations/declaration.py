@@ -1,4 +1,4 @@
-"""What an operation is: its names, what it takes, what runs it, and how its answer is shown."""
+"""Declaration of an operation: names, parameters, implementation and rendering."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ AGENT = "agent"
 
 @dataclass_transform(frozen_default=True)
 class Declared:
-    """A frozen record, checked as a dataclass is, whose methods need not be made at each start.
+    """A frozen record with the checks of a dataclass, without generating methods at each start.
 
-    With dataclasses this module takes 16 of the 480 million instructions of `satchel read`, so it takes 1.5.
+    With dataclasses this module takes 16 of the 480 million instructions of `satchel read`; this way it takes 1.5.
     """
 
     def __init__(self, *given: object, **named: object) -> None:
@@ -50,29 +50,29 @@ class Declared:
 
 
 class Parameter(Declared):
-    """One argument of an operation.
+    """A parameter of an operation.
 
     Attributes:
         name: its name in the service and for agents; in an option without ``_id``, and of a list in the singular.
         type: as in an annotation: ``str``, ``int``, ``float``, ``bool``, ``list[str]``, a union of these with ``dict``,
             or with None, which then is a value that clears a field.
-        about: what agents read where the name does not say it.
-        help: what people read of its option.
-        choices: the texts it takes, or its items.
-        default: what the service does without it, where people are shown that.
-        option: where it stands on the command line if that is not derived from the name: ``--why``; an argument's
-            ``KEY``, or ``WORDS...`` for several, which are joined unless the type is a list; None for nowhere.
-        metavar: what people give as the value of its option; derived where left out. An argument that has one does not
-            list its choices in the usage line, and leaves their check to the service.
-        passed_as: its name in the service, where that is another.
-        reads: ``stdin`` where an argument left out, or a dash, is read from there, ``file`` where the option names one.
-        left_out: what it is where people leave it out before the next argument, which they do unless they give one of
-            its choices.
-        for_people: agents cannot give it.
-        facts: what the program of a caller elsewhere looks up of the files that it names, one of
-            :data:`satchel.remote.facts.OF_PARAMETERS`; empty where it names none.
-        rare: choices that agents may make, but are not shown.
-        unlisted: agents may give it, but are not shown it in the listing, for which they would pay in every session.
+        about: its description for agents, if the name is not enough.
+        help: the help text of its option.
+        choices: the allowed texts, or list items.
+        default: the service's default, if people should see it.
+        option: its form on the command line, if not derived from the name: ``--why``; an argument's ``KEY``, or
+            ``WORDS...`` for several, which are joined unless the type is a list; None for no option.
+        metavar: the placeholder for its value; derived if missing. An argument with one does not list its choices in
+            the usage line, and leaves their check to the service.
+        passed_as: its name in the service, if different.
+        reads: ``stdin`` if a missing argument or a dash means standard input, ``file`` if the option names a file.
+        left_out: its value if people omit it before the next argument, which is assumed unless the value is one of its
+            choices.
+        for_people: hidden from agents.
+        facts: the facts that a remote caller's program collects about the files in it, one of
+            :data:`satchel.remote.facts.OF_PARAMETERS`; empty if it names no files.
+        rare: choices accepted from agents but not listed.
+        unlisted: accepted from agents but not listed, since a listing costs tokens in every session.
     """
 
     name: str
@@ -94,11 +94,11 @@ class Parameter(Declared):
 
     @property
     def takes_list(self) -> bool:
-        """Whether it takes a list, or as an option may be repeated."""
+        """Return whether it is a list, or an option that may be repeated."""
         return any(get_origin(kind) is list for kind in self._types())
 
     def schema(self) -> dict[str, Any]:
-        """Return what agents may give, as a lean JSON schema."""
+        """Return the JSON schema for agents."""
         names = [_TYPE_NAMES[get_origin(kind) or kind] for kind in self._types()]
         schema: dict[str, Any] = {"type": names if len(names) > 1 else names[0]}
         choices = {"enum": list(self.choices)} if self.choices else {}
@@ -111,12 +111,12 @@ class Parameter(Declared):
 
 
 class Table(Declared):
-    """How people are shown a list.
+    """A table of items for people.
 
     Attributes:
-        columns: by its heading, a field of an item, or what makes a cell of it: a function or the place of one. Times
-            are local, names are joined.
-        usual: by its heading, what a column holds where there is nothing special to say.
+        columns: by heading, a field of an item, or a function (or its dotted name) that renders the cell. Times are
+            local, names are joined.
+        usual: by heading, the ordinary value of a column.
     """
 
     columns: Mapping[str, str | Callable[[Any], object]]
@@ -128,50 +128,50 @@ Place = str
 
 
 class Operation(Declared):
-    """What can be asked of the store.
+    """An action on the store.
 
     Attributes:
-        run: does it: the dotted name of a method of :class:`Satchel`, or a function of that and the arguments.
-        parameters: what it takes; one named :data:`AGENT` says who acts.
-        tool: its name for agents, and ``toolset`` the set it is served with; None where agents do not have it.
+        run: its implementation: the dotted name of a method of :class:`Satchel`, or a function of that and the
+            arguments.
+        parameters: its parameters; one named :data:`AGENT` is the acting agent.
+        tool: its name for agents, and ``toolset`` its set; None if agents do not have it.
         title: its name as hosts show it to people.
-        about: what agents read of it.
-        found_by: words under which an agent may look for the tool where its host shows names alone.
-        always_shown: hosts that show tools by name alone are asked to show this one in full.
-        command: its name for people, such as ``("rule", "list")``; empty where they have no such command.
-        help: what people read of it, and ``examples`` what they could type after ``satchel``.
+        about: its description for agents.
+        found_by: search words for hosts that list tools by name only.
+        always_shown: asks such hosts to show this one in full.
+        command: its name for people, such as ``("rule", "list")``; empty if there is no command.
+        help: its help text, and ``examples`` the command lines after ``satchel``.
         writes: it runs in a transaction that may write.
-        read_only: whether hosts are told that it only reads; None where that is what ``writes`` says.
+        read_only: the hint for hosts that it only reads; None derives it from ``writes``.
         destructive: it may delete or overwrite.
-        idempotent: the same call again changes nothing more; None where that is what ``read_only`` says.
-        reaches_out: it speaks to others than the store.
+        idempotent: repeating the call changes nothing more; None derives it from ``read_only``.
+        reaches_out: it uses services other than the store.
         text: renders its answer for agents.
-        whole: shows the items of its answer whole, where it shows snippets of them unless it is asked for more.
-        shown: for people its answer is this table, or the lines that this function returns, above the notes; it returns
-            None where it has printed all itself. Left out, people read the text of agents.
-        timed: the text takes how to render a time, which for people is local.
-        items: the name of the items, where it answers a list.
-        fields: makes JSON of its answer where that is not its record.
-        prepare: makes arguments of what people gave, where that is not the same.
-        corrects: at a terminal, asks people after an error, given that and their arguments, and returns others; None
-            leaves the error.
-        asks: for what removes something, after a preview: the question to people, or None where nothing is left to do.
-        instead: by the name of a parameter the operation that giving it chooses: an option for people alone, which is
-            then declared here, or for agents the other operation's, who get all its parameters with it.
-        names_files: whether others' claims of the files that its answer names are told; or what returns those files
-            where no field ``file`` names them.
-        takes: returns of its answer the files that its receiver is about to edit.
-        lists_messages: its answer shows people which messages wait, so that no line says so.
-        handler: answers agents in its stead, given the running call, where more is to be done than to run it.
-        streams: runs it in its stead for people, given the store, ``quiet`` and the arguments, where it prints on
-            the way.
-        shows_notes: what shows people its answer prints the notes too.
-        status: the exit status that its answer leaves its command with, None for success.
-        reports: it takes ``progress``, which is told how far it is.
-        passes_detail: for agents what runs it is told how much of each item its answer shows.
-        of_program: it asks the program that it runs in, and no store.
-        cites: its answer says whether cited files have changed.
-        only_here: why it works only where the store is, and not over a server; empty where it works over both.
+        whole: shows the items of its answer in full, where it shows snippets by default.
+        shown: the answer for people: a table, or a function that returns the lines above the notes, or None if it has
+            printed everything itself. If missing, people get the text for agents.
+        timed: the text takes a function that renders times, which for people are local.
+        items: the name of the items of a list.
+        fields: converts its answer to JSON, if that is not its record.
+        prepare: converts the values from people to arguments, if they differ.
+        corrects: at a terminal, asks a person after an error, given that and the arguments, and returns corrected ones;
+            None keeps the error.
+        asks: for removals, returns the question to ask after a preview, or None if there is nothing to remove.
+        instead: by parameter name, the operation that this parameter selects: for people an option, declared here; for
+            agents a parameter of the other operation, whose parameters they all get.
+        names_files: whether to report claims of others on the files in its answer; or a function that returns those
+            files if no field ``file`` has them.
+        takes: returns the files in its answer that the agent is about to edit.
+        lists_messages: its answer shows people the waiting messages, so the notice leaves them out.
+        handler: answers agents, given the running call, if ``run`` alone is not enough.
+        streams: runs it for people, given the store, ``quiet`` and the arguments, if it prints while it runs.
+        shows_notes: its rendering for people includes the notes.
+        status: returns the exit status for its answer, None for success.
+        reports: it takes ``progress``, a function for progress reports.
+        passes_detail: for agents, its implementation gets the level of detail.
+        of_program: it concerns the running program and no store.
+        cites: its answer tells whether cited files have changed.
+        only_here: why it works only on a local store, and not over a server; empty if it works on both.
     """
 
     run: str | Callable[..., Any]
@@ -215,7 +215,7 @@ class Operation(Declared):
 
     @property
     def name(self) -> str:
-        """Its name in the JSON API: that of its tool, else of its command, else of what runs it."""
+        """Its name in the JSON API: that of its tool, else of its command, else of its implementation."""
         if self.tool is not None:
             return self.tool
         if self.command:
@@ -227,17 +227,17 @@ class Operation(Declared):
 
     @property
     def has_actor(self) -> bool:
-        """Whether it matters who acts."""
+        """Return whether the acting agent matters."""
         return any(one.name == AGENT for one in self.parameters)
 
     def bound(self, satchel: Satchel, notice: Mapping[str, object] | None = None) -> Callable[..., Any]:
-        """Return what runs it in an opened store, given the arguments by name.
+        """Return its implementation for an opened store, to be called with arguments by name.
 
         Args:
-            notice: what the notice beside its answer is made for, which a server sends with it.
+            notice: the parameters of the notice that a server sends with the answer.
 
         Raises:
-            Unavailable: it works only where the store is, and a server has that.
+            Unavailable: it works only on a local store, and a server has this one.
         """
         if satchel.remote is not None and not self.of_program:
             self.refuse_remote()
@@ -248,7 +248,7 @@ class Operation(Declared):
         return work
 
     def refuse_remote(self) -> None:
-        """Refuse to run it over a server where it works only where the store is.
+        """Refuse to run over a server if it works only on a local store.
 
         Raises:
             Unavailable: it does.
@@ -257,7 +257,7 @@ class Operation(Declared):
             raise Unavailable(f"{' '.join(self.command) or self.name} does not work over a server", self.only_here)
 
     def chosen_by_agents(self) -> dict[str, Operation]:
-        """Return what agents choose instead of it, by the parameter that does."""
+        """Return the operations that agents can select instead of it, by parameter."""
         of_people = {one.name for one in self.parameters if one.for_people}
         return {name: other for name, other in self.instead.items() if name not in of_people}
 
@@ -271,7 +271,7 @@ class Operation(Declared):
         return self.json_maker()(answer)
 
     def json_maker(self) -> Callable[[Any], Mapping[str, object]]:
-        """Return what makes JSON fields of its answer, imported."""
+        """Import and return the function that converts its answer to JSON fields."""
         if self.fields:
             return load(self.fields)
         from satchel.interfaces.text.json import fields_of
@@ -279,7 +279,7 @@ class Operation(Declared):
         return lambda answer: fields_of(answer, self.items)
 
     def files(self, answer: Any) -> list[str]:
-        """Return the files that its answer names."""
+        """Return the files in its answer."""
         if not self.names_files:
             return []
         if callable(self.names_files):
@@ -291,28 +291,28 @@ class Operation(Declared):
 
 
 class Group(Declared):
-    """What people read of commands that share their first word."""
+    """The help text of commands with the same first word."""
 
     help: str
     examples: tuple[str, ...]
 
 
 def schema_of(parameters: Iterable[Parameter], *, takes_less: bool = False) -> dict[str, Any]:
-    """Return what agents may give for some parameters, as a lean JSON schema of an object.
+    """Return the JSON schema of some parameters for agents.
 
     Args:
-        takes_less: what is required depends on what else is given.
+        takes_less: whether the required parameters depend on the others.
     """
     taken = [parameter for parameter in parameters if not parameter.for_people]
     schema: dict[str, Any] = {"type": "object", "properties": {one.name: one.schema() for one in taken}}
-    # what may be given several at once need not be given as one
+    # a parameter that also comes in batches is not required
     takes_less = takes_less or any(one.type == list[Object] for one in taken)
     required = [] if takes_less else [one.name for one in taken if one.required]
     return schema | ({"required": required} if required else {}) | {"additionalProperties": False}
 
 
 def load(place: Place) -> Callable[..., Any]:
-    """Import a function by its place."""
+    """Import a function by its dotted name."""
     module, _, name = place.partition(":")
     function: Callable[..., Any] = getattr(importlib.import_module(f"satchel.interfaces.{module}"), name)
     return function
@@ -325,7 +325,7 @@ def help_text(text: str, examples: tuple[str, ...]) -> str:
 
 
 def option_of(parameter: Parameter) -> str | None:
-    """Return the option that people have for a parameter, or the name of its argument in capitals; None for neither."""
+    """Return the option of a parameter, or the name of its argument in capitals; None for neither."""
     if parameter.option is None or parameter.option:
         return parameter.option and parameter.option.rstrip(".")
     derived = parameter.name.removesuffix("_id")

@@ -1,4 +1,4 @@
-"""How much of each item of a list is shown: the same for every kind, to agents and people."""
+"""The level of detail of list items, the same for every kind, for agents and people."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ _NOUNS = {"entries": "entry", "strategies": "strategy", "changes": "file change"
 
 
 def usual(operation: Operation) -> str:
-    """Return how much a list shows unless it is asked for more or less."""
+    """Return the default level of detail of a list."""
     return SNIPPETS if operation.whole else FULL
 
 
 def with_whole_texts(operation: Operation, detail: str | None, answer: Any) -> Any:
-    """Return an answer that shows its items whole, where that was asked for and is not usual."""
+    """Return an answer with full items, if requested and not the default."""
     return load(operation.whole)(answer) if detail == FULL and operation.whole else answer
 
 
 def text_maker(
     operation: Operation, detail: str | None, when: Callable[[int], str] | None = None
 ) -> Callable[[Any], str]:
-    """Return what makes the text of an answer, imported.
+    """Import and return the function that renders the text of an answer.
 
     Args:
-        when: how a time is shown; None as agents read it.
+        when: renders a time; None renders it for agents.
     """
     if detail in {None, FULL, usual(operation)}:
         return load(operation.text)
@@ -39,7 +39,7 @@ def text_maker(
 
 
 def fields_maker(operation: Operation, detail: str | None) -> Callable[[Any], Mapping[str, object]]:
-    """Return what makes JSON fields of an answer, imported."""
+    """Import and return the function that converts an answer to JSON fields."""
     if detail in {None, FULL, usual(operation)}:
         return operation.json_maker()
     from satchel.interfaces.text.fitting import page_of

@@ -68,7 +68,7 @@ def _write(
     agent: str | None = None,
     **note: object,
 ) -> tuple[Entry, ...]:
-    """Keep one note, or several in one transaction."""
+    """Save one note, or several in one transaction."""
     from satchel.interfaces.operations.batches import items_of
 
     new = [NewEntry(**one) for one in items_of("write_context", _NOTE, note, "entries", entries)]
@@ -102,7 +102,7 @@ OPERATIONS = (
         writes=True,
         items="entries",
         text="text.entries:written_text",
-        shown="text.entries:people_written_text",
+        shown="text.entries:written_text",
         shows_notes=True,
         fields="text.entries:written_fields",
     ),

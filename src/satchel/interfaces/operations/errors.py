@@ -1,4 +1,4 @@
-"""Errors that were met: report, list, say what helped."""
+"""Errors: report, list, record outcomes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GROUP = Group(
 def _outcome(
     satchel: Satchel, ref: str, *, solution: str | None = None, helped: bool = True, agent: str | None = None
 ) -> Solution | Strategy:
-    """Record whether a solution or a strategy helped, or what fixed an error, by the letter of its short id."""
+    """Record whether a solution or strategy helped, or what fixed an error, depending on the letter of its short id."""
     is_id = _JUDGED.fullmatch(ref) is not None
     if solution is None:
         if not is_id:

@@ -1,4 +1,4 @@
-"""Files: edits that were made, and claims that announce them."""
+"""Files: recorded edits, and claims."""
 
 from __future__ import annotations
 

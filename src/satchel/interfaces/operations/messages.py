@@ -24,7 +24,7 @@ GROUP = Group(
 
 
 def correct_addressee(error: SatchelError, given: dict[str, Any]) -> dict[str, Any] | None:
-    """Ask whether a message to an unknown name is for the one that it resembles."""
+    """Ask whether a message to an unknown name is meant for a similar one."""
     import click
 
     meant = re.match(r"Did you mean '(.+)'\?", error.remedy or "")
@@ -50,7 +50,7 @@ def _read(
     agent: str | None = None,
     **filters: Any,
 ) -> MessagePage:
-    """List messages, and mark those as read that an agent is shown: in full, and not beyond the end of its answer."""
+    """List messages, and mark as read those that an agent sees in full, before its answer is cut."""
     from satchel.interfaces.text.fitting import fitting
     from satchel.interfaces.text.messages import messages_text
 
@@ -62,7 +62,7 @@ def _read(
 
 
 def _sent(satchel: Satchel, *, agent: str | None = None, **filters: Any) -> MessagePage:
-    """List what one sent oneself."""
+    """List the agent's own messages."""
     return satchel.messages.inbox(sender="me", agent=agent, **filters)
 
 

@@ -1,4 +1,4 @@
-"""Packages: files and texts that agents hand to each other."""
+"""Packages: files and texts that agents pass to each other."""
 
 from __future__ import annotations
 

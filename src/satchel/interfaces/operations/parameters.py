@@ -1,4 +1,4 @@
-"""Parameters that many operations share, each declared once."""
+"""Parameters of several operations, each declared once."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ CHANGES = (
 
 
 def one_of(name: str, told: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Return what refuses a command that names nothing, or something beside ``--all``."""
+    """Return a check that refuses a command without any name, or with a name and ``--all``."""
 
     def prepare(given: dict[str, Any]) -> dict[str, Any]:
         if (name in given) == given.get("all", False):

@@ -1,4 +1,4 @@
-"""What a person looks at every few minutes: for the control room and other programs, without tool or command."""
+"""Operations for the control room and other programs, without tool or command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs: start, end, list, choose, and what is known in one."""
+"""Runs: start, end, list, select, and show."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GROUP = Group(
 
 @dataclass(frozen=True, slots=True)
 class EndedRun:
-    """A run that was ended, and the strategies that it suggests."""
+    """An ended run, and the strategies that it suggests."""
 
     run: Run
     proposals: tuple[StrategyProposal, ...]
@@ -48,7 +48,7 @@ def _use(satchel: Satchel, *, run_id: str) -> Mapping[str, str]:
     from satchel.interfaces.text.runs import export_line
 
     run = satchel.runs.get(run_id)
-    name = run_id if run is None else run.run_id  # main may not be made yet
+    name = run_id if run is None else run.run_id  # main may not exist yet
     return {"run_id": name, "line": export_line(name)}
 
 

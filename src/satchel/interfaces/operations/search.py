@@ -1,4 +1,4 @@
-"""Search over everything kept."""
+"""Search over all items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shared text: share, sync, and what others wrote into it. Agents have no tools for it."""
+"""The shared text: share, sync, and proposals of others. Agents have no tools for it."""
 
 from __future__ import annotations
 

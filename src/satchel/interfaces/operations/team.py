@@ -1,4 +1,4 @@
-"""Who is at work in the project."""
+"""Sessions at work in the project."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The address of a server, and its token, in the user's own configuration: for one project or for all.
+"""Server address and token in the user's configuration, for one project or for all.
 
-The address stands in the user's ``config.toml``; the token in a file of its own that nobody else can read, beside a
-``.gitignore`` that keeps it out of any repository of dotfiles.
+The address is written to the user's ``config.toml``. The token gets its own file, readable only by the user, next to a
+``.gitignore`` that keeps it out of dotfile repositories.
 """
 
 from __future__ import annotations
@@ -29,11 +29,10 @@ _HEADER_WITH_COMMENT = re.compile(r"^\[server\][ \t]*\r?\n[ \t]*#", re.MULTILINE
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A server that keeps what is kept in a project, or in all.
+    """A server that stores the data of one project or of all.
 
     Attributes:
-        url: its address.
-        token: the token, which nothing shows.
+        token: the token; never printed.
         project: the project's root; None for all projects.
     """
 
@@ -43,15 +42,14 @@ class Address:
 
 
 def plan_address(address: Address, found: str | None = None) -> Plan:
-    """Work out what is to be written so that the local program asks a server.
+    """Plan the edits that make the local program use a server.
 
     Args:
-        address: the server, and for which projects.
-        found: what the server said when it was asked; None where it was not.
+        found: the server's health report; None if it was not contacted.
 
     Raises:
         InvalidInput: the user's configuration cannot be parsed.
-        Refused: a file is not one that setup may change.
+        Refused: setup must not change one of the files.
     """
     file = _read(config_folder() / FILE_NAME)
     before = parse(file.text, Syntax.TOML)
@@ -71,7 +69,7 @@ def plan_address(address: Address, found: str | None = None) -> Plan:
     edits = [edit for edit in secrets if edit.after != edit.file.text or edit.file.mode != config_files.PRIVATE]
     files = [(edit.file.path, f"token {public_id(address.token)}") for edit in edits if edit.shown]
     if text != file.text:
-        edits.insert(0, Edit(file, text, Way.PUT))  # first, since its record knows which folders were made
+        edits.insert(0, Edit(file, text, Way.PUT))  # first: its record lists the created folders
         files.insert(0, (file.path, f"server {address.url} for {address.project or 'all projects'}"))
     notes = [] if found is None else [found]
     if isinstance(now.get("url"), str) and now["url"] != address.url:
@@ -86,12 +84,11 @@ def plan_address(address: Address, found: str | None = None) -> Plan:
 
 
 def plan_no_address(journal: Journal, url: str | None = None, project: Path | None = None) -> Plan:
-    """Work out what is to be written so that the local program asks no server that setup has named.
+    """Plan the edits that remove the servers that setup has configured.
 
     Args:
-        journal: what setup has noted of the files that it wrote.
-        url: the address that is to go; None is every one that setup has written, for whatever project.
-        project: with an address the project's root; None where all projects were meant.
+        url: the address to remove; None removes every address that setup wrote, for any project.
+        project: with an address, the project's root; None if it applies to all projects.
     """
     file = _read(config_folder() / FILE_NAME)
     before = parse(file.text, Syntax.TOML)
@@ -120,9 +117,8 @@ def plan_no_address(journal: Journal, url: str | None = None, project: Path | No
 
 
 def _without(text: str, place: Keys) -> str:
-    """Return a configuration without an address and its token."""
     text = edited(text, Syntax.TOML, [Drop((*place, "token_file")), Drop((*place, "url"))])
-    # comments below the header explain keys of its table, and would come to stand below another
+    # comments below the header explain this table's keys and would otherwise end up below another table
     if len(place) == 1 and _HEADER_WITH_COMMENT.search(text):
         return text
     return edited(text, Syntax.TOML, [Prune(place[:length]) for length in range(len(place), 0, -1)])
@@ -133,14 +129,13 @@ def _place(project: Path | None) -> Keys:
 
 
 def _file_name(address: Address) -> str:
-    """Return what the file of a token is called: one for each address and project."""
     host = re.sub(r"[^a-z0-9.-]+", "-", address.url.partition("://")[2].lower()).strip("-.")
     digest = sha256(f"{address.url}\0{address.project or ''}".encode()).hexdigest()[:8]
     return f"{host[:80]}-{digest}"
 
 
 def _named(content: Content) -> list[tuple[Keys, str]]:
-    """Return the tables of servers that name a file of a token that setup makes, each with that name."""
+    """Return the server tables that refer to a token file created by setup, each with the file's name."""
     projects = content.get("projects")
     places = [_place(None)]
     if isinstance(projects, Mapping):

@@ -1,4 +1,4 @@
-"""Everything that Satchel stores for this user, to delete it: stores, backups, state and configuration."""
+"""Deletion of everything that Satchel stores for this user: stores, backups, state and configuration."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from satchel.store.known_stores import KnownStore, KnownStores
 from satchel.store.trust import tracked_below
 
 _BESIDE_A_STORE = frozenset({".gitignore", "config.toml", "backups"})
-"""What Satchel makes in a ``.satchel`` folder beside the store's own files and the shared text, which stays."""
+"""Other files that Satchel creates in a ``.satchel`` folder; the shared text, which stays, is not among them."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllData:
-    """What deleting all data does.
+    """The files to delete when the user removes all data.
 
     Attributes:
-        paths: the files and folders that are deleted.
-        left: what stays and why, a sentence each.
+        paths: the files and folders to delete.
+        left: one sentence for each thing that is not deleted, with the reason.
     """
 
     paths: tuple[Path, ...]
@@ -32,7 +32,7 @@ class AllData:
 
 
 def all_data() -> AllData:
-    """Return what is deleted: the files of every store that is listed as this user's, then the user's own folders."""
+    """Return the files of every store registered for this user, and the user's own folders."""
     paths: list[Path] = []
     left: list[str] = []
     for store in KnownStores(state_folder()).every():
@@ -58,7 +58,7 @@ def all_data() -> AllData:
 
 
 def _reason_to_leave(store: KnownStore) -> str | None:
-    """Return why a listed store is not deleted; a path on the list may lead to somebody else's files by now."""
+    """Return why a registered store is not deleted; its path may by now lead to somebody else's files."""
     file = store.file
     if store.owner is not None:
         return "it belongs to another user"
@@ -71,10 +71,10 @@ def _reason_to_leave(store: KnownStore) -> str | None:
 
 
 def delete(paths: Sequence[Path], home: Path) -> None:
-    """Delete files and folders, and the folders around them that are empty then, up to the home.
+    """Delete files and folders, then the parent folders left empty, up to the home folder.
 
     Raises:
-        Refused: one cannot be deleted.
+        Refused: one of them cannot be deleted.
     """
     for path in paths:
         try:

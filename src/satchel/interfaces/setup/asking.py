@@ -1,4 +1,4 @@
-"""What setup asks the clients themselves: their version, and whether Codex trusts the hooks."""
+"""Queries to the clients' own programs: their version, and whether Codex trusts the hooks."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
 def program_of(client: Client, place: Place) -> Path | None:
-    """Return the program of a client that the user's path leads to, or None."""
+    """Return the client's program found on the user's PATH, or None."""
     folders = [name for name in place.environ.get("PATH", "").split(os.pathsep) if Path(name).is_absolute()]
     found = shutil.which(client.program, path=os.pathsep.join(folders)) if folders else None
     return None if found is None else Path(found)
 
 
 def version_of(client: Client, place: Place) -> str | None:
-    """Return the version of an installed client, such as ``2.1.330``; None where it cannot be told.
+    """Return the version of an installed client, such as ``2.1.330``, or None if it is unknown.
 
-    It is read from the package of the program, or from the folder that it lies in, and else asked with ``--version``,
-    for which a client has 5 s: measured, that takes up to 2.5 s and makes folders in the home folder.
+    The version is read from the program's package or from its folder. Only if that fails is the program run with
+    ``--version``, with a limit of 5 s: this takes up to 2.5 s and creates folders in the home folder.
     """
     program = program_of(client, place)
     if program is None:
@@ -51,15 +51,14 @@ def version_of(client: Client, place: Place) -> str | None:
 
 
 def is_older(version: str, known: str) -> bool:
-    """Whether a version comes before another."""
     return [int(part) for part in version.split(".")] < [int(part) for part in known.split(".")]
 
 
 def codex_hooks(client: Client, place: Place) -> list[Mapping[str, object]] | None:
-    """Return the hooks that Codex knows of in the user's folder and the project, each with its ``trustStatus``.
+    """Return the hooks that Codex lists for the user's folder and the project, each with its ``trustStatus``.
 
     Returns:
-        The rows of ``hooks/list`` of ``codex app-server``; None where Codex is not there or does not answer in 5 s.
+        The rows of ``hooks/list`` from ``codex app-server``; None if Codex is missing or does not answer within 5 s.
     """
     program = program_of(client, place)
     if program is None or not client.folder_in(place).is_dir():
@@ -92,7 +91,7 @@ def _version_in(file: Path) -> str | None:
 def _output(
     program: Path, arguments: list[str], place: Place, messages: list[dict[str, object]] | None = None, until: str = ""
 ) -> str:
-    """Return what a program prints within the limit, up to a line that holds a text."""
+    """Return the output of a program within the time limit, up to a line that contains ``until``."""
     try:
         process = subprocess.Popen(
             [str(program), *arguments],
@@ -122,7 +121,7 @@ def _output(
             if until and until in line.replace(" ", ""):
                 break
     except OSError:
-        pass  # it has left before it was asked
+        pass  # it exited before it read the request
     finally:
         _leave(process)
         timer.cancel()
@@ -130,7 +129,7 @@ def _output(
 
 
 def _leave(process: subprocess.Popen[bytes]) -> None:
-    """Let a program leave at the end of its input, until its time is over."""
+    """Close the program's input and wait for it to exit until the deadline."""
     for stream in (process.stdin, process.stdout):
         if stream is not None:
             with suppress(OSError):
@@ -139,7 +138,7 @@ def _leave(process: subprocess.Popen[bytes]) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a program with all that it has started."""
+    """Kill a program and its child processes."""
     try:
         if sys.platform == "win32":
             process.kill()

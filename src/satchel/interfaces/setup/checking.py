@@ -1,4 +1,4 @@
-"""Whether a client will start Satchel: what setup writes is there, current, trusted, and the only one."""
+"""Checks that a client will start Satchel: its setup is complete, current, trusted and not duplicated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from satchel.interfaces.setup.trust import trust_step, trusts_folder_of_codex
 
 
 class Verdict(StrEnum):
-    """What is said of one thing that was looked at."""
+    """The result of checking one part of a client's setup."""
 
     OK = "ok"
     NOTE = "note"
@@ -39,11 +39,11 @@ class Verdict(StrEnum):
 
 _FINE = {Verdict.OK, Verdict.NOTE, Verdict.OFF, Verdict.UNKNOWN}
 _IN_ORDER = (Verdict.BROKEN, Verdict.STALE, Verdict.MISSING, Verdict.DOUBLED, Verdict.UNTRUSTED)
-"""What keeps a client from working, the first thing to do first."""
+"""The verdicts that keep a client from working, in the order in which to fix them."""
 
 
 class Standing(StrEnum):
-    """What is said of a client as a whole."""
+    """The overall state of a client."""
 
     WORKS = "works"
     NEEDS_YOU = "needs you"
@@ -54,7 +54,7 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: which part, what is said of it, where or why."""
+    """The result of one check: the part, the verdict, and the place or the reason."""
 
     part: str
     verdict: Verdict
@@ -63,14 +63,13 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class ClientCheck:
-    """What was found of one client.
+    """The results of all checks of one client.
 
     Attributes:
-        name: the client's name.
-        findings: in the order in which they are shown.
-        left: what the user may do besides.
+        findings: in display order.
+        left: further steps that the user may take.
         in_project: whether it is set up in the project's files.
-        why_unsure: why Satchel cannot tell whether it works; empty where it can.
+        why_unsure: why Satchel cannot tell whether the client works; empty if it can.
     """
 
     name: str
@@ -81,7 +80,7 @@ class ClientCheck:
 
     @property
     def standing(self) -> Standing:
-        """What is said of the client as a whole."""
+        """The overall state of the client."""
         if not self.is_set_up:
             return Standing.NOT_SET_UP
         if not self.is_fine:
@@ -92,7 +91,7 @@ class ClientCheck:
 
     @property
     def step(self) -> str:
-        """The one thing to do next, or why it cannot be told whether the client works; empty where it does."""
+        """The one thing to do next, or why it is unknown whether the client works; empty if it works."""
         match self.standing:
             case Standing.NEEDS_YOU:
                 bad = min((one for one in self.findings if one.verdict not in _FINE), key=_urgency)
@@ -110,12 +109,12 @@ class ClientCheck:
 
     @property
     def is_set_up(self) -> bool:
-        """Whether anything of setup is there."""
+        """Whether any part of the setup is present."""
         return any(finding.verdict not in {Verdict.MISSING, Verdict.NOTE} for finding in self.findings)
 
     @property
     def is_fine(self) -> bool:
-        """Whether nothing is missing, stale, doubled, broken or untrusted."""
+        """Whether no part is missing, stale, duplicated, broken or untrusted."""
         return all(finding.verdict in _FINE for finding in self.findings)
 
 
@@ -124,22 +123,16 @@ def _urgency(finding: Finding) -> int:
 
 
 def is_on_machine(client: Client, place: Place) -> bool:
-    """Whether a client's program is on the path, or its folder in the home folder."""
+    """Check whether the client's program is on the PATH or its folder in the home folder."""
     return program_of(client, place) is not None or client.folder_in(place).is_dir()
 
 
 def check(client: Client, place: Place, wish: Wish) -> ClientCheck:
-    """Look at everything of one client; nothing is changed.
-
-    Args:
-        client: which one.
-        place: where.
-        wish: what is expected to be there.
-    """
+    """Check every part of one client's setup without changing anything."""
     one = _check_scope(client, place, wish)
     if one.is_set_up or wish.in_project or place.project is None:
         return one
-    # a clone may bring the project's own entry, beside which a user needs none
+    # a clone may contain the project's own entry; the user's entry is then unnecessary
     of_project = _check_scope(client, place, Wish(NAME, in_project=True, hooks=False))
     return of_project if of_project.is_set_up else one
 
@@ -177,7 +170,7 @@ def _why_unsure(client: Client, place: Place) -> str:
 
 
 def version_note(client: Client, place: Place) -> str | None:
-    """Return what to say of a client whose version is older than the one in which its hooks were seen to work."""
+    """Return a note if the client is older than the version its hooks were tested with."""
     version = version_of(client, place) if client.known is not None else None
     if version is None or client.known is None or not is_older(version, client.known):
         return None
@@ -188,7 +181,7 @@ def version_note(client: Client, place: Place) -> str | None:
 
 
 def launcher_note(place: Place, launcher: Path, *, in_project: bool) -> str | None:
-    """Return what to say where a shell's ``satchel`` is not this installation, which committed files name so."""
+    """Return a note if the shell's ``satchel``, which committed files call by name, is a different installation."""
     other = on_path(place.environ)
     if other is None:
         return f"There is no {NAME} on your path, by which the project's files start it" if in_project else None
@@ -263,7 +256,7 @@ def _about_hooks(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
 
 
 def _asked(part: JsonPart | TextPart, text: str, target: Target) -> object:
-    """Return the address that a client asks itself where it could start the launcher; None where it does not."""
+    """Return the URL that a client connects to although it could start the launcher; None if it has none."""
     if not isinstance(part, Server) or target.syntax is None:
         return None
     there = at(parse(text, target.syntax), (*part.place, NAME))

@@ -1,4 +1,4 @@
-"""The clients that setup knows: where their files lie, and what belongs in them."""
+"""The supported clients: the location of their files and the contents that setup writes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from satchel.remote.where import INSECURE, URL
 
 PERMISSION = f"mcp__{NAME}"
 
-# Codex clamps it, and warns at each start of a handler that asks for more [seen in 0.169.0].
+# Codex caps this timeout, and warns at every start about a handler that asks for more (seen in 0.169.0).
 _CODEX_SECONDS_AT_END = 3
 
-# Codex hands its servers no other variable; without the folders Satchel would look for its list of stores elsewhere.
+# Codex passes no other variables to its servers; without the folders, Satchel would use a different list of stores.
 _HANDED_ON = (
     *(name for name in RESERVED_VARIABLES if name != "SATCHEL_DEBUG"),
     *(URL, INSECURE, "XDG_CONFIG_HOME", "XDG_STATE_HOME"),
@@ -32,10 +32,10 @@ class Event(NamedTuple):
     """A moment at which clients call ``satchel hook``.
 
     Attributes:
-        name: the event's name in Claude Code, which most clients share; some write it as ``sessionStart``.
-        clients: the names of the clients that have it.
-        names: what clients call it that have a name of their own.
-        matchers: for which tools it is meant, by client; VS Code applies none.
+        name: the event's name in Claude Code, which most clients share; some spell it ``sessionStart``.
+        clients: the names of the clients that support it.
+        names: the event's name in clients that use a different one.
+        matchers: the tools it applies to, by client; VS Code ignores matchers.
     """
 
     name: str
@@ -63,11 +63,11 @@ _COMMANDS = {
 _PLANS = {"claude": "ExitPlanMode", "qwen": "exit_plan_mode"}
 _AT_TOOLS = "claude codex gemini qwen copilot cursor vscode"
 _ANYWHERE = frozenset({"gemini", "qwen"})
-"""Clients that look for a matcher anywhere in the name of a tool, such as one of a server."""
+"""Clients that search for a matcher anywhere in a tool's name, including the names of server tools."""
 
 
 def _matchers(*tools: Mapping[str, str]) -> dict[str, str]:
-    """Return for each client the matcher of several kinds of its tools."""
+    """Return each client's matcher for several kinds of tools."""
     names = {name: "|".join(one[name] for one in tools if name in one) for name in tools[0]}
     return {name: f"^({found})$" if name in _ANYWHERE else found for name, found in names.items()}
 
@@ -86,17 +86,16 @@ EVENTS = (
     Event("PostToolUseFailure", "claude qwen cursor", matchers=_matchers(_COMMANDS)),
     Event("PreCompact", "copilot"),
 )
-"""The moments that setup installs hooks for; a further one is a line here."""
+"""The events that setup installs hooks for; to support another, add a line here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where setup works.
+    """The folders and environment that setup works in.
 
     Attributes:
-        home: the user's home folder.
-        environ: the environment, whose variables move the folders of clients.
-        project: the top of the project, or None outside any.
+        environ: the environment, whose variables may move the clients' folders.
+        project: the top of the project, or None outside any project.
     """
 
     home: Path
@@ -104,20 +103,20 @@ class Place:
     project: Path | None = None
 
     def named(self, variable: str, default: Path) -> Path:
-        """Return the folder that a variable names if it is an absolute path, else the default."""
+        """Return the folder named by a variable if that is an absolute path, else the default."""
         named = self.environ.get(variable, "")
         return Path(named) if Path(named).is_absolute() else default
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is to be set up.
+    """Options for setup.
 
     Attributes:
-        launcher: the command that clients start: an absolute path, in files that are committed its name.
-        in_project: the project's files instead of the user's.
-        hooks: with hooks.
-        allowed: the names of the clients that are to run the tools without asking.
+        launcher: the command that clients start: an absolute path, or just its name in committed files.
+        in_project: whether to write the project's files instead of the user's.
+        hooks: whether to install hooks.
+        allowed: the names of the clients that may run the tools without asking.
     """
 
     launcher: str
@@ -127,13 +126,12 @@ class Wish:
 
 
 class Target(NamedTuple):
-    """A file of a client and what belongs in it.
+    """A client's file and the parts that belong in it.
 
     Attributes:
-        path: the file.
-        syntax: what the client reads it as; None for a text.
-        parts: what belongs in it, of a text one.
-        below: the folder in which links are refused.
+        syntax: how the client parses it; None for plain text.
+        parts: the parts to write; exactly one in a plain text.
+        below: the folder below which links are refused.
     """
 
     path: Path
@@ -147,22 +145,22 @@ class Client:
     """A coding client.
 
     Attributes:
-        name: ours for it.
-        title: its own.
+        name: its name in Satchel.
+        title: the name its vendor uses.
         program: the command that starts it.
-        folder: the folder of its configuration below the home folder.
-        variable: the variable that names another folder.
-        below_variable: what the folder is called in the one that the variable names; empty where it is that itself.
-        server: the file with the entry of the server, by scope (user, project).
-        hooks: the file with the hooks; None where the client has none in that scope.
-        place: the object that holds servers.
-        syntax: what the client reads its files as.
-        entry: the keys of the server's entry beside its command.
-        one_list: command and arguments are one list.
-        grouped, camel, command_key, handler: how its hooks are written; of a handler the limit of time is the last.
-        before, before_hooks: what stands before the servers, and before the hooks.
-        known: the version in which the hooks were seen to work; None where they were not run.
-        has_trust: its servers can be trusted, so that it does not ask before their tools.
+        folder: its configuration folder, relative to the home folder.
+        variable: the environment variable that moves the folder.
+        below_variable: the folder's name below the variable's value; empty if the variable names the folder itself.
+        server: the file with the server's entry, by scope (user, project).
+        hooks: the file with the hooks; None if the client has none in that scope.
+        place: the object that contains the servers.
+        syntax: how the client parses its files.
+        entry: the keys of the server's entry apart from its command.
+        one_list: whether command and arguments form one list.
+        grouped, camel, command_key, handler: the format of its hooks; the last item of ``handler`` is the timeout.
+        before, before_hooks: the contents to write before the servers and before the hooks.
+        known: the version with which the hooks were tested; None if they were not.
+        has_trust: whether its servers can be trusted, so that their tools run without asking.
     """
 
     name: str
@@ -188,7 +186,7 @@ class Client:
     has_trust: bool = False
 
     def folder_in(self, place: Place) -> Path:
-        """Return the folder of the user's configuration of this client."""
+        """Return this client's user configuration folder."""
         default = place.home / self.folder
         if self.name == "vscode":
             return _vscode_folder(place)
@@ -198,7 +196,7 @@ class Client:
         return default if named == default else named / self.below_variable
 
     def targets(self, place: Place, wish: Wish) -> tuple[Target, ...]:
-        """Return the files of the client with what belongs in them, in the order in which they are written."""
+        """Return the client's files with the parts that belong in them, in write order."""
         base = (place.project or place.home) if wish.in_project else self.folder_in(place)
         below = base if wish.in_project or not base.is_relative_to(place.home) else place.home
         while not below.exists():
@@ -224,13 +222,13 @@ class Client:
         if self.name in wish.allowed and self.name == "claude":
             permission = Listed("permission", ("permissions", "allow"), PERMISSION)
             targets.append(Target(base / "settings.json", self.syntax, (permission,), below))
-        if below == place.home:  # a project's links are those of whoever made the clone
+        if below == place.home:  # whoever made the clone controls the links in a project
             return tuple(target._replace(path=followed(target.path, place.home)) for target in targets)
         return tuple(targets)
 
     def _server_file(self, base: Path, place: Place, wish: Wish) -> Path:
         if self.name == "claude" and not wish.in_project and not place.environ.get("CLAUDE_CONFIG_DIR"):
-            return place.home / self.server[False]  # beside its folder, where no variable names one
+            return place.home / self.server[False]  # next to its folder, unless a variable moves it
         file = base / self.server[wish.in_project]
         with_comments = file.with_suffix(".jsonc")
         return with_comments if self.name == "opencode" and with_comments.exists() else file
@@ -313,7 +311,7 @@ CLIENTS: dict[str, Client] = {
             ("settings.json", ".qwen/settings.json"),
             "QWEN_HOME",
             syntax=Syntax.JSONC,
-            handler={"type": "command", "timeout": HOOK_SECONDS * 1_000},  # from 1,000 on it counts in milliseconds
+            handler={"type": "command", "timeout": HOOK_SECONDS * 1_000},  # from 1,000 on the unit is milliseconds
             known="0.24.4",
             has_trust=True,
         ),
@@ -375,4 +373,4 @@ CLIENTS: dict[str, Client] = {
         ),
     )
 }
-"""Every client by its name, in the order shown."""
+"""All clients by name, in display order."""

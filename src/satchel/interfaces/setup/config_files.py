@@ -1,4 +1,4 @@
-"""Configuration files on disk: links are followed in the home folder only, a file is replaced in one step."""
+"""Configuration files on disk: atomic writes that follow links only in the home folder."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from satchel.base.private_file import naming
 from satchel.base.records import dataclass
 
 MAX_BYTES = 4 << 20
-"""What a configuration file may have; Claude Code keeps histories of projects in its own."""
+"""The size limit of a configuration file; Claude Code stores project histories in its own."""
 
 PRIVATE = 0o600
-"""The permissions of a file that is for its user alone."""
+"""Permissions of a file that only its user may read."""
 
 BOM = b"\xef\xbb\xbf"
-"""The byte order mark of UTF-8."""
+"""The UTF-8 byte order mark."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-# without waiting, since opening a pipe would wait for its writer
+# non-blocking, since opening a pipe would wait for its writer
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -36,13 +36,13 @@ class ConfigFile:
     """A configuration file as it was read.
 
     Attributes:
-        path: where it is, or would be; absolute.
+        path: its absolute path, whether or not it exists.
         root: the folder below which no link is followed.
-        text: what it holds, without a byte order mark; empty where there is no file.
-        existed: whether there was a file.
-        bom: whether it begins with a byte order mark.
-        mode: its permissions; None where there is no file.
-        digest: the SHA-256 of its bytes; None where there is no file.
+        text: its contents without a byte order mark; empty if there is no file.
+        existed: whether the file existed.
+        bom: whether it starts with a byte order mark.
+        mode: its permissions; None if there is no file.
+        digest: the SHA-256 of its bytes; None if there is no file.
     """
 
     path: Path
@@ -54,7 +54,7 @@ class ConfigFile:
     digest: str | None = None
 
     def encoded(self, text: str) -> bytes:
-        """Return the bytes of a text for this file."""
+        """Encode a text for this file, with a byte order mark if the file had one."""
         return (BOM if self.bom else b"") + text.encode(errors="surrogateescape")
 
 
@@ -62,13 +62,13 @@ def read(path: Path, root: Path | None = None, *, any_bytes: bool = False) -> Co
     """Read a configuration file, which need not exist.
 
     Args:
-        path: the file.
-        root: a folder above it that the user named, such as a project's; links up to it are followed, below it they
-            are refused. None is the home folder, and for a path outside that the file's own folder.
-        any_bytes: whether it may hold what is not UTF-8, as a program does; a byte order mark is part of its text then.
+        root: a folder above it that the user named, such as a project's. Links up to it are followed, links below it
+            are refused. None means the home folder, or the file's own folder if it is outside the home folder.
+        any_bytes: whether to accept bytes that are not UTF-8, as in a program; the text then keeps the byte order mark.
 
     Raises:
-        Refused: it or a folder below the root is a link; it is no regular file, larger than 4 MiB, or another user's.
+        Refused: it or a folder below the root is a link, or it is not a regular file, is larger than 4 MiB or
+            belongs to another user.
         InvalidInput: it cannot be read, or is not UTF-8.
     """
     path = Path(os.path.abspath(path))  # noqa: PTH100 -- resolving would follow links
@@ -94,10 +94,10 @@ def read(path: Path, root: Path | None = None, *, any_bytes: bool = False) -> Co
 
 
 def followed(path: Path, home: Path) -> Path:
-    """Return the file that a user's own configuration file stands for, as where a dotfile manager keeps it.
+    """Resolve the links of a user's configuration file, such as those made by a dotfile manager.
 
-    Links are followed where they stay inside the home folder; any other path is returned as it is, which :func:`read`
-    refuses with its link. It refuses another user's file too.
+    Links are followed only inside the home folder. Any other path is returned unchanged; :func:`read` then refuses it
+    because of its link. It also refuses files that belong to another user.
     """
     try:
         real, real_home = path.resolve(), home.resolve()
@@ -110,28 +110,24 @@ def followed(path: Path, home: Path) -> Path:
 
 
 def write(file: ConfigFile, text: str) -> None:
-    """Replace a configuration file in one step; its permissions and byte order mark stay.
+    """Replace a configuration file atomically, preserving its permissions and byte order mark.
 
-    Missing folders are made, in the home folder for the user alone.
-
-    Args:
-        file: the file as it was read.
-        text: what it is to hold.
+    Missing folders are created; in the home folder they are private to the user.
 
     Raises:
         Conflict: it changed since it was read; nothing was written.
-        Refused: it or its folder is read-only, or became what :func:`read` refuses.
-        IoError: the system could not write it; the file is as it was.
+        Refused: it or its folder is read-only, or it is now a file that :func:`read` refuses.
+        IoError: the system could not write it; the file is unchanged.
     """
     overwrite(file, file.encoded(text))
 
 
 def overwrite(file: ConfigFile, content: bytes, *, is_program: bool = False, is_private: bool = False) -> None:
-    """Replace a configuration file by bytes, as :func:`write` does by a text.
+    """Replace a configuration file with bytes, like :func:`write`.
 
     Args:
-        is_program: whether a file that is made can be executed.
-        is_private: whether it is for this user alone, whatever its permissions were.
+        is_program: whether to make a new file executable.
+        is_private: whether to make the file private to this user, whatever its permissions were.
     """
     with naming(file.path, "written"), _folder_of(file, make=True) as folder:
         if folder is not None:
@@ -142,8 +138,7 @@ def delete(file: ConfigFile, folders: Sequence[str] = ()) -> None:
     """Delete a configuration file.
 
     Args:
-        file: the file as it was read.
-        folders: those that were made for it, outermost first; those that are empty then go too.
+        folders: the folders created for it, outermost first; those left empty are deleted too.
 
     Raises:
         Refused: its folder is read-only.
@@ -153,15 +148,15 @@ def delete(file: ConfigFile, folders: Sequence[str] = ()) -> None:
             _refuse_read_only(file.path.parent, os.fstat(folder).st_mode)
             os.unlink(file.path.name, dir_fd=folder)
     for made in reversed(folders):
-        with suppress(OSError):  # something of others is in it
+        with suppress(OSError):  # the folder contains something else
             Path(made).rmdir()
 
 
 def check_writable(file: ConfigFile) -> None:
-    """Refuse a file that :func:`write` could not replace, before any other is written.
+    """Check that :func:`write` could replace a file, before any other file is written.
 
     Raises:
-        Refused: it is read-only, or its folder is; of missing folders the one that they would be made in.
+        Refused: the file or its folder is read-only, or the folder in which missing ones would be created.
     """
     folder = file.path.parent
     while not folder.exists():
@@ -175,7 +170,7 @@ def check_writable(file: ConfigFile) -> None:
 
 @contextmanager
 def _folder_of(file: ConfigFile, *, make: bool) -> Iterator[int | None]:
-    """Open a file's folder step by step from its root, following no link below that; None where it is missing."""
+    """Open a file's folder step by step from its root without following links below it; yield None if it is missing."""
     mode = 0o700 if file.root == Path.home() else 0o777
     current = file.root
     try:
@@ -197,7 +192,7 @@ def _folder_of(file: ConfigFile, *, make: bool) -> Iterator[int | None]:
                 yield None
                 return
             except OSError as error:
-                if error.errno not in (errno.ENOTDIR, errno.ELOOP):  # what Linux and macOS give for a link
+                if error.errno not in (errno.ENOTDIR, errno.ELOOP):  # the error for a link on Linux and macOS
                     raise
                 is_link = stat.S_ISLNK(os.lstat(step, dir_fd=folder).st_mode)
                 raise Refused(
@@ -212,7 +207,7 @@ def _folder_of(file: ConfigFile, *, make: bool) -> Iterator[int | None]:
 
 
 def _content(folder: int, file: ConfigFile) -> tuple[bytes, os.stat_result] | None:
-    """Return what stands in a file, refusing all that :func:`read` refuses; None where there is no file."""
+    """Read a file, with the checks of :func:`read`; return None if there is no file."""
     path = file.path
     try:
         status = os.lstat(path.name, dir_fd=folder)
@@ -240,7 +235,7 @@ def _content(folder: int, file: ConfigFile) -> tuple[bytes, os.stat_result] | No
 
 
 def _replace(folder: int, file: ConfigFile, content: bytes, *, is_program: bool, is_private: bool) -> None:
-    """Put bytes in the place of a file that is as it was read."""
+    """Replace a file if it has not changed since it was read."""
     name = file.path.name
     _refuse_read_only(file.path.parent, os.fstat(folder).st_mode)
     draft, is_placed = f".{name}.{secrets.token_hex(8)}", False
@@ -257,7 +252,7 @@ def _replace(folder: int, file: ConfigFile, content: bytes, *, is_program: bool,
             if (found := _content(folder, file)) is not None:
                 status = found[1]
                 _refuse_read_only(file.path, status.st_mode)
-                with suppress(PermissionError):  # a group that this user is not in
+                with suppress(PermissionError):  # this user is not a member of the group
                     os.fchown(descriptor, status.st_uid, status.st_gid)
                 os.fchmod(descriptor, PRIVATE if is_private else stat.S_IMODE(status.st_mode))
             os.fsync(descriptor)

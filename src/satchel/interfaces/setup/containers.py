@@ -1,8 +1,7 @@
-"""Objects and arrays in a text: where their items stand, and how one is inserted or cut without touching the rest.
+"""Objects and arrays in a JSON text: inserting and removing items without touching the rest.
 
-JSON objects and arrays, and TOML arrays and inline tables, have the same form: brackets, items, commas, and between
-them gaps of whitespace and comments. What :func:`inserted` adds, :func:`cut` takes out to the byte: the layout of an
-empty container is encoded in the whitespace behind the item that was inserted.
+Between brackets, items and commas are gaps of whitespace and comments. :func:`cut` undoes :func:`inserted` to the byte:
+the layout of an empty container is encoded in the whitespace after the inserted item.
 """
 
 from __future__ import annotations
@@ -20,34 +19,32 @@ class Item(NamedTuple):
     """One member of an object or element of an array.
 
     Attributes:
-        key: the keys that it sets, as in ``a.b = 1`` of an inline table; empty in an array.
-        start: where it begins; in an object at its key.
-        value: what it holds.
-        comma: where the comma after it stands; None for a last item without one.
+        key: None in an array.
+        start: its start; in an object that of its key.
+        comma: the position of the comma after it; None for a last item without one.
     """
 
-    key: tuple[str, ...]
+    key: str | None
     start: int
     value: Value
     comma: int | None = None
 
 
 class Value(NamedTuple):
-    """A value in a text; of an object or array also its items, else None."""
+    """A value in a text; ``items`` is None unless it is an object or array."""
 
     start: int
     end: int
     items: tuple[Item, ...] | None = None
-    is_object: bool = False
 
 
 class Layout(NamedTuple):
-    """How an item is to be written.
+    """The line break and indentation of an item.
 
     Attributes:
-        newline: what ends a line; None to stay on one line.
-        indent: the whitespace before the item, where it has a line of its own.
-        unit: what one more level adds to it.
+        newline: the line ending; None to stay on one line.
+        indent: the whitespace before the item, if it has a line of its own.
+        unit: the whitespace that each further level adds.
     """
 
     newline: str | None
@@ -56,19 +53,19 @@ class Layout(NamedTuple):
 
 
 def newline_of(text: str) -> str:
-    """Return what ends the first line of a text; ``\\n`` for a text of one line."""
+    r"""Return the line ending of the first line; ``\n`` for a text of one line."""
     found = _NEWLINE.search(text)
     return found[0] if found else "\n"
 
 
 def indent_at(text: str, position: int) -> str:
-    """Return the whitespace that begins the line of a position."""
+    """Return the leading whitespace of the line at a position."""
     found = _BLANKS.match(text, text.rfind("\n", 0, position) + 1)
     return found[0] if found else ""
 
 
 def is_on_own_line(text: str, container: Value, index: int) -> bool:
-    """Whether a line ends between an item and what stands before it."""
+    """Check whether there is a line break between an item and whatever precedes it."""
     return "\n" in text[_boundary(container, index) : _items(container)[index].start]
 
 
@@ -78,12 +75,10 @@ def inserted(
     """Return a text with an item added at the end of a container.
 
     Args:
-        text: the whole text.
-        container: the object or array in it.
-        write: makes the item's text for a layout.
-        comment: what a comment looks like.
-        unit: what indents one level.
-        spread: whether the item gets a line of its own where the container is empty.
+        write: returns the item's text for a layout.
+        comment: the pattern of a comment.
+        unit: the whitespace that indents one level.
+        spread: whether the item gets a line of its own if the container is empty.
     """
     if not _items(container):
         return _inserted_first(text, container, write, comment, unit, spread)
@@ -125,10 +120,8 @@ def cut(text: str, container: Value, index: int, *, comment: re.Pattern[str]) ->
     """Return a text without one item of a container; comments stay.
 
     Args:
-        text: the whole text.
-        container: the object or array in it.
-        index: which item, from 0.
-        comment: what a comment looks like.
+        index: the item's index, from 0.
+        comment: the pattern of a comment.
     """
     items = _items(container)
     item = items[index]
@@ -138,7 +131,7 @@ def cut(text: str, container: Value, index: int, *, comment: re.Pattern[str]) ->
     comma = items[index - 1].comma if item.comma is None and index else item.comma
     rest = comma + 1 if comma == end else end
     if is_line and not _END_OF_LINE.match(text, rest):
-        lead = item.start  # or what follows would become part of the comment
+        lead = item.start  # otherwise the rest of the line would become part of the comment
     spans = [(lead, end)]
     if comma is not None:
         spans.append((comma, comma + 1))
@@ -150,7 +143,7 @@ def cut(text: str, container: Value, index: int, *, comment: re.Pattern[str]) ->
 
 
 def _encoded(text: str, start: int, container: Value) -> int:
-    """Return how much of the whitespace behind a container's only item was added with the item."""
+    """Return how much of the whitespace after a container's only item was added with the item."""
     newline, tail = newline_of(text), text[start : container.end - 1]
     closing = newline + indent_at(text, container.start)
     if tail.startswith(closing) and not tail[len(closing) :].strip(" \t"):
@@ -163,13 +156,13 @@ def _items(container: Value) -> tuple[Item, ...]:
 
 
 def _boundary(container: Value, index: int) -> int:
-    """Return where the gap before an item begins."""
+    """Return the start of the gap before an item."""
     before = _items(container)[index - 1].comma if index else container.start
     return container.start + 1 if before is None else before + 1
 
 
 def _last_comment(text: str, start: int, stop: int, comment: re.Pattern[str]) -> tuple[int, bool]:
-    """Return where the last comment of a gap ends, or the gap's start, and whether only a new line ends it."""
+    """Return the end of a gap's last comment, or the gap's start, and whether the comment needs a line break."""
     end, is_line = start, False
     for found in comment.finditer(text, start, stop):
         end, is_line = found.end(), not found[0].startswith("/*")
@@ -177,7 +170,7 @@ def _last_comment(text: str, start: int, stop: int, comment: re.Pattern[str]) ->
 
 
 def _after_comments(text: str, start: int, comment: re.Pattern[str]) -> tuple[int, bool]:
-    """Return where the comments behind an item end that begin on its line, and whether only a new line ends them."""
+    """Return the end of the comments on the item's line, and whether the last one needs a line break to end it."""
     end, is_line = start, False
     while not is_line:
         blanks = _BLANKS.match(text, end)

@@ -1,4 +1,4 @@
-"""What else starts Satchel in a client: a plugin, an entry of another scope, hooks in another file."""
+"""Other configuration that starts Satchel in a client: a plugin, an entry of another scope, hooks in another file."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _PLUGIN_PREFIX = f"{NAME}@"
 
 
 class Double(NamedTuple):
-    """What starts Satchel a second time.
+    """A second configuration that starts Satchel.
 
     Attributes:
         part: the server or the hooks.
-        text: what stands where, and what to do.
-        is_harmless: the second call of a hook puts nothing in.
+        text: the duplicate, its location and the fix.
+        is_harmless: whether the second call of a hook injects nothing.
     """
 
     part: str
@@ -33,7 +33,7 @@ class Double(NamedTuple):
 
 
 def plugin_of(client: Client, place: Place) -> str | None:
-    """Return the name of Claude Code's plugin of Satchel, as in ``satchel@market``, if it is switched on."""
+    """Return the name of Satchel's plugin for Claude Code, such as ``satchel@market``, if it is enabled."""
     if client.name != "claude":
         return None
     folder = client.folder_in(place)
@@ -51,7 +51,7 @@ def plugin_of(client: Client, place: Place) -> str | None:
 
 
 def doubles_of(client: Client, place: Place, wish: Wish) -> Iterator[Double]:
-    """Yield what starts Satchel a second time beside what setup writes in one scope."""
+    """Yield every other configuration that starts Satchel in addition to setup's own in one scope."""
     for target in client.targets(place, wish):
         if target.syntax is None:
             continue
@@ -70,7 +70,7 @@ def doubles_of(client: Client, place: Place, wish: Wish) -> Iterator[Double]:
 
 
 def _elsewhere_in_claude(client: Client, place: Place) -> Iterator[Double]:
-    """Yield what stands in the project at hand, and in the user's settings for it."""
+    """Yield duplicates in the current project and in the user's settings for it."""
     if place.project is None:
         return
     servers = client.targets(place, Wish(NAME))[0]
@@ -86,7 +86,7 @@ def _elsewhere_in_claude(client: Client, place: Place) -> Iterator[Double]:
 
 
 def content_of(path: Path, syntax: Syntax = Syntax.JSON) -> Content:
-    """Return what a file holds; nothing for one that is not there or that setup would refuse."""
+    """Parse a file; return an empty object if it is missing or setup would refuse it."""
     try:
         file = config_files.read(path, path.parent)
         return parse(file.text, syntax)

@@ -1,7 +1,7 @@
-"""Edits of configuration files as text: what changes is what was asked for, every other byte stays.
+"""Text edits of configuration files that leave every other byte unchanged.
 
-What a list of changes means is defined by :func:`applied` on plain dictionaries; every edit of a text is checked
-against it by parsing the result.
+:func:`applied` defines the meaning of a list of changes on plain dictionaries. Every edited text is parsed and compared
+with its result.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from satchel.interfaces.setup.toml_text import TomlText
 
 KeyPath = tuple[str, ...]
-"""The keys from the outermost object inwards."""
+"""Keys from the outermost object inwards."""
 
 
 class Syntax(Enum):
-    """What a client reads its file as."""
+    """The syntax of a client's file."""
 
     JSON = "JSON"
     JSONC = "JSON with comments"
@@ -31,34 +31,34 @@ class Syntax(Enum):
 
 
 class Put(NamedTuple):
-    """Sets the value of a key; objects that are missing on the path are made, what was there is replaced."""
+    """Sets the value of a key, replacing any present value and creating missing parent objects."""
 
     path: KeyPath
     value: object
 
 
 class Drop(NamedTuple):
-    """Removes a key if it is there; its parents stay, but for TOML tables that exist through it alone."""
+    """Removes a key if present; its parents stay, except TOML tables that exist only through it."""
 
     path: KeyPath
 
 
 class Append(NamedTuple):
-    """Adds an element at the end of an array, unless an equal one is in it; an array that is missing is made."""
+    """Adds an element at the end of an array unless it has an equal one; creates a missing array."""
 
     path: KeyPath
     value: object
 
 
 class Remove(NamedTuple):
-    """Removes those elements of an array for which ``matches`` is true."""
+    """Removes the elements of an array for which ``matches`` is true."""
 
     path: KeyPath
     matches: Callable[[object], bool]
 
 
 class Prune(NamedTuple):
-    """Removes an object or array if it is empty; with ``()`` as its path the outermost object of a JSON file."""
+    """Removes an object or array if it is empty; the path ``()`` means the outermost object of a JSON file."""
 
     path: KeyPath
 
@@ -67,37 +67,35 @@ Change = Put | Drop | Append | Remove | Prune
 
 
 def parse(text: str, syntax: Syntax) -> dict[str, object]:
-    """Return what a configuration holds.
+    """Parse a configuration.
 
     Args:
-        text: without a byte order mark; empty, or nothing but whitespace and comments, holds nothing.
-        syntax: what the client reads it as.
+        text: without a byte order mark; blank text and comments parse as an empty object.
 
     Returns:
-        The outermost object; of a JSON key that stands twice the last value, as clients read it.
+        The outermost object. For a duplicate JSON key it contains the last value, as in the clients.
 
     Raises:
-        InvalidInput: it is not valid, or no object; the text names line and column.
+        InvalidInput: it is not valid, or not an object; the message names line and column.
     """
     return _parsed(text, syntax).data
 
 
 def edited(text: str, syntax: Syntax, changes: Sequence[Change]) -> str:
-    """Return a configuration's text with changes made, in their order.
+    """Return a configuration's text after applying changes in order.
 
-    Comments, order, unknown keys and whitespace stay as they are. What is put in follows the text's line ends and
-    indents. A change that finds what it wants alters nothing. Taking out what was put in, in the reverse order and with
-    the parents that were missing pruned, gives back the text.
+    Comments, order, unknown keys and whitespace are preserved. New text follows the existing line endings and
+    indentation. A change that is already in effect does nothing. Reverting the changes in reverse order, and pruning
+    the parents that were missing, restores the original text.
 
     Args:
         text: without a byte order mark.
-        syntax: what the client reads it as.
-        changes: what to change; values are made of dictionaries with text keys, lists, texts, numbers, true and false,
-            in JSON also null.
+        changes: their values consist of dictionaries with string keys, lists, strings, numbers and booleans, and in
+            JSON null.
 
     Raises:
-        InvalidInput: the text is not valid, or a change does not fit what it holds.
-        Refused: the text cannot be edited safely; the remedy tells the change to make by hand.
+        InvalidInput: the text is not valid, or a change does not fit its contents.
+        Refused: the text cannot be edited safely; the remedy describes the change to make by hand.
     """
     before = wanted = parse(text, syntax)
     for change in changes:
@@ -113,11 +111,11 @@ def edited(text: str, syntax: Syntax, changes: Sequence[Change]) -> str:
 
 
 def applied(data: dict[str, object], changes: Sequence[Change]) -> dict[str, object]:
-    """Return a copy of what a configuration holds with changes made; this defines what they mean.
+    """Return a copy of a configuration with changes applied; this defines their meaning.
 
     Raises:
-        InvalidInput: a change does not fit: a parent is no object, what is appended to is no array, or a value cannot
-            be written.
+        InvalidInput: a change does not fit: a parent is not an object, the target of an append is not an array, or a
+            value cannot be written.
     """
     for change in changes:
         if not change.path and not isinstance(change, Prune):
@@ -149,7 +147,7 @@ def applied(data: dict[str, object], changes: Sequence[Change]) -> dict[str, obj
 
 
 def in_words(change: Change) -> str:
-    """Return a change as a sentence for a person who makes it by hand."""
+    """Describe a change in a sentence, for a person who makes it by hand."""
     name = ".".join(change.path) or "the file"
     match change:
         case Put(_, value):
@@ -164,7 +162,7 @@ def in_words(change: Change) -> str:
 
 
 def is_same(one: object, other: object) -> bool:
-    """Whether two values are written the same way: 1 is neither 1.0 nor true, and the order of keys does not matter."""
+    """Check whether two values are written the same way: 1 differs from 1.0 and true; key order does not matter."""
     if one is other:
         return True
     if type(one) is not type(other):
@@ -187,7 +185,7 @@ def _parsed(text: str, syntax: Syntax) -> JsonText | TomlText:
 
 
 def _with_change(text: str, syntax: Syntax, change: Change) -> str:
-    """Return a text with one change made that alters something."""
+    """Return the text after one effective change."""
     parsed = _parsed(text, syntax)
     match change:
         case Put(path, value):
@@ -215,7 +213,7 @@ def _holds(text: str, syntax: Syntax, wanted: dict[str, object], changes: Sequen
 
 
 def _settled(data: dict[str, object], syntax: Syntax, changes: Sequence[Change]) -> dict[str, object]:
-    """Return what is compared: of TOML without empty tables and arrays on the paths of changes."""
+    """Return the data to compare: in TOML without empty tables and arrays on the paths of changes."""
     if syntax is not Syntax.TOML:
         return data
     paths = [change.path[:depth] for change in changes for depth in range(len(change.path), 0, -1)]
@@ -229,9 +227,9 @@ def _value_at(data: object, path: KeyPath) -> object:
 
 
 def _copied(data: dict[str, object], path: KeyPath, *, make: bool) -> tuple[dict[str, object], dict[str, object]]:
-    """Return a copy of what a configuration holds, and in it the parent of a path.
+    """Return a copy of a configuration, and in it the parent of a path.
 
-    Only the objects on the path are copied. One that is missing is made, or else stays missing.
+    Only the objects on the path are copied. Missing ones are created if ``make`` is true.
     """
     data = parent = dict(data)
     for depth, key in enumerate(path[:-1], 1):

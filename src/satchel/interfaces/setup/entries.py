@@ -1,4 +1,4 @@
-"""The entry of a client for Satchel: it starts the local program, or asks a server over HTTP itself."""
+"""A client's entry for Satchel: it starts the local program or connects to a server over HTTP."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from satchel.interfaces.setup.parts import (
 )
 from satchel.remote.where import TOKEN
 
-TOKEN_INPUT = "satchel-token"  # noqa: S105 -- the name of a question
-"""What the question for the token is called in a client that asks its user."""
+TOKEN_INPUT = "satchel-token"  # noqa: S105 -- the name of a prompt
+"""The id of the token prompt in a client that asks its user."""
 
 _OF_ADDRESS = ("type", "url", "httpUrl", "headers", "bearer_token_env_var", "http_headers", "env_http_headers", "oauth")
-"""Keys of an entry that asks a server over HTTP; some clients refuse them in one that starts a program."""
+"""Keys of an HTTP entry; some clients reject them in an entry that starts a program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The entry that starts ``satchel mcp``. Keys that the user has added stay, and so do arguments behind ``mcp``.
+    """The entry that starts ``satchel mcp``. Keys added by the user stay, and so do arguments after ``mcp``.
 
     Attributes:
-        place: the object that holds all servers.
+        place: the object that contains all servers.
         command: the launcher.
-        entry: the other keys of the entry, which are put in where the user has set none.
-        in_one_list: whether the client wants command and arguments as one list.
+        entry: the other keys of the entry, written unless the user has set them.
+        in_one_list: whether command and arguments form one list.
         united: keys whose lists are extended and never replaced.
     """
 
@@ -51,7 +51,7 @@ class Server:
     role = "server"
 
     def found(self, content: Content) -> Found:
-        """Return whether the entry is there as it should be."""
+        """Return the state of the entry."""
         there = at(content, (*self.place, NAME))
         if there is None:
             return Found(State.MISSING)
@@ -67,7 +67,7 @@ class Server:
         """Return the changes that make the entry current.
 
         Raises:
-            Refused: there is an entry of this name that is none of Satchel.
+            Refused: an entry of this name belongs to something else.
         """
         path = (*self.place, NAME)
         there = at(content, path)
@@ -93,7 +93,7 @@ class Server:
         return [Drop((*self.place, NAME)), Prune(self.place)]
 
     def others(self, content: Content) -> list[str]:
-        """Return the names of other entries that start Satchel too."""
+        """Return the names of other entries that start Satchel."""
         servers = at(content, self.place)
         if not isinstance(servers, Mapping):
             return []
@@ -104,7 +104,7 @@ class Server:
         ]
 
     def is_switched_off(self, content: Content) -> bool:
-        """Return whether the user has disabled the entry."""
+        """Check whether the user has disabled the entry."""
         there = at(content, (*self.place, NAME))
         return isinstance(there, Mapping) and (there.get("disabled") is True or there.get("enabled") is False)
 
@@ -125,13 +125,13 @@ JsonPart = Server | Hooks | Listed | Chosen | Fixed
 
 
 def runs_satchel(entry: Mapping[str, object]) -> bool:
-    """Whether an entry starts ``satchel mcp``, directly or through a runner such as uvx."""
+    """Check whether an entry starts ``satchel mcp``, directly or through a runner such as uvx."""
     words = _words(entry)
     return "mcp" in words and any(is_launcher(word) for word in words[: words.index("mcp")])
 
 
 def asks_satchel(entry: Mapping[str, object]) -> bool:
-    """Whether an entry asks a server over HTTP with the token of Satchel."""
+    """Check whether an entry connects to a server over HTTP with Satchel's token."""
     if not isinstance(address_of(entry), str):
         return False
     headers = entry.get("headers")
@@ -142,12 +142,12 @@ def asks_satchel(entry: Mapping[str, object]) -> bool:
 
 
 def is_ours(entry: Mapping[str, object]) -> bool:
-    """Whether an entry starts Satchel, or asks its server."""
+    """Check whether an entry starts Satchel or connects to its server."""
     return runs_satchel(entry) or asks_satchel(entry)
 
 
 def address_of(entry: Mapping[str, object]) -> object:
-    """Return the address that an entry asks; None where it has none."""
+    """Return an entry's URL; None if it has none."""
     return entry.get("httpUrl", entry.get("url"))
 
 

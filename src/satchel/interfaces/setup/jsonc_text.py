@@ -126,7 +126,7 @@ class JsonText:
         """
         found = [(0, self._root)] if self._root is not None else []
         for depth, key in enumerate(path):
-            places = [place for place, item in enumerate(found[-1][1].items or ()) if item.key == (key,)]
+            places = [place for place, item in enumerate(found[-1][1].items or ()) if item.key == key]
             if len(places) > 1:
                 raise Refused(
                     f"the key {'.'.join(path[: depth + 1])} stands {len(places)} times in this file",
@@ -209,7 +209,7 @@ class JsonText:
     def _object(self, start: int, depth: int) -> tuple[Value, object]:
         members: dict[str, object] = {}
 
-        def member(position: int) -> tuple[tuple[str, ...], Value]:
+        def member(position: int) -> tuple[str, Value]:
             if self._text[position : position + 1] != '"':
                 raise self._error(position, "a key in double quotes is expected")
             key, end = self._string(position)
@@ -217,21 +217,21 @@ class JsonText:
             if self._text[colon : colon + 1] != ":":
                 raise self._error(colon, "a colon is expected")
             value, members[key] = self._value(self._skip(colon + 1), depth)
-            return (key,), value
+            return key, value
 
         return self._items(start, "}", member), members
 
     def _array(self, start: int, depth: int) -> tuple[Value, object]:
         elements: list[object] = []
 
-        def element(position: int) -> tuple[tuple[str, ...], Value]:
+        def element(position: int) -> tuple[None, Value]:
             value, data = self._value(position, depth)
             elements.append(data)
-            return (), value
+            return None, value
 
         return self._items(start, "]", element), elements
 
-    def _items(self, start: int, closing: str, read: Callable[[int], tuple[tuple[str, ...], Value]]) -> Value:
+    def _items(self, start: int, closing: str, read: Callable[[int], tuple[str | None, Value]]) -> Value:
         items: list[Item] = []
         position = self._skip(start + 1)
         while self._text[position : position + 1] != closing or (items and not self._comments):
@@ -245,7 +245,7 @@ class JsonText:
                 position = after
                 break
             position = self._skip(after + 1)
-        return Value(start, position + 1, tuple(items), closing == "}")
+        return Value(start, position + 1, tuple(items))
 
     def _string(self, start: int) -> tuple[str, int]:
         try:

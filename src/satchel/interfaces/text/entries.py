@@ -83,13 +83,6 @@ def written_fields(entries: Sequence[Entry]) -> dict[str, object]:
     return {"entries": fields_of(list(entries))} | ({"notes": notes} if notes else {})
 
 
-def people_written_text(entries: Sequence[Entry]) -> str:
-    from satchel.base.records import replace
-    from satchel.keep.persons import shown_name
-
-    return written_text([replace(one, agent=one.agent and shown_name(one.agent)) for one in entries])
-
-
 def pruned_text(result: PruneResult) -> str:
     counts = ", ".join(f"{count} {name}" for name, count in result.removed) or "nothing"
     return f"{'removed' if result.done else 'would remove'} {counts} from run {result.run_id}"

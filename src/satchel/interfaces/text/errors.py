@@ -26,10 +26,8 @@ from satchel.interfaces.text.lists import (
 from satchel.interfaces.text.parts import content_lines, counted, outcome_counts, value_text
 from satchel.interfaces.text.strategies import judged_text
 from satchel.keep.patterns.records import (
-    ACTIVE,
     KNOWN,
     MOST,
-    STATES,
     ErrorPattern,
     ErrorPatternPage,
     Reported,
@@ -39,7 +37,6 @@ from satchel.keep.patterns.records import (
 from satchel.keep.strategies import Strategy
 
 _FROM = f"known from {KNOWN}; each agent it helps adds 1"
-_UNTRIED = STATES[ACTIVE - 1]
 
 _MAX_SHOWN = 10
 """The most solutions that a report shows."""

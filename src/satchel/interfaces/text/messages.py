@@ -14,7 +14,6 @@ from satchel.find.kind import Kind
 from satchel.interfaces.text.lists import Line, list_text, names_text, note_lines
 from satchel.interfaces.text.parts import NONE, content_lines, json_line, quoted, value_text
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
-from satchel.keep.persons import shown_name
 
 _TYPE, _PRIORITY = "info", "medium"
 """The type and priority that are left out."""
@@ -38,11 +37,11 @@ def messages_text(page: MessagePage) -> str:
 
 
 def show_inbox(page: MessagePage) -> None:
-    _show(page, f"messages for {shown_name(page.agent)}, {page.unread} unread in all")
+    _show(page, f"messages for {page.agent}, {page.unread} unread in all")
 
 
 def show_sent(page: MessagePage) -> None:
-    _show(page, f"messages sent by {shown_name(page.agent)}")
+    _show(page, f"messages sent by {page.agent}")
 
 
 def _show(page: MessagePage, what: str) -> None:

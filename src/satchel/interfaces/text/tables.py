@@ -23,9 +23,6 @@ _GAP = 3
 _MAX_DRAWN = 1_000
 """Rows that are drawn; of more, which nobody reads on a terminal, each is a line, for a pager or a pipe."""
 
-_WITH_NAMES = frozenset({"by", "from", "to"})
-"""Columns of agents and persons."""
-
 _MAX_UNBROKEN = 16
 """A column no wider than this is never broken: ids, states, times."""
 
@@ -81,7 +78,7 @@ def show_list(page: Page[Any], what: str, table: Table) -> None:
     import click
 
     if len(page):
-        rows = [[_cell_of(one, heading, of) for heading, of in table.columns.items()] for one in page]
+        rows = [[_cell_of(one, of) for of in table.columns.values()] for one in page]
         show_table(list(table.columns), rows, usual=table.usual)
     click.echo(rest_text(len(page), page.total, what, page.next_offset), err=True)
 
@@ -102,16 +99,7 @@ def show_lines(page: Any, what: str, lines: Sequence[Line]) -> None:
         click.echo("\n".join([click.style(head, dim=True), *below]))
 
 
-def _cell_of(item: object, heading: str, what: str | Callable[[Any], object]) -> object:
-    cell = _cell_value(item, what)
-    if heading not in _WITH_NAMES or not isinstance(cell, str):
-        return cell
-    from satchel.keep.persons import shown_name
-
-    return shown_name(cell)
-
-
-def _cell_value(item: object, what: str | Callable[[Any], object]) -> object:
+def _cell_of(item: object, what: str | Callable[[Any], object]) -> object:
     if callable(what):
         return what(item)
     if ":" in what:
@@ -178,11 +166,6 @@ def _cell(text: str) -> Text:
 def local_time(milliseconds: int) -> str:
     """Render a time for people, in the zone of their machine, as in ``2026-11-21 22:24``."""
     return f"{datetime.fromtimestamp(milliseconds / 1_000).astimezone():%Y-%m-%d %H:%M}"
-
-
-def local_day(milliseconds: int) -> str:
-    """Render a day for people, in the zone of their machine, as in ``2026-11-21``."""
-    return local_time(milliseconds).split()[0]
 
 
 def rest_text(count: int, total: int, what: str, next_offset: int | None) -> str:

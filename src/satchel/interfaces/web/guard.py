@@ -84,8 +84,7 @@ class PageGuard:
 
     def holds(self, cookie: str) -> bool:
         """Return whether the login of a cookie is still valid."""
-        login = None if self._serving.logins is None else self._serving.logins.login(cookie)
-        return login is not None and (login.token is None or self._serving.tokens.access_of(login.token) is not None)
+        return self._login(cookie) is not None
 
     def cookie_header(self, value: str, *, port: int, host: str, seconds: int) -> str:
         """Return the header that sets the cookie of a browser; 0 seconds deletes it.
@@ -112,17 +111,22 @@ class PageGuard:
         )
 
     def _identify(self, headers: Mapping[bytes, bytes], port: int) -> Visitor | None:
-        if self._serving.logins is None:
-            return None
         for cookie in _cookies(headers.get(b"cookie", b""), cookie_name(port)):
             try:
-                login = self._serving.logins.login(cookie)
-                if login is not None and self.holds(cookie):
-                    return Visitor(login, cookie)
+                login = self._login(cookie)
             except SatchelError as error:
                 logs.fault(error, problem=error.problem)
                 raise Refusal(503, "unavailable", "the server cannot read its logins", "See the server log") from None
+            if login is not None:
+                return Visitor(login, cookie)
         return None
+
+    def _login(self, cookie: str) -> Login | None:
+        """Return the login of a cookie, unless its token is no longer valid."""
+        login = None if self._serving.logins is None else self._serving.logins.login(cookie)
+        if login is None or (login.token is not None and self._serving.tokens.access_of(login.token) is None):
+            return None
+        return login
 
 
 def cookie_name(port: int) -> str:

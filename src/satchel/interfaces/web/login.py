@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-_BAD_LINK = "This login link has expired or belongs to another server. Run `satchel open` again"
+_BAD_LINK = "This login link was used already, has expired, or belongs to another server. Run `satchel open` again"
 _BAD_TOKEN = "This is not a valid personal token: it is unknown, expired, revoked or belongs to an agent"  # noqa: S105
 _FOREIGN = "This form may have been sent by a page of another site"
 

@@ -138,6 +138,10 @@ class Notice:
     undo: str | None = None
 
 
+WITHDRAWN: Mapping[str, str | int] = {"reason": "withdrawn"}
+"""The fields for the form that retracts what an action has added."""
+
+
 class EditConflict(Exception):
     """Someone else has changed the item since the form was made; nothing was saved.
 

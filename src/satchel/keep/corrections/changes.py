@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from satchel.base.records import NamedTuple
-from satchel.find.kind import Kind
+from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import events
 from satchel.keep.corrections.log import Corrector
 from satchel.store.transaction import Transaction
@@ -67,8 +67,7 @@ def last_of(transaction: Transaction, project_id: int, by: Corrector) -> Change 
         "ORDER BY created_at DESC LIMIT :most",
         values,
     )
-    kinds = {kind.number: kind for kind in Kind}
-    changes += [Change(PINNED, kinds[number], item, at) for number, item, at in pins]
+    changes += [Change(PINNED, KIND_OF[number], item, at) for number, item, at in pins]
     changes.sort(key=lambda one: (one.made_at, one.seq), reverse=True)
     return next((one for one in changes if not _is_taken_back(transaction, project_id, one)), None)
 

@@ -9,7 +9,7 @@ from satchel.base.errors import Conflict, NotFound, Refused
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.base.vocabulary import HUMAN, PRIORITIES
-from satchel.find.kind import Kind
+from satchel.find.kind import KIND_OF, Kind
 from satchel.keep.names import is_persons
 from satchel.store.transaction import Transaction, set_of
 
@@ -255,7 +255,4 @@ def _quote(transaction: Transaction, kind: Kind, number: int) -> str:
 
 
 def _correction(number: int, action: int, kind: int, item: int, *rest: object) -> Correction:
-    return Correction(number, action, _KINDS[kind], item, *rest)  # type: ignore[arg-type] # columns in this order
-
-
-_KINDS = {kind.number: kind for kind in Kind}
+    return Correction(number, action, KIND_OF[kind], item, *rest)  # type: ignore[arg-type] # columns in this order

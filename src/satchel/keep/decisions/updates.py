@@ -13,19 +13,8 @@ from satchel.base.records import dataclass, replace
 from satchel.base.text import shortened
 from satchel.find import likeness, near
 from satchel.find.kind import Kind
+from satchel.keep.decisions import records, tables
 from satchel.keep.decisions import state as states
-from satchel.keep.decisions import tables
-from satchel.keep.decisions.records import (
-    DEFAULT_VERSION,
-    STATUSES,
-    ChangedDecision,
-    Decision,
-    DecisionState,
-    Keep,
-    NewDecision,
-    Similar,
-    Value,
-)
 from satchel.keep.decisions.state import ACTIVE, DEPRECATED, DRAFT, Current, NumberedName, State
 from satchel.keep.names import check_identifier, check_names, ensure_layer, ensure_name, is_persons
 from satchel.keep.projects import Workplace
@@ -44,18 +33,18 @@ class Prepared:
     """A decision checked without the store; KEEP marks omitted fields."""
 
     key: str
-    value: Value | Keep
-    tags: tuple[str, ...] | Keep
-    scopes: tuple[str, ...] | Keep
-    layer: str | Keep | None
-    version: str | Keep
-    status: int | Keep
-    rationale: str | Keep | None
+    value: records.Value | records.Keep
+    tags: tuple[str, ...] | records.Keep
+    scopes: tuple[str, ...] | records.Keep
+    layer: str | records.Keep | None
+    version: str | records.Keep
+    status: int | records.Keep
+    rationale: str | records.Keep | None
     expected_revision: int | None
     notes: tuple[str, ...]
 
 
-def prepare(new: NewDecision, workplace: Workplace) -> Prepared:
+def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
     """Check a decision and make its texts storable."""
     key = check_identifier(new.key, "key")
     limit = workplace.max_content_bytes
@@ -69,7 +58,7 @@ def prepare(new: NewDecision, workplace: Workplace) -> Prepared:
         if secret is not None:
             value = f"[redacted:{secret}]"
             notes.append(f"a secret was redacted ({secret})")
-    elif not isinstance(value, Keep):
+    elif not isinstance(value, records.Keep):
         value = _check_number(value)
     rationale = new.rationale
     if isinstance(rationale, str):
@@ -79,7 +68,7 @@ def prepare(new: NewDecision, workplace: Workplace) -> Prepared:
             notes += content.notes
         else:
             rationale = None
-    elif rationale is not None and not isinstance(rationale, Keep):
+    elif rationale is not None and not isinstance(rationale, records.Keep):
         raise InvalidInput(f"rationale must be text, not {type(rationale).__name__}", "Say why, or leave it out")
     if new.expected_revision is not None:
         check_whole("expected_revision", new.expected_revision, 2**31 - 1)
@@ -89,15 +78,15 @@ def prepare(new: NewDecision, workplace: Workplace) -> Prepared:
         tags=_check_list(new.tags, "tags"),
         scopes=_check_list(new.scopes, "scopes"),
         layer=_check_label(new.layer, "layer"),
-        version=_check_label(new.version, "version") or DEFAULT_VERSION,
-        status=new.status if isinstance(new.status, Keep) else states.status_number(new.status),
+        version=_check_label(new.version, "version") or records.DEFAULT_VERSION,
+        status=new.status if isinstance(new.status, records.Keep) else states.status_number(new.status),
         rationale=rationale,
         expected_revision=new.expected_revision,
         notes=tuple(dict.fromkeys(notes)),
     )
 
 
-def _check_number(value: object) -> Value:
+def _check_number(value: object) -> records.Value:
     if isinstance(value, bool):
         raise InvalidInput(f"value {value} is neither text nor a number", f'Give it as text: "{str(value).lower()}"')
     if not isinstance(value, (int, float)):
@@ -112,14 +101,14 @@ def _check_number(value: object) -> Value:
     return states.value_of(None, float(value))
 
 
-def _check_list(values: Sequence[str] | Keep | None, field: str) -> tuple[str, ...] | Keep:
-    if isinstance(values, Keep):
+def _check_list(values: Sequence[str] | records.Keep | None, field: str) -> tuple[str, ...] | records.Keep:
+    if isinstance(values, records.Keep):
         return values
     return () if values is None else check_names(values, field)
 
 
-def _check_label(label: str | Keep | None, field: str) -> str | Keep | None:
-    if label is None or isinstance(label, Keep):
+def _check_label(label: str | records.Keep | None, field: str) -> str | records.Keep | None:
+    if label is None or isinstance(label, records.Keep):
         return label
     return check_identifier(label, field) if label != "" else None
 
@@ -128,8 +117,8 @@ def _check_label(label: str | Keep | None, field: str) -> str | Keep | None:
 class SetResult:
     """Result of setting a decision, with the author of the replaced state if it was another agent."""
 
-    decision: Decision
-    overtaken: ChangedDecision | None
+    decision: records.Decision
+    overtaken: records.ChangedDecision | None
 
 
 def upsert(
@@ -166,14 +155,14 @@ def upsert(
     alike = _similar(transaction, project_id, None, wanted.value, bands, similar, before.id) if value_is_new else ()
     replaced = _replaced(before, now)
     notes = new.notes
-    if isinstance(new.rationale, Keep) and before.state.rationale is not None and wanted.rationale is None:
+    if isinstance(new.rationale, records.Keep) and before.state.rationale is not None and wanted.rationale is None:
         dropped = shortened(before.state.rationale)
         notes = (*notes, f'the reason went with the old value: "{dropped}"; rationale=TEXT gives the new one')
     result = decision(after, notes=notes, replaced=replaced, similar=alike)
     previous, by = before.agent, None if agent is None else agent[0]
     if previous is None or previous[0] == by:
         return SetResult(result, None)
-    return SetResult(result, ChangedDecision(project_id, previous[0], by, replaced, result))
+    return SetResult(result, records.ChangedDecision(project_id, previous[0], by, replaced, result))
 
 
 def _propose(
@@ -204,7 +193,9 @@ def _propose(
     made = upsert(transaction, workplace, project_id, agent, draft, now, passes=bool).decision
     by = None if agent is None else agent[0]
     is_new = _UNCHANGED not in made.notes
-    proposal = ChangedDecision(project_id, number, by, _replaced(before, now), made, new.key) if is_new else None
+    proposal = (
+        records.ChangedDecision(project_id, number, by, _replaced(before, now), made, new.key) if is_new else None
+    )
     return SetResult(made, proposal)
 
 
@@ -217,7 +208,7 @@ def _create(
     now: int,
     similar: Sequence[int],
 ) -> SetResult:
-    if isinstance(new.value, Keep):
+    if isinstance(new.value, records.Keep):
         raise InvalidInput(
             f"there is no decision {new.key!r} yet, so it needs a value",
             _suggestion(nearest_key(transaction, project_id, new.key)) + "Give value, or check the key",
@@ -286,9 +277,9 @@ def _resolve(
     transaction: Transaction, workplace: Workplace, project_id: int, new: Prepared, before: State, now: int
 ) -> State:
     def resolve_names(
-        table: str, names: tuple[str, ...] | Keep, before: tuple[NumberedName, ...]
+        table: str, names: tuple[str, ...] | records.Keep, before: tuple[NumberedName, ...]
     ) -> tuple[NumberedName, ...]:
-        if isinstance(names, Keep):
+        if isinstance(names, records.Keep):
             return before
         cached: tuple[NumberedName, ...] | None = transaction.memo.get((table, project_id, names))
         if cached is None:
@@ -297,7 +288,7 @@ def _resolve(
         return cached
 
     layer = before.layer
-    if not isinstance(new.layer, Keep):
+    if not isinstance(new.layer, records.Keep):
         layer = None if new.layer is None else ensure_layer(transaction, workplace, project_id, new.layer, now)
     value = _keep_or(new.value, before.value)
     return State(
@@ -312,8 +303,8 @@ def _resolve(
     )
 
 
-def _keep_or(value: FieldValue | Keep, before: FieldValue) -> FieldValue:
-    return before if isinstance(value, Keep) else value
+def _keep_or(value: FieldValue | records.Keep, before: FieldValue) -> FieldValue:
+    return before if isinstance(value, records.Keep) else value
 
 
 _CANDIDATE = f"SELECT id, key, value_text, value_number FROM decisions WHERE id = :id AND status <> {DEPRECATED}"
@@ -323,11 +314,11 @@ def _similar(
     transaction: Transaction,
     project_id: int,
     key: str | None,
-    value: Value,
+    value: records.Value,
     bands: likeness.Bands,
     looked_up: Sequence[int],
     itself: int | None = None,
-) -> tuple[Similar, ...]:
+) -> tuple[records.Similar, ...]:
     # deprecated decisions are no contradiction
     candidates = (*likeness.candidates(transaction, project_id, Kind.DECISION, bands), *looked_up)
     numbers = [number for number in dict.fromkeys(candidates) if number != itself]
@@ -336,7 +327,7 @@ def _similar(
     key_words = () if key is None else likeness.words_of(key)
     value_words = likeness.words_of(value) if isinstance(value, str) else ()
     rows = (transaction.one(_CANDIDATE, {"id": number}) for number in numbers)
-    similar: list[Similar] = []
+    similar: list[records.Similar] = []
     for number, other_key, text, amount in filter(None, rows):
         alike = likeness.key_likeness(key_words, likeness.words_of(other_key)) if key_words else 0
         scores = [("key", alike)] if alike >= likeness.THRESHOLD else []
@@ -344,7 +335,9 @@ def _similar(
         scores += [("value", alike)] if alike >= near.THRESHOLD else []
         if scores:
             by, best = max(scores, key=lambda score: score[1])
-            similar.append(Similar(Kind.DECISION.ref(number), other_key, states.value_of(text, amount), by, best))
+            similar.append(
+                records.Similar(Kind.DECISION.ref(number), other_key, states.value_of(text, amount), by, best)
+            )
     return tuple(sorted(similar, key=lambda one: (-one.likeness, one.key))[:_MAX_SIMILAR])
 
 
@@ -365,18 +358,18 @@ def _values_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, st
     )
 
 
-def _replaced(before: Current, now: int) -> DecisionState:
+def _replaced(before: Current, now: int) -> records.DecisionState:
     return decision_state(before.state, before.revision, before.agent, before.updated_at, now)
 
 
 def decision_state(
     state: State, revision: int, agent: NumberedName | None, set_at: int, replaced_at: int
-) -> DecisionState:
+) -> records.DecisionState:
     """Build the record of a previous state."""
-    return DecisionState(
+    return records.DecisionState(
         revision=revision,
         value=state.value,
-        status=STATUSES[state.status - 1],
+        status=records.STATUSES[state.status - 1],
         version=state.version,
         layer=state.layer[1] if state.layer else None,
         tags=tuple(name for _, name in state.tags),
@@ -392,18 +385,18 @@ def decision(
     current: Current,
     score: float | None = None,
     notes: tuple[str, ...] = (),
-    replaced: DecisionState | None = None,
-    similar: tuple[Similar, ...] = (),
-) -> Decision:
+    replaced: records.DecisionState | None = None,
+    similar: tuple[records.Similar, ...] = (),
+) -> records.Decision:
     """Build the record of a current decision."""
     state = current.state
-    return Decision(
+    return records.Decision(
         id=current.id,
         uid=current.uid.hex(),
         seq=current.seq,
         key=current.key,
         value=state.value,
-        status=STATUSES[state.status - 1],
+        status=records.STATUSES[state.status - 1],
         version=state.version,
         revision=current.revision,
         layer=state.layer[1] if state.layer else None,
@@ -420,6 +413,6 @@ def decision(
     )
 
 
-def _quoted(value: Value) -> str:
+def _quoted(value: records.Value) -> str:
     text = str(value)
     return repr(text[:80]) if isinstance(value, str) else text

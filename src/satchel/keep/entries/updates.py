@@ -12,19 +12,7 @@ from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep import replacing
 from satchel.keep.corrections import log
-from satchel.keep.entries import near_notes
-from satchel.keep.entries.records import (
-    CODEBASE_ANALYSIS,
-    ENTRY_TYPES,
-    REVIEW_ISSUE,
-    REVIEW_VERDICT,
-    SCRATCHPAD,
-    STRUCTURED_TYPES,
-    NewEntry,
-    Prepared,
-    Writer,
-    type_number,
-)
+from satchel.keep.entries import near_notes, records
 from satchel.keep.names import PERSONS, check_identifier
 from satchel.keep.paths import check_lines
 from satchel.keep.projects import Workplace
@@ -41,16 +29,16 @@ Cite = Callable[[str, int | None, int | None], "Cited | None"]
 """Returns the content of a file, or of some of its lines."""
 
 
-def prepare(entry: NewEntry, workplace: Workplace, cite: Cite) -> Prepared:
+def prepare(entry: records.NewEntry, workplace: Workplace, cite: Cite) -> records.Prepared:
     """Check an entry and make its texts storable. ``cite`` is called only if it names a file."""
-    number = type_number(entry.type)
+    number = records.type_number(entry.type)
     raw = entry.content
-    if number == SCRATCHPAD:
+    if number == records.SCRATCHPAD:
         from satchel.keep.entries import structured  # as in storable_content
 
         raw = structured.as_scratchpad(raw)
     content, notes = storable_content(entry.type, raw, workplace.max_content_bytes)
-    if number == SCRATCHPAD:
+    if number == records.SCRATCHPAD:
         notes += structured.hidden_note(content)
     file, line, last = None, entry.line, None
     if entry.file is not None:
@@ -60,7 +48,7 @@ def prepare(entry: NewEntry, workplace: Workplace, cite: Cite) -> Prepared:
         check_whole("line", line, _MAX_LINE, smallest=1)
         if entry.file is None:
             raise InvalidInput("line is given without file", "Name the file too")
-    return Prepared(
+    return records.Prepared(
         type=number,
         content=content,
         searchable=_searchable(number, content),
@@ -83,7 +71,7 @@ def storable_content(entry_type: str, content: object, limit: int) -> tuple[str,
     if isinstance(content, str):
         check_size(content, limit)
     notes: tuple[str, ...]
-    if entry_type in STRUCTURED_TYPES:
+    if entry_type in records.STRUCTURED_TYPES:
         from satchel.keep.entries import structured  # imported here: only objects need it
 
         fields = structured.parse_object(entry_type, content)
@@ -99,7 +87,7 @@ def storable_content(entry_type: str, content: object, limit: int) -> tuple[str,
     else:
         raise InvalidInput(
             f"the content of a {entry_type} must be text, not {type(content).__name__}",
-            f"Only {', '.join(STRUCTURED_TYPES)} take an object",
+            f"Only {', '.join(records.STRUCTURED_TYPES)} take an object",
         )
     check_size(text, limit)
     return text, notes
@@ -109,7 +97,7 @@ _COLUMNS = ("type", "content", "task_id", "loop_id", "file", "line", "last_line"
 
 
 def insert(
-    transaction: Transaction, writer: Writer, entries: Sequence[Prepared], keys: Sequence[int | None]
+    transaction: Transaction, writer: records.Writer, entries: Sequence[records.Prepared], keys: Sequence[int | None]
 ) -> list[tuple[int, bytes, int]]:
     """Insert entries in order, with their documents and replacements.
 
@@ -123,14 +111,14 @@ def insert(
     for seq, (entry, key) in enumerate(zip(entries, keys, strict=True), first):
         uid = random[16 * (seq - first) : 16 * (seq - first + 1)]
         replaced = _replaced_by(transaction, project_id, run, entry)
-        if entry.type == REVIEW_VERDICT and replaced:
+        if entry.type == records.REVIEW_VERDICT and replaced:
             replaced = _not_persons(transaction, project_id, replaced, corrector)
         if entry.supersedes is not None:
             replaced = [*replaced, *({entry.supersedes} - set(replaced))]
         for number in replaced:
-            if entry.type != REVIEW_VERDICT or number == entry.supersedes:
+            if entry.type != records.REVIEW_VERDICT or number == entry.supersedes:
                 log.check_replaceable(transaction, project_id, (Kind.ENTRY, number), corrector)
-        if entry.type == CODEBASE_ANALYSIS and replaced:
+        if entry.type == records.CODEBASE_ANALYSIS and replaced:
             replacing.step_aside(transaction, Kind.ENTRY, replaced[0])
         columns = {
             "uid": uid,
@@ -158,16 +146,16 @@ def insert(
     return inserted
 
 
-def _replaced_by(transaction: Transaction, project_id: int, run: int, entry: Prepared) -> list[int]:
+def _replaced_by(transaction: Transaction, project_id: int, run: int, entry: records.Prepared) -> list[int]:
     # a new analysis replaces the run's, a new review the previous one
-    if entry.type not in {CODEBASE_ANALYSIS, REVIEW_VERDICT}:
+    if entry.type not in {records.CODEBASE_ANALYSIS, records.REVIEW_VERDICT}:
         return []
     where = "project_id = :project AND run_id = :run AND superseded_by IS NULL"
     values = {"project": project_id, "run": run}
-    if entry.type == CODEBASE_ANALYSIS:
+    if entry.type == records.CODEBASE_ANALYSIS:
         rows = transaction.all(
             f"SELECT id FROM context WHERE {where} AND type = :type",
-            {**values, "type": CODEBASE_ANALYSIS},
+            {**values, "type": records.CODEBASE_ANALYSIS},
         )
         return [row[0] for row in rows]
     same_review = f"{where} AND {_equals('task_id', entry.task_id)} AND {_equals('loop_id', entry.loop_id)}"
@@ -183,8 +171,8 @@ def _replaced_by(transaction: Transaction, project_id: int, run: int, entry: Pre
             **values,
             "task_id": entry.task_id,
             "loop_id": entry.loop_id,
-            "verdict": REVIEW_VERDICT,
-            "issue": REVIEW_ISSUE,
+            "verdict": records.REVIEW_VERDICT,
+            "issue": records.REVIEW_ISSUE,
         },
     )
     return [row[0] for row in rows]
@@ -214,6 +202,7 @@ def prunable(
     ``only``. The live analysis and all live issues and verdicts are excluded: they are the current review.
     """
     spared = f"AND (agent_id IS NULL OR agent_id NOT IN {PERSONS})" if spares_persons else ""
+    current = f"{records.REVIEW_ISSUE}, {records.REVIEW_VERDICT}, {records.CODEBASE_ANALYSIS}"
     of_run = "+project_id = :project AND run_id = :run"  # a plus keeps SQLite from using the column's index
     if only is not None:
         of_run = f"project_id = :project AND +run_id = :run AND type = :type AND {_equals('loop_id', only[1])}"
@@ -226,8 +215,7 @@ def prunable(
                     row_number() OVER (PARTITION BY type, loop_id ORDER BY created_at DESC, id DESC) AS place
                 FROM context WHERE {of_run}
             ) AS placed
-            WHERE place > :keep AND (type NOT IN ({REVIEW_ISSUE}, {REVIEW_VERDICT}, {CODEBASE_ANALYSIS})
-                OR superseded_by IS NOT NULL) {spared}
+            WHERE place > :keep AND (type NOT IN ({current}) OR superseded_by IS NOT NULL) {spared}
             ORDER BY id
             """,
             {
@@ -242,7 +230,7 @@ def prunable(
 
 
 def _searchable(kind: int, content: str) -> str:
-    if ENTRY_TYPES[kind - 1] not in STRUCTURED_TYPES:
+    if records.ENTRY_TYPES[kind - 1] not in records.STRUCTURED_TYPES:
         return content
     from satchel.keep.entries import structured
 
@@ -251,8 +239,8 @@ def _searchable(kind: int, content: str) -> str:
 
 def labelled(kind: int, content: str) -> str:
     """Return an entry's displayed text, by its type's number."""
-    name = ENTRY_TYPES[kind - 1]
-    if name not in STRUCTURED_TYPES:
+    name = records.ENTRY_TYPES[kind - 1]
+    if name not in records.STRUCTURED_TYPES:
         return content
     from satchel.keep.entries import labels
 
@@ -293,7 +281,7 @@ def revive(transaction: Transaction, project_id: int, number: int) -> None:
         SELECT o.id FROM context c JOIN context o ON o.run_id = c.run_id AND o.project_id = c.project_id
         WHERE c.id = :id AND c.type = :type AND o.type = :type AND o.superseded_by IS NULL
         """,
-        {"id": number, "type": CODEBASE_ANALYSIS},
+        {"id": number, "type": records.CODEBASE_ANALYSIS},
     )
     if other is not None:
         heir = Kind.ENTRY.ref(other[0])

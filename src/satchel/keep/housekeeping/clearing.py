@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from satchel.base.paging import check_whole
 from satchel.base.records import dataclass
 from satchel.base.retention import DAY_HOURS
 from satchel.find.kind import Kind
 from satchel.keep import kept, past_conversations, projects
+from satchel.keep.kind import ItemKind
 from satchel.keep.kinds import KINDS
 from satchel.keep.projects import Workplace
 from satchel.store.backups import Progress
@@ -47,11 +49,13 @@ class _Old:
     """Condition for the old items of a kind.
 
     Attributes:
+        declaration: loaded beforehand, since after a commit nothing may fail.
         where: SQL on the kind's table ``t``.
         values: its parameters.
     """
 
     kind: Kind
+    declaration: ItemKind[Any]
     where: str
     values: Mapping[str, object]
 
@@ -123,7 +127,7 @@ def _remove(engine: Engine, project_id: int, old: _Old, report: Callable[[int], 
     while True:
         with engine.write() as transaction:
             numbers = old.numbers(transaction, after)
-            kept.delete(KINDS[old.kind], transaction, project_id, numbers)
+            kept.delete(old.declaration, transaction, project_id, numbers)
         if not numbers:
             return deleted
         deleted, after = deleted + len(numbers), numbers[-1]
@@ -147,7 +151,7 @@ def _remove_conversations(
 def _old(kind: Kind, before: int | None, project_id: int, now: int) -> _Old:
     condition = "t.expires_at <= :now" if before is None else "t.created_at <= :before"
     values = {"project": project_id, "before": before, "now": now}
-    return _Old(kind, f"t.project_id = :project AND {condition}", values)
+    return _Old(kind, KINDS[kind], f"t.project_id = :project AND {condition}", values)
 
 
 def _before(workplace: Workplace, hours: int | None, now: int) -> int | None:

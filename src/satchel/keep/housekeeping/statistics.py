@@ -94,6 +94,10 @@ class Statistics:
         return sum(count for _, count in self.decisions)
 
 
+# loaded here: `satchel init` counts after its commit
+_ENTRY_TYPES = KINDS[Kind.ENTRY].types
+_STATUSES = {kind: KINDS[kind].statuses for kind in (Kind.ENTRY, Kind.DECISION, Kind.CONSTRAINT, Kind.PACKAGE)}
+
 _BUILT_IN_TAGS = ", ".join(f"'{name}'" for name in TAGS)
 _LIVE = f"c.project_id = :project AND c.turns > 0 AND {GOES_ON}"
 _BY_KIND = """
@@ -119,10 +123,10 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project, 
     of_kind = {kind: sum(row[-1] for row in kind_counts if row[0] == kind.number) for kind in KINDS}
 
     def by_status(kind: Kind) -> tuple[tuple[str, int], ...]:
-        return _numbered(KINDS[kind].statuses, [(status, n) for one, _, status, n in kind_counts if one == kind.number])
+        return _numbered(_STATUSES[kind], [(status, n) for one, _, status, n in kind_counts if one == kind.number])
 
     of_type = [(number, n) for one, number, _, n in kind_counts if one == Kind.ENTRY.number]
-    entries = _numbered(KINDS[Kind.ENTRY].types, of_type)
+    entries = _numbered(_ENTRY_TYPES, of_type)
     conversations, turns, tokens_sent, saved = transaction.all(_CONVERSATIONS, values)[0]
     everything = 0 if engine is None else count("SELECT count(*) FROM documents")
     size = None if engine is None else engine.upkeep.size()
@@ -134,7 +138,7 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project, 
         active_runs=count("SELECT count(*) FROM runs WHERE project_id = :project AND status = 1"),
         agents=count(f"SELECT count(*) FROM agents WHERE project_id = :project AND id NOT IN {PERSONS}"),
         persons=count(f"SELECT count(*) FROM agents WHERE id IN {PERSONS}"),
-        kinds=tuple((thing.name, of_kind[kind]) for kind, thing in KINDS.items()),
+        kinds=tuple((kind.name.lower(), of_kind[kind]) for kind in KINDS),
         entries=tuple((name, number) for name, number in entries if number),
         superseded=by_status(Kind.ENTRY)[1][1],
         decisions=by_status(Kind.DECISION),

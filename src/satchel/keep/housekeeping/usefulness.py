@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from satchel.base.clock import DAY_MS
 from satchel.base.records import dataclass, field
 from satchel.base.text import shortened
-from satchel.find.kind import Kind
+from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import kept
 from satchel.keep.corrections.log import CONFIRMED
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
-from satchel.keep.kinds import KIND_OF, KINDS
+from satchel.keep.kinds import KINDS
 from satchel.store.transaction import Transaction
 
 _KINDS = (Kind.ENTRY, Kind.DECISION, Kind.CONSTRAINT, Kind.STRATEGY)

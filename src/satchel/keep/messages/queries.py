@@ -12,19 +12,8 @@ from satchel.find.kind import Kind
 from satchel.keep import listing as filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.listing import Filter, Listing, View
+from satchel.keep.messages import visibility
 from satchel.keep.messages.records import MESSAGE_TYPES, Message
-from satchel.keep.messages.visibility import (
-    ALIVE,
-    ARMS,
-    IS_MINE,
-    IS_MINE_OR_SENT,
-    NOT_GONE,
-    UNREAD,
-    Counts,
-    Reader,
-    count,
-    find_reader,
-)
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import find_authors
 from satchel.store.transaction import Row, Transaction, set_of
@@ -86,12 +75,12 @@ def _begin(view: View) -> None:
     # the field ``agent`` names the reader
     if not view.project_id:
         return
-    reader, view.fields["agent"] = find_reader(
+    reader, view.fields["agent"] = visibility.find_reader(
         view.transaction, view.project_id, view.fields["agent"], view.request.now
     )
     view.fields["asked_at"] = view.request.now
     view.values |= reader.values
-    view.begun = count(view.transaction, reader)
+    view.begun = visibility.count(view.transaction, reader)
     view.fields["unread"] = view.begun.unread
     arguments = view.request.chosen
     view.me = reader.agent_id
@@ -101,9 +90,9 @@ def _begin(view: View) -> None:
     with_sent = not arguments.get("unread") and ("thread" in arguments or is_of_reader)
     if view.request.query is not None or with_sent or "thread" in arguments:
         # not by walking the inbox; in a thread what the reader sent itself belongs to it
-        view.base = ALIVE
-        view.where(IS_MINE_OR_SENT if with_sent else IS_MINE)
-        view.where(NOT_GONE)
+        view.base = visibility.ALIVE
+        view.where(visibility.IS_MINE_OR_SENT if with_sent else visibility.IS_MINE)
+        view.where(visibility.NOT_GONE)
     if is_of_reader:
         view.where("m.project_id = :project")
 
@@ -126,13 +115,13 @@ def _in_thread(view: View, number: int) -> None:
 def _arms(view: View) -> tuple[Sequence[int], int] | None:
     # each part of an inbox is walked in order in its own index, and the parts are merged
     request, counts = view.request, view.begun
-    assert isinstance(counts, Counts)
-    if view.base == ALIVE:
+    assert isinstance(counts, visibility.Counts)
+    if view.base == visibility.ALIVE:
         return None
     unread = request.chosen.get("unread", False)
-    arms = [" AND ".join((arm, *view.conditions, ALIVE)) for arm in ARMS]
+    arms = [" AND ".join((arm, *view.conditions, visibility.ALIVE)) for arm in visibility.ARMS]
     if not unread:
-        arms[1:] = [f"{arm} AND {NOT_GONE}" for arm in arms[1:]]
+        arms[1:] = [f"{arm} AND {visibility.NOT_GONE}" for arm in arms[1:]]
     tops = [request.offset + request.limit] * len(arms)
     if request.chosen.keys() - {"unread"} or request.common or request.after_seq is not None:
         sums = " + ".join(f"(SELECT count(*) FROM agent_messages m WHERE {arm})" for arm in arms)
@@ -175,17 +164,17 @@ _SOURCE = """
 """
 
 
-def load(transaction: Transaction, reader: Reader, number: int) -> Message:
+def load(transaction: Transaction, reader: visibility.Reader, number: int) -> Message:
     """Return a message that was just sent."""
     row = transaction.one(f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE m.id = {number}", reader.values)
     assert row is not None
     return _message(row, None)
 
 
-def load_alive(transaction: Transaction, reader: Reader, number: int) -> Message | None:
+def load_alive(transaction: Transaction, reader: visibility.Reader, number: int) -> Message | None:
     """Return a message as its reader sees it, even one to others; None if it does not exist or has expired."""
     row = transaction.one(
-        f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE m.id = {number} AND m.project_id = :project AND {ALIVE}",
+        f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE m.id = {number} AND m.project_id = :project AND {visibility.ALIVE}",
         reader.values,
     )
     if row is None:
@@ -205,14 +194,14 @@ def last_answer(transaction: Transaction, number: int, now: int) -> tuple[int, s
     return row
 
 
-def load_thread(transaction: Transaction, reader: Reader, number: int, most: int) -> list[Message]:
+def load_thread(transaction: Transaction, reader: visibility.Reader, number: int, most: int) -> list[Message]:
     """Return the first ``most`` messages of a thread in order, whoever they are to, each with all its readers.
 
     ``number`` is that of the message that began the thread.
     """
     rows = transaction.all(
         f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE (m.id = {number} OR m.thread_id = {number}) "
-        f"AND +m.project_id = :project AND {ALIVE} ORDER BY m.created_at, m.id LIMIT {most}",
+        f"AND +m.project_id = :project AND {visibility.ALIVE} ORDER BY m.created_at, m.id LIMIT {most}",
         reader.values,
     )
     messages = [_message(row, None) for row in rows]
@@ -292,7 +281,9 @@ LISTING = Listing(
     filters=(
         Filter("thread", lambda value, _: Kind.MESSAGE.number_of(value), _in_thread),
         filters.author("m.from_agent_id", "sender", said_as="from"),
-        Filter("unread", _check_unread, lambda view, unread: view.where(UNREAD) if unread else None, hides=False),
+        Filter(
+            "unread", _check_unread, lambda view, unread: view.where(visibility.UNREAD) if unread else None, hides=False
+        ),
         filters.types("m.type", Kind.MESSAGE, "message", "warning", type_number),
         filters.least_priority("m.priority"),
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -16,13 +15,12 @@ from satchel.keep.fields import FILL, MAX, MIN, read_uid
 from satchel.keep.kind import Line, LineKind, Rows
 from satchel.keep.kinds import KINDS
 from satchel.keep.moving import lines as moving
+from satchel.keep.moving import links as waiting
 from satchel.keep.moving import states
-from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.reading import Reading
 from satchel.keep.moving.states import Judgement, Source, State
 from satchel.keep.moving.verdicts import Outcome, Verdict
 from satchel.keep.names import is_persons
-from satchel.keep.texts import storable_json
 from satchel.store.transaction import RuleBroken, set_of
 
 
@@ -67,20 +65,18 @@ class Batch:
             states.remember(self._transaction, self._reading.project, self._source, self._seen)
             return self._verdicts
         here = self._find(incoming)
-        waiting: set[object] = set()
+        unwritten: set[object] = set()
         for one in incoming:
-            if one.uid in waiting or one.key in waiting:
+            if one.uid in unwritten or one.key in unwritten:
                 self._flush()
-                waiting.clear()
+                unwritten.clear()
                 here |= self._find([one])
             number = here.get(one.uid)
             if number is None:
                 if self._prepare(one):
-                    waiting |= {one.uid, one.key} - {None}
+                    unwritten |= {one.uid, one.key} - {None}
             elif not self._try_write(partial(self._meet, one, number)):
-                self._leave_out(
-                    one.place, one.line, "it contradicts itself or an existing item, so it cannot be stored"
-                )
+                self._leave_out(one.place, one.line, _CONTRADICTS)
         self._flush()
         states.remember(self._transaction, self._reading.project, self._source, self._seen)
         return self._verdicts
@@ -214,9 +210,7 @@ class Batch:
             row, parts, links = self._read(one.line)
             line_notes = tuple(self._reading.notes)
             if not self._try_write(partial(self._write, [(one, row, parts, links, True)], [line_notes])):
-                self._leave_out(
-                    one.place, one.line, "it contradicts itself or an existing item, so it cannot be stored"
-                )
+                self._leave_out(one.place, one.line, _CONTRADICTS)
 
     def _try_write(self, write: Callable[[], None]) -> bool:
         # all or nothing: a line that breaks a table's rule leaves no trace
@@ -238,7 +232,7 @@ class Batch:
         rows = []
         unresolved = []
         for place, (number, (one, columns, _, links, _)) in enumerate(zip(numbers, new, strict=True)):
-            unresolved += self._waiting(number, one.uid, columns, links)
+            unresolved += waiting.unresolved(kind, number, one.uid, columns, links)
             placed = {"id": number, "uid": one.uid, "project_id": project, **columns}
             if kind.has_seq:
                 placed["seq"] = self._reading.seq(one.line.get("seq"), seq + place)
@@ -247,7 +241,8 @@ class Batch:
         for number, (_, columns, parts, _, _) in zip(numbers, new, strict=True):
             for part, listed in parts:
                 self._reading.add_rows(part, number, columns, listed)
-        self._link(unresolved, {one.uid: number for number, (one, *_) in zip(numbers, new, strict=True)})
+        arrived = {one.uid: number for number, (one, *_) in zip(numbers, new, strict=True)}
+        waiting.record(transaction, project, kind, unresolved, arrived)
         if kind.enter is not None:
             kind.enter(transaction, project, numbers)
         if kind.documents is not None:
@@ -276,49 +271,6 @@ class Batch:
         if not numbers:
             return {}
         return moving.lines_of(self._transaction, self._reading.project, self._kind.name, numbers)
-
-    def _waiting(
-        self, number: int, uid: bytes, columns: dict[str, Any], links: Iterable[tuple[str, bytes]]
-    ) -> list[tuple[int, str, bytes]]:
-        # until its target arrives, a link marked is_own points at the item itself
-        own = [field for name, _ in links if (field := self._kind.field(name)).is_own]
-        columns.update({field.column_name: number for field in own})
-        return [(number, name, target) for name, target in links if target != uid]
-
-    def _link(self, unresolved: Sequence[tuple[int, str, bytes]], new: dict[bytes, int]) -> None:
-        kind, transaction, project = self._kind, self._transaction, self._reading.project
-        transaction.many(
-            "INSERT INTO unresolved_links (project_id, kind, item_id, field, target) "
-            "VALUES (:project, :kind, :item, :field, :target) ON CONFLICT (kind, item_id, field) "
-            "DO UPDATE SET project_id = excluded.project_id, target = excluded.target",
-            [
-                {"project": project, "kind": kind.name, "item": number, "field": name, "target": target}
-                for number, name, target in unresolved
-            ],
-        )
-        if transaction.one("SELECT 1 FROM unresolved_links WHERE project_id = :project LIMIT 1", {"project": project}):
-            self._resolve(new)
-
-    def _resolve(self, new: dict[bytes, int]) -> None:
-        waiting = self._transaction.all(
-            f"SELECT kind, item_id, field, target FROM unresolved_links "
-            f"WHERE project_id = :project AND target IN {set_of(new)}",
-            {"project": self._reading.project},
-        )
-        for name, item, field_name, target in waiting:
-            kind = LINE_KINDS[name]
-            field = kind.field(field_name)
-            # skip fields of the same name that link to another table
-            if f"FROM {self._kind.table} n" not in field.expression:
-                continue
-            self._transaction.run(
-                f"UPDATE {kind.table} SET {field.column_name} = :number WHERE id = :item",
-                {"number": new[target], "item": item},
-            )
-            self._transaction.run(
-                "DELETE FROM unresolved_links WHERE kind = :kind AND item_id = :item AND field = :field",
-                {"kind": name, "item": item, "field": field_name},
-            )
 
     # -- existing items
 
@@ -409,7 +361,7 @@ class Batch:
             self._keep(number, ours, one.line, is_ours=True)
         if kind.withdraw is not None:
             kind.withdraw(transaction, project, [number])
-        unresolved = self._waiting(number, bytes.fromhex(ours["uid"]), row, links)
+        unresolved = waiting.unresolved(kind, number, bytes.fromhex(ours["uid"]), row, links)
         merged = {field.column_name for field in kind.fields if field.merge in {MAX, MIN}}
         merged |= {field.column_name for field in kind.fields if field.merge == FILL and row[field.column_name] is None}
         columns = {name: value for name, value in row.items() if name not in merged}
@@ -426,10 +378,8 @@ class Batch:
         for part, listed in parts:
             if part.is_own:
                 self._reading.add_rows(part, number, row, listed)
-        transaction.run(
-            "DELETE FROM unresolved_links WHERE kind = :kind AND item_id = :id", {"kind": kind.name, "id": number}
-        )
-        self._link(unresolved, {})
+        waiting.forget(transaction, kind, number)
+        waiting.record(transaction, project, kind, unresolved, {})
         if kind.enter is not None:
             kind.enter(transaction, project, [number])
         self._index(number)
@@ -492,21 +442,13 @@ class Batch:
             self._store_losing_state((old if is_ours else new)["uid"], old, is_ours=is_ours)
 
     def _store_losing_state(self, uid: str, line: Line, *, is_ours: bool) -> None:
-        # a state from another store may contain secrets, hence the redaction
-        self._transaction.run(
-            "INSERT INTO kept_states (project_id, uid, digest, line, source_id, is_ours, created_at) "
-            "VALUES (:project, :uid, :digest, :line, :source, :ours, :now) ON CONFLICT DO NOTHING",
-            {
-                "project": self._reading.project,
-                "uid": bytes.fromhex(uid),
-                "digest": moving.digest(line),
-                "line": json.dumps(storable_json(line)[0], ensure_ascii=False),
-                "source": self._source.id,
-                "ours": int(is_ours),
-                "now": self._reading.now,
-            },
+        reading, digest = self._reading, moving.digest(line)
+        states.store_losing(
+            self._transaction, reading.project, self._source, uid, digest, line, is_ours=is_ours, now=reading.now
         )
 
 
 _REMEMBERED = frozenset({"agent", "layer", "run"})
 """Kinds that write transactions cache."""
+
+_CONTRADICTS = "it contradicts itself or an existing item, so it cannot be stored"

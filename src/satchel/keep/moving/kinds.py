@@ -19,9 +19,16 @@ from satchel.keep.kind import ItemKind, LineKind, Part
 from satchel.keep.kinds import IN_EXPORT_ORDER, KINDS
 from satchel.keep.moving import marks, windows
 from satchel.keep.moving.reading import Reading
+from satchel.keep.names import check_author_name
 
 
 def _folded_name(_: Reading, row: dict[str, Any]) -> None:
+    row["folded"] = fold(row["name"])
+
+
+def _folded_author(reading: Reading, row: dict[str, Any]) -> None:
+    if not reading.is_as_written:
+        check_author_name(row["name"])
     row["folded"] = fold(row["name"])
 
 
@@ -34,7 +41,7 @@ _AGENT_KIND = LineKind(
         Field("has_acted", fields.FLAG, default=0, merge=fields.MAX),
     ),
     key=("folded", "name"),
-    derive=_folded_name,
+    derive=_folded_author,
     name="agent",
     table="agents",
 )
@@ -94,12 +101,6 @@ _CORRECTED = {kind.name.lower(): kind for kind in Kind if kind.text is not None}
 _BY_NUMBER = {kind.number: name for name, kind in _CORRECTED.items()}
 
 
-def _item_kind(value: Any, _: Reading, name: str) -> int:
-    if value not in _CORRECTED:
-        raise InvalidInput(f"its {name} is {repr(value)[:60]}", f"Valid: {', '.join(_CORRECTED)}")
-    return _CORRECTED[value].number
-
-
 def _corrected(column: str) -> str:
     choices = " ".join(
         f"WHEN {kind.number} THEN (SELECT n.uid FROM {kind.table} n WHERE n.id = i.{column})"
@@ -113,7 +114,7 @@ def _corrected_item(value: Any, reading: Reading, name: str) -> int:
     kind = _CORRECTED[_BY_NUMBER[reading.row["item_kind"]]]
     number = reading.number_of(kind.table, value)
     if number is None:
-        raise InvalidInput(f"its {name} {value}is missing", "Export the corrected item with the correction")
+        raise InvalidInput(f"its {name} {value} is missing", "Export the corrected item with the correction")
     return number
 
 
@@ -130,7 +131,7 @@ _CORRECTION_KIND = LineKind(
     (
         fields.CREATED,
         Field("action", fields.one_of(("superseded", "retracted", "confirmed")[:CONFIRMED]), required=True),
-        Field("item_kind", Codec(f"one of {', '.join(_CORRECTED)}", _BY_NUMBER.get, _item_kind), required=True),
+        Field("item_kind", fields.choice({name: kind.number for name, kind in _CORRECTED.items()}), required=True),
         Field("item", _ITEM, "item_id", _corrected("item_id"), required=True),
         Field("heir", _ITEM, "heir_id", _corrected("heir_id")),
         fields.AUTHOR,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from satchel.base.errors import InvalidInput, unknown_name
-from satchel.find.kind import Kind
+from satchel.base.errors import InvalidInput
+from satchel.find.kind import KIND_NAMED, Kind
 from satchel.keep import fields
 from satchel.keep.fields import Codec, Field, read_uid
 from satchel.keep.kind import Line, LineKind, Part, Rows
@@ -63,7 +63,6 @@ _OF = {
     "proposal": PROPOSAL,
     "files without author": NOBODY,
 }
-_NAMES = {number: name for name, number in _OF.items()}
 _FOREVER = 2**62
 
 
@@ -94,12 +93,6 @@ _MARKS = f"""(
 )"""
 
 
-def _of(value: Any, _: Reading, name: str) -> int:
-    if value not in _OF:
-        raise InvalidInput(f"its {name} is {repr(value)[:60]}", f"Valid: {', '.join(_OF)}")
-    return _OF[value]
-
-
 def _item(value: Any, reading: Reading, name: str) -> int:
     table = _TABLES.get(reading.row["kind"])
     read_uid(value, name)
@@ -121,7 +114,7 @@ SEEN_KIND = LineKind(
     "how far a person has seen the changes of a project, all of a kind, or one item; for `import --as-written`",
     (
         fields.name_field("person", fields.ADDRESSEE, "agents", "person_id", required=True),
-        Field("of", Codec(f"one of {', '.join(_OF)}", _NAMES.get, _of), "kind", required=True),
+        Field("of", fields.choice(_OF), "kind", required=True),
         Field(
             "item",
             Codec("the uid of an item or of an agent", bytes.hex, _item, is_number=True),
@@ -139,15 +132,6 @@ SEEN_KIND = LineKind(
     only_as_written=True,
 )
 
-_KINDS = tuple(kind.name.lower() for kind in Kind)
-
-
-def _kind(value: Any, _: Reading, name: str) -> str:
-    if value not in _KINDS:
-        raise unknown_name(name, value, _KINDS)
-    return str(value)
-
-
 _NUMBERED = "SELECT row_number() OVER (ORDER BY project_id, uid) AS id, s.* FROM shared_texts s"
 
 
@@ -164,7 +148,7 @@ def _take_text(reading: Reading, line: Line) -> bool:
 TEXT_KIND = LineKind(
     "which text in the repository was accepted, rejected or waits, by the uid of its item; for `import --as-written`",
     (
-        Field("of", Codec(f"one of {', '.join(_KINDS)}", None, _kind), "kind", required=True),
+        Field("of", fields.choice({name: name for name in KIND_NAMED}), "kind", required=True),
         *(Field(name, fields.HEX) for name in ("in_step", "taken", "tip", "waiting")),
         Field("why", fields.WHOLE),
         Field("stood", fields.TIME),

@@ -126,7 +126,9 @@ class Reading:
             identifier = names.check_identifier(value, field)
             if acts and self.is_by_agent and names.is_persons(identifier):
                 identifier = f"{identifier.partition(':')[2] or 'a person'} (imported)"
-            number, name = names.ensure_agent(self.transaction, self.project, identifier, self.at, acts=acts)
+            number, name = names.ensure_agent(
+                self.transaction, self.project, identifier, self.at, acts=acts, is_checked=not self.is_as_written
+            )
             cached = self._named[table, value] = number, name != value
         self.changed = self.changed or cached[1]
         return cached[0]
@@ -158,7 +160,7 @@ class Reading:
         """Read the rows of a part."""
         items = [value] if part.is_single else value
         if not isinstance(items, list):
-            raise InvalidInput(f"its {part.name}is not a list", f"Give {part.name} as [...]")
+            raise InvalidInput(f"its {part.name} is not a list", f"Give {part.name} as [...]")
         own_links = len(self.links)
         alone = part.fields[0].name if len(part.fields) == 1 else None
         rows: Rows = []

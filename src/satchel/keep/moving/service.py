@@ -32,7 +32,7 @@ from satchel.keep.moving.records import (
 )
 from satchel.keep.moving.taking import PER_TRANSACTION, Outcome, Taking, Verdict
 from satchel.keep.projects import NOTHING_YET, Service, Workplace
-from satchel.keep.sessions import caller as callers
+from satchel.keep.sessions import standing
 from satchel.keep.sessions.actors import record_action, require_person
 from satchel.redaction import redact
 from satchel.store.transaction import Transaction
@@ -167,7 +167,7 @@ class Moving(Service):
         Raises:
             The errors of the reader.
         """
-        is_by_agent = not callers.standing_of(self._workplace.caller).may_pass
+        is_by_agent = not standing.standing_of(self._workplace.caller).may_pass
         if dry_run:
             with _on_a_copy(self._workplace) as workplace:
                 return replace(_Import(workplace, arriving, is_by_agent).run(progress), done=False)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from satchel.base.records import dataclass
 from satchel.keep.kind import Line
+from satchel.keep.texts import storable_json
 from satchel.store.transaction import Transaction, set_of
 
 SHARED = "shared"
@@ -162,6 +163,33 @@ class KeptState:
     is_ours: bool
     kept_at: int
     line: Line
+
+
+def store_losing(
+    transaction: Transaction,
+    project_id: int,
+    source: Source,
+    uid: str,
+    digest: bytes,
+    line: Line,
+    *,
+    is_ours: bool,
+    now: int,
+) -> None:
+    """Store a state of an item that lost; it may come from another store and contain secrets, which are redacted."""
+    transaction.run(
+        "INSERT INTO kept_states (project_id, uid, digest, line, source_id, is_ours, created_at) "
+        "VALUES (:project, :uid, :digest, :line, :source, :ours, :now) ON CONFLICT DO NOTHING",
+        {
+            "project": project_id,
+            "uid": bytes.fromhex(uid),
+            "digest": digest,
+            "line": json.dumps(storable_json(line)[0], ensure_ascii=False),
+            "source": source.id,
+            "ours": int(is_ours),
+            "now": now,
+        },
+    )
 
 
 def kept_of(transaction: Transaction, project_id: int, table: str, number: int) -> tuple[KeptState, ...]:

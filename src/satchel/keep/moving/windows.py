@@ -78,17 +78,8 @@ def all_lines(transaction: Transaction, project_id: int) -> Iterator[Line]:
 
 
 def _line(*where: Any) -> Line:
-    session, number, run, task, role, agent, iteration = where
-    fields = {
-        "session": None if session is None else session.hex(),
-        "number": number or None,
-        "run": run,
-        "task_id": task or None,
-        "role": role or None,
-        "agent": agent,
-        "iteration": iteration or None,
-    }
-    return line_of_window({name: value for name, value in fields.items() if value is not None})
+    shown = ((one.name, value) for one, value in zip(FIELDS, where, strict=True) if value)
+    return line_of_window({name: value.hex() if isinstance(value, bytes) else value for name, value in shown})
 
 
 def line_of_window(fields: Line) -> Line:
@@ -109,16 +100,8 @@ def take(reading: Reading, line: Line) -> bool:
     items = line.get("items")
     if not isinstance(items, list):
         raise InvalidInput("its items are not a list", "Give items as [...]")
-    window = Window(
-        reading.project,
-        row["session_id"],
-        row["number"],
-        row["agent_id"],
-        row["iteration"],
-        row["run_id"],
-        row["task_id"],
-        row["role"],
-    )
+    columns = ("session_id", "number", "agent_id", "iteration", "run_id", "task_id", "role")
+    window = Window(reading.project, *(row[column] for column in columns))
     delivered = deliveries.delivered(reading.transaction, window)
     missing = 0
     is_news = False

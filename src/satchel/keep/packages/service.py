@@ -94,9 +94,7 @@ class Packages(Service):
                 kind.check_superseded(transaction, project.id, run, old)
             author = acting(transaction, work, project.id, agent, now).number
             notes = (*new.notes, *run.notes)
-            package = kept.insert(
-                *(PACKAGE, transaction, work, project.id, new, now, author, notes), run_id=run.id, updated_at=now
-            )
+            package = kept.insert(*(PACKAGE, transaction, work, project.id, new, now, author, notes), run_id=run.id)
             if old is not None:
                 replacing.mark(transaction, project.id, Kind.PACKAGE, [old], package.id, now)
             return package

@@ -11,7 +11,7 @@ from satchel.base.vocabulary import HUMAN
 from satchel.keep import events, projects
 from satchel.keep.names import check_agent, ensure_agent, find_agent, is_persons, no_agent
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions import caller as callers
+from satchel.keep.sessions import standing
 from satchel.keep.sessions.clients import State
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction, set_of
@@ -203,7 +203,7 @@ def subagent_name(agent: str, agent_id: str) -> str:
 
 def is_by_person(workplace: Workplace, agent: str | None) -> bool:
     """Return whether a person calls, and not as an agent."""
-    return callers.standing_of(workplace.caller).is_person and (agent is None or is_persons(agent))
+    return standing.standing_of(workplace.caller).is_person and (agent is None or is_persons(agent))
 
 
 def persons_gate(workplace: Workplace, agent: str | None) -> Callable[[], bool]:
@@ -230,13 +230,13 @@ def require_person(workplace: Workplace, action: str, remedy: str = _ASK, *, age
     """
     if agent is not None and not is_persons(agent):
         raise Refused(f"only a person can {action}, and {agent!r} is an agent", remedy)
-    callers.require_person(workplace.caller, action, remedy, workplace.person)
+    standing.require_person(workplace.caller, action, remedy, workplace.person)
 
 
 def record_action(transaction: Transaction, workplace: Workplace, project_id: int, what: str, now: int) -> None:
     """Record an action that only persons may do, or that ends a protection, as in "restored a backup"."""
     caller = workplace.caller
-    by = {"by": workplace.person()} if callers.standing_of(caller).is_person else {}
+    by = {"by": workplace.person()} if standing.standing_of(caller).is_person else {}
     state = None if caller is None else caller.find(transaction, project_id)
     session = None if state is None else state.id
     events.record(transaction, project_id, events.ACTION, now, session=session, details={"what": what, **by})

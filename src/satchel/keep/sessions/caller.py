@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from satchel.base.errors import Refused, Unconfirmed
-from satchel.base.records import NamedTuple
+from satchel.keep.sessions import standing
 from satchel.keep.sessions.clients import (
     STATE,
     VARIABLE,
@@ -17,7 +16,6 @@ from satchel.keep.sessions.clients import (
     check_host_id,
     client_named,
     client_of_command,
-    editor_named,
     host_id,
     hosts_of,
 )
@@ -29,9 +27,6 @@ if TYPE_CHECKING:
 SERVER, COMMAND, LIBRARY, HOOK, REMOTE = "server", "command", "library", "hook", "remote"
 """The kinds of callers: a client's MCP server, a command, a program using the library, a client's hook, or HTTP."""
 
-PERSON_VARIABLE = "SATCHEL_PERSON"
-"""The environment variable by which a script that a person runs acts as that person."""
-
 HOOK_WAIT_MS = 250
 """Maximum time that a hook waits for a lock."""
 
@@ -39,84 +34,6 @@ _VERSION_CHARS = 100
 
 SEEN_MS = 60_000
 """Minimum time between two records that a session is at work."""
-
-
-class Standing(NamedTuple):
-    """Whether a caller is a person.
-
-    Attributes:
-        is_person: whether what it writes is a person's.
-        may_pass: whether it may do what only persons may; False too for a person who has yet to confirm it.
-        why, hint: why not, and what a person can do then.
-    """
-
-    is_person: bool
-    may_pass: bool
-    why: str = ""
-    hint: str = ""
-
-
-def standing_of(caller: Caller | None) -> Standing:
-    """Return whether a caller is a person; authorship, `who` and :func:`require_person` all rest on this."""
-    if caller is None:
-        return _agent("a program that uses the library counts as an agent", _NAME_IT)
-    if caller.kind == REMOTE and caller.is_of_person:
-        return _PERSON
-    if caller.kind not in {COMMAND, LIBRARY} or caller.is_of_person is False:
-        return _agent()
-    what = "command" if caller.kind == COMMAND else "program"
-    if caller.environ.get(VARIABLE):
-        return _agent(f"this {what} counts as an agent's: {VARIABLE} is set", f"run `unset {VARIABLE}` first")
-    is_named = bool(caller.is_of_person or caller.environ.get(PERSON_VARIABLE))
-    if caller.kind == LIBRARY and not is_named:
-        return _agent("this program counts as an agent's", _NAME_IT)
-    if caller.hosts:
-        host = caller.hosts[0]
-        return _agent(
-            f"this {what} counts as an agent's: it runs in {host.client.name} ({host.evidence})",
-            "run it in a terminal that was not started by a client",
-        )
-    if is_named:
-        return _PERSON
-    from satchel.base import processes
-
-    editor = editor_named(caller.environ)
-    if editor is not None:
-        return Standing(True, False, f"this command runs in {editor}, where agents work too", _CONFIRM_IT)
-    if not processes.has_terminal():
-        return Standing(True, False, "this command has no terminal to confirm it at", _CONFIRM_IT)
-    return _PERSON
-
-
-def require_person(caller: Caller | None, action: str, remedy: str, person: Callable[[], str]) -> None:
-    """Refuse an action to all but persons; services call it through :mod:`satchel.keep.sessions.actors`.
-
-    Args:
-        action: as in "pin items".
-        remedy: what an agent does instead.
-        person: returns the name of the local person, who confirms the action.
-
-    Raises:
-        Refused: the caller is an agent.
-        Unconfirmed: it may be a person, who has to confirm it; :attr:`Unconfirmed.person` is set.
-    """
-    standing = standing_of(caller)
-    if standing.may_pass:
-        return
-    problem = f"only a person can {action}"
-    problem += f", and {standing.why}" if standing.why else ""
-    if standing.is_person:
-        raise Unconfirmed(problem, standing.hint, person=person())
-    raise Refused(problem, f"{remedy}. If you are a person, {standing.hint}" if standing.hint else remedy)
-
-
-def _agent(why: str = "", hint: str = "") -> Standing:
-    return Standing(False, False, why, hint)
-
-
-_PERSON = Standing(True, True)
-_NAME_IT = f"set {PERSON_VARIABLE} to your name"
-_CONFIRM_IT = f"Confirm it at a terminal, or set {PERSON_VARIABLE} to your name in a script of yours"
 
 
 class Caller:
@@ -151,7 +68,7 @@ class Caller:
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Caller | None:
         """Return the caller for a program whose environment names a session or a person, or None."""
-        return cls(LIBRARY, environ) if environ.get(VARIABLE) or environ.get(PERSON_VARIABLE) else None
+        return cls(LIBRARY, environ) if environ.get(VARIABLE) or environ.get(standing.PERSON_VARIABLE) else None
 
     @classmethod
     def of_hook(cls, environ: Mapping[str, str], client: str, identity: str | None, *, begins: bool) -> Caller:
@@ -243,7 +160,7 @@ class Caller:
     @property
     def is_person(self) -> bool:
         """Return whether what it writes is a person's."""
-        return standing_of(self).is_person
+        return standing.standing_of(self).is_person
 
     @property
     def replays_briefing(self) -> bool:

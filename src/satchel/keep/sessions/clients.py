@@ -91,14 +91,23 @@ def host_id(client: Client | None, environ: Mapping[str, str]) -> str | None:
 
 
 def check_host_id(value: str | None) -> str | None:
-    """Return a session id as stored: hashed if it is long or unprintable; None if empty."""
+    """Return a session id as stored: hashed if it is long or unprintable or holds a secret; None if empty."""
     if not value or not value.strip():
         return None
-    if len(value) <= _MAX_ID_CHARS and value.isprintable():
+    if len(value) <= _MAX_ID_CHARS and value.isprintable() and (_UUID_CHARS.issuperset(value) or not _is_secret(value)):
         return value
     from hashlib import sha256
 
     return f"sha256:{sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+_UUID_CHARS = frozenset("0123456789abcdef-")
+
+
+def _is_secret(value: str) -> bool:
+    from satchel.redaction import finds_secret  # most ids are UUIDs
+
+    return finds_secret(value) is not None
 
 
 class Host(NamedTuple):

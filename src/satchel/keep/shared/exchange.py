@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from satchel.base import git_trees
 from satchel.base.errors import Conflict, NotFound
 from satchel.base.records import replace
+from satchel.find.kind import KIND_NAMED
 from satchel.keep import events, projects
 from satchel.keep.kinds import read_ref
 from satchel.keep.moving.lines import lines_of
@@ -31,7 +32,7 @@ from satchel.keep.shared.records import (
 )
 from satchel.keep.shared.repository import Repository, read_repository
 from satchel.keep.shared.states import BOTH, CHANGED, NEW, WHYS
-from satchel.keep.shared.survey import KINDS, Survey
+from satchel.keep.shared.survey import Survey
 
 if TYPE_CHECKING:
     from satchel.keep.common_filters import Chosen
@@ -62,7 +63,7 @@ class Exchange:
             for kind, numbers in views.select_items(survey, refs, rules).items():
                 lines = lines_of(survey.transaction, survey.project, kind, numbers)
                 for number in numbers:
-                    ref = KINDS[kind].ref(number)
+                    ref = KIND_NAMED[kind].ref(number)
                     reason = why_not(lines[number])
                     text = None if reason is not None else text_of(lines[number], mask)
                     name = "" if text is None else _file_of(survey, text)
@@ -257,7 +258,7 @@ class Exchange:
         # changed items, and tombstones for those merged into others
         written = []
         for uid, ours in survey.files_to_write():
-            text, name, ref = survey.text(uid), survey.repository.here[uid].name, KINDS[ours.kind].ref(ours.number)
+            text, name, ref = survey.text(uid), survey.repository.here[uid].name, KIND_NAMED[ours.kind].ref(ours.number)
             secrets = secrets_in(text)
             if secrets:
                 notes.append(f"{ref} holds a secret ({secrets[0]}); its file was not changed")

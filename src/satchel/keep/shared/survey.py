@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from satchel.base.git_trees import Author
 from satchel.base.records import replace
-from satchel.find.kind import Kind
+from satchel.find.kind import KIND_NAMED
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.lines import lines_of
 from satchel.keep.moving.states import SHARED
@@ -32,9 +32,6 @@ from satchel.keep.shared.states import (
     text_at,
 )
 from satchel.store.transaction import Transaction
-
-KINDS = {kind.name.lower(): kind for kind in Kind}
-"""The kinds by their names in export lines."""
 
 
 class Acceptance(NamedTuple):
@@ -108,7 +105,7 @@ class Survey:
 
     def ref(self, uid: str) -> str | None:
         ours = self.ours.get(uid)
-        return None if ours is None else KINDS[ours.kind].ref(ours.number)
+        return None if ours is None else KIND_NAMED[ours.kind].ref(ours.number)
 
     def reason(self, uid: str) -> int:
         """Return the reason why a text waits, which changes when a text of the same key was accepted."""
@@ -185,7 +182,7 @@ class Survey:
         ours = self.ours.get(uid)
         other = self._same_key(text)
         if other is not None and ours is not None:
-            return Acceptance(uid, f"its key is that of {KINDS[text.kind].ref(other[0])}: change the key", ())
+            return Acceptance(uid, f"its key is that of {KIND_NAMED[text.kind].ref(other[0])}: change the key", ())
         if other is not None:
             return self._accept_same_key(news, text, *other)
         line = None

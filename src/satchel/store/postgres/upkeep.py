@@ -134,10 +134,19 @@ class PostgresUpkeep(Upkeep):
             f"{self._location} cannot be used, and a schema is not set aside", "Name another schema, as in ?schema=NAME"
         )
 
-    def back_up(self, target: Path | None, now: int, progress: Progress | None = None) -> Backup:  # noqa: ARG002
+    def back_up(
+        self,
+        target: Path | None,
+        now: int,  # noqa: ARG002 -- pg_dump makes the backup
+        progress: Progress | None = None,  # noqa: ARG002 -- as above
+    ) -> Backup:
         raise Refused(f"{self._location} is not copied by Satchel", f"Run {self.dump_command(target)}")
 
-    def restore(self, source: Path, progress: Progress | None = None) -> Restored:  # noqa: ARG002
+    def restore(
+        self,
+        source: Path,
+        progress: Progress | None = None,  # noqa: ARG002 -- pg_restore restores
+    ) -> Restored:
         raise Refused(f"{self._location} is not restored by Satchel", f"Run {self.load_command(source)}")
 
     def dump_command(self, target: Path | None) -> str:

@@ -124,14 +124,15 @@ class Turns:
         Raises:
             TimeoutError: no turn was granted in time.
         """
-        with self._lock:
-            if not self._is_taken:
-                self._is_taken = True
-                return None
-            one: _Waiting = _Waiting()
-            self._waiting.append(one)
+        one = _Waiting()
         try:
-            one.granted.wait(seconds)
+            with self._lock:
+                if self._is_taken:
+                    self._waiting.append(one)
+                else:
+                    self._is_taken = one.is_granted = True
+            if not one.is_granted:
+                one.granted.wait(seconds)
         except BaseException:
             if not self._is_given_up(one):
                 leave(one.batch)
@@ -148,7 +149,7 @@ class Turns:
     def _is_given_up(self, one: _Waiting) -> bool:
         """Stop waiting, unless the turn was granted."""
         with self._lock:
-            if not one.is_granted:
+            if one in self._waiting:
                 self._waiting.remove(one)
             return not one.is_granted
 

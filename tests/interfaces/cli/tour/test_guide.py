@@ -21,13 +21,13 @@ pytestmark = pytest.mark.slow
 Run = subprocess.CompletedProcess[str]
 
 
-def tour(folder: Path, *arguments: str) -> Run:
+def tour(folder: Path, *arguments: str, home: Path | None = None) -> Run:
     own = {name: value for name, value in os.environ.items() if not name.startswith(("SATCHEL_", "GIT_"))}
     return subprocess.run(
         [sys.executable, "-m", "satchel", "tour", *arguments],
         check=True,
         cwd=folder,
-        env=own | {"HOME": str(folder)},
+        env=own | {"HOME": str(home or folder)},
         capture_output=True,
         text=True,
         timeout=120,
@@ -47,6 +47,14 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     done = tour(folder, "--json", "--keep", "tour.db")
     assert done.stderr == ""
     return folder / "tour.db", json.loads(done.stdout)
+
+
+def test_shared_texts_of_the_users_project_are_no_part_of_it(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    with open_satchel(cwd=project, environ={"HOME": str(tmp_path)}) as satchel:
+        satchel.shared.share([satchel.decisions.set("port", 80).ref])
+    assert "shared text" not in tour(project, home=tmp_path).stdout
 
 
 def test_the_steps_are_numbered_without_a_gap(shown: str) -> None:

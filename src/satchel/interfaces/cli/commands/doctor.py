@@ -56,7 +56,7 @@ def command(rebuild: bool, db: str | None, project: str | None, as_json: bool) -
         hooks = check_hooks()
         server = server_fields(os.environ, Path.cwd())
         of_server = [] if server is None else [_of_server(server)]
-        # a store that failed a check may not be readable, and one that is missing has no sessions
+        # a store that failed a check may be unreadable, and a missing one has no sessions
         is_readable = satchel.place.exists and all(check.status != "failed" for check in checks)
         unmet = satchel.sessions.unmet() if is_readable else ()
         for check in (
@@ -76,10 +76,12 @@ def command(rebuild: bool, db: str | None, project: str | None, as_json: bool) -
 
 
 def _rebuild(db: str | None, project: str | None, *, as_json: bool) -> None:
-    """Rebuild the search index and the counts. Others may read and write meanwhile."""
+    """Rebuild the search index and the counts. Other processes may read and write during that time."""
     with opened(db, project) as satchel, progress("indexing", quiet=as_json) as told:
-        satchel.housekeeping.recount()
-        count = satchel.finding.rebuild(told)
+        # both are loaded before the first commit, and so are the kinds that are rebuilt
+        housekeeping, finding = satchel.housekeeping, satchel.finding
+        count = finding.rebuild(told)
+        housekeeping.recount()
     if as_json:
         show_json({"indexed": count})
     else:

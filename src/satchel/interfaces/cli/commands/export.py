@@ -53,10 +53,10 @@ def command(file: Path | None, kinds: str | None, db: str | None, project: str |
 
 @contextmanager
 def _appearing(file: Path) -> Iterator[BinaryIO]:
-    """Hand out what becomes a file once it is whole, which only its owner reads.
+    """Yield a stream that becomes a private file once it is complete.
 
     Raises:
-        Conflict: something else than an export has that name.
+        Conflict: another kind of file has that name.
         NotFound: there is no such folder.
     """
     from satchel.keep.moving.files import header_of

@@ -1,4 +1,4 @@
-"""``satchel hook``, for people: a client reaches it without click."""
+"""``satchel hook`` for people; clients run it without click."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``satchel mcp`` by click, which explains it and says what is wrong: a host reaches it without."""
+"""``satchel mcp`` in click, for help and errors; hosts start it without click."""
 
 from __future__ import annotations
 

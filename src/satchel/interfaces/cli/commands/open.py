@@ -75,12 +75,12 @@ def command(
 
 
 def name_here() -> str:
-    """Return the name of the person who works here, as persons see it."""
+    """Return the name of the current user, as other people see it."""
     return shown_name(local_person())
 
 
 def show(logins: Logins, link: str, secret: str) -> None:
-    """Open the browser at a link, and wait until it was used."""
+    """Open the browser at a link, and wait until the link is used."""
     if not opening.has_display(os.environ):
         click.echo("there is no display here: open the link yourself", err=True)
         return

@@ -139,12 +139,11 @@ def command(
     if not is_done:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(0)  # a thread is still at work, and leaving would wait for it
+        os._exit(0)  # a thread is still running, and a normal exit would wait for it
     return 0
 
 
 def _open(logins: Logins, url: str, port: int) -> None:
-    """Print a link, and open the browser at it."""
     from satchel.interfaces.cli.commands.open import name_here, show
     from satchel.interfaces.web.opening import link_of
 
@@ -168,11 +167,11 @@ def _own_stores() -> list[Path]:
 
 
 def _check_exposure(host: str, host_names: tuple[str, ...], *, behind_tls: bool, insecure: bool) -> None:
-    """Refuse to be reached from other machines unless that is wanted, and how.
+    """Refuse to listen for other machines without explicit options.
 
     Raises:
-        Refused: neither flag says what becomes of the encryption.
-        InvalidInput: nothing says under which name it is reached.
+        Refused: neither flag tells how connections are encrypted.
+        InvalidInput: there is no host name for it.
     """
     if _is_loopback(host):
         return

@@ -201,7 +201,7 @@ def _named(names: tuple[str, ...]) -> list[Client]:
 
 
 def _here(*, in_project: bool) -> tuple[Place, StorePlace | None]:
-    """Return where setup works, and where the project's store is or would be; None outside any project."""
+    """Return the place of this folder, and the location of its project's store; None outside any project."""
     home = Path(os.environ.get("HOME") or Path.home())
     try:
         store: StorePlace | None = locate_store(None, os.environ, Path.cwd())
@@ -229,7 +229,7 @@ def _is_terminal() -> bool:
 
 
 def _with_permissions(clients: list[Client], wish: Wish, plan: Plan) -> Wish:
-    """Ask what a client may do without asking, where it asks now."""
+    """Ask which client calls need no confirmation, for clients that would ask."""
     from dataclasses import replace
 
     asked = {outcome.name for outcome in plan.outcomes for text in outcome.left if "asks before each tool" in text}
@@ -242,7 +242,7 @@ def _with_permissions(clients: list[Client], wish: Wish, plan: Plan) -> Wish:
 
 
 def _store(store: StorePlace | None, *, asks: bool, yes: bool) -> str | None:
-    """Offer to make the project's store; return what is to be said of it."""
+    """Offer to create the project's store; return a message about it."""
     if store is None or store.exists:
         return None
     if not yes and not (asks and click.confirm(f"Make this project's store {store.file}?", default=True)):
@@ -255,7 +255,7 @@ def _store(store: StorePlace | None, *, asks: bool, yes: bool) -> str | None:
 
 
 def _has_server(remote: Remote) -> bool:
-    """Whether a server keeps what is kept here, so that no store is needed."""
+    """Return whether this folder uses a server, so that no store is needed."""
     try:
         return remote.url is not None or server_for(os.environ, Path.cwd()) is not None
     except SatchelError:
@@ -272,7 +272,7 @@ def _removal(
     in_project: bool,
     instructions: bool,
 ) -> Plan:
-    """Work out what is taken out: with an address that one and the clients named, else without clients everything."""
+    """Plan the removal: with ``--url`` the address and the named clients, else without clients everything."""
     url = remote.checked_url()
     plans = []
     if url is not None:

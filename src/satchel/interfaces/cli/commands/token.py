@@ -170,7 +170,7 @@ def revoke(name_or_id: str, as_json: bool) -> None:
 def _opened(
     db: str | None, project: str | None, database: str | None, configuration: Path | None
 ) -> AbstractContextManager[Satchel]:
-    """Open what a token is to lead to."""
+    """Open the store for a new token."""
     if database is None:
         return opened(db, project)
     if db is not None:
@@ -182,7 +182,7 @@ def _opened(
 
 
 def _project(satchel: Satchel) -> tuple[str, bool]:
-    """Return the name of the project that a Satchel works in, and whether nothing was written for it yet."""
+    """Return the name of a Satchel's project, and whether it is still empty."""
     work = satchel.workplace
     with work.engine.read() as transaction:
         project = projects.find(transaction, work)
@@ -190,10 +190,10 @@ def _project(satchel: Satchel) -> tuple[str, bool]:
 
 
 def _expiry(text: str, now: int) -> int | None:
-    """Read when a token expires: after a length of time, at a time, or never.
+    """Parse an expiry: a duration, a time, or never.
 
     Raises:
-        InvalidInput: it is neither, or not in the future.
+        InvalidInput: it is none of these, or not in the future.
     """
     if text.strip().lower() == _NEVER:
         return None
@@ -201,7 +201,7 @@ def _expiry(text: str, now: int) -> int | None:
         at = parse_time(text, now, "--expires")
     except InvalidInput as error:
         raise InvalidInput(error.problem, "Give a length of time (30d, 12w), a day (2027-01-31) or never") from None
-    if re.fullmatch(r"\d+[a-z]", text.strip()):  # a length of time, which parse_time takes for an age
+    if re.fullmatch(r"\d+[a-z]", text.strip()):  # a duration, which parse_time would take for an age
         at = 2 * now - at
     if at <= now:
         raise InvalidInput(f"--expires {text!r} is in the past ({iso(at)})", "Give a time to come, or 30d")

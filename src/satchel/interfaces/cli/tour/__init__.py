@@ -1,1 +1,1 @@
-"""The tour: the main job, shown on a real git history by two agents of one run."""
+"""The tour: two agents of one run share a memory over a real git history."""

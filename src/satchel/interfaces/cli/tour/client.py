@@ -1,4 +1,4 @@
-"""A small MCP client over stdio, which drives our own server as a coding client would."""
+"""A small MCP client over stdio, which drives the server as a coding client would."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 from satchel import __version__
@@ -19,26 +20,31 @@ _SECONDS = 60.0
 
 
 class ToolClient:
-    """One agent's connection to a server that it starts, as a context manager.
+    """An agent's connection to its own server process, as a context manager.
 
     Args:
-        arguments: of ``satchel``.
+        arguments: the arguments of ``satchel``.
         environ: the server's environment.
-        name: what the client calls itself.
+        name: the name of the client.
+        folder: where the server runs; None for the current folder.
     """
 
-    def __init__(self, arguments: Sequence[str], environ: Mapping[str, str], name: str) -> None:
+    def __init__(
+        self, arguments: Sequence[str], environ: Mapping[str, str], name: str, folder: Path | None = None
+    ) -> None:
         self.name = name
         self._command = [sys.executable, "-m", "satchel", *arguments]
         self._environ = environ
+        self._folder = folder
         self._last_id = 0
 
     def __enter__(self) -> Self:
-        # a session of its own: an interrupt at the terminal reaches us, and we end the server in order
+        # in its own session, so that Ctrl-C reaches only this process, which then ends the server cleanly
         self._process = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            cwd=self._folder,
             env=self._environ,
             encoding="utf-8",
             start_new_session=True,
@@ -56,11 +62,11 @@ class ToolClient:
         """Call a tool and return the text of its answer.
 
         Args:
-            refused: whether the tool is expected to refuse.
+            refused: whether a refusal is expected.
 
         Raises:
-            SatchelError: the server refused or allowed the call against what was expected, broke the protocol, ended
-                or took too long.
+            SatchelError: the call was refused or allowed unexpectedly, or the server broke the protocol, ended or timed
+                out.
         """
         result = self._request("tools/call", {"name": tool, "arguments": dict(arguments)})
         text = "\n".join(str(block["text"]) for block in result["content"])
@@ -79,7 +85,7 @@ class ToolClient:
             f"{_META}clientCapabilities": {},
         }
         body = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": {**params, "_meta": meta}}
-        timer = threading.Timer(_SECONDS, self._process.kill)  # a pipe blocks until the server is gone
+        timer = threading.Timer(_SECONDS, self._process.kill)  # reading a pipe blocks until the server ends
         timer.start()
         try:
             stdin.write(json.dumps(body) + "\n")

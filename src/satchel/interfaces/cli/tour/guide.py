@@ -1,4 +1,4 @@
-"""The tour: starts real servers and hooks over a temporary store, and prints each step of two agents."""
+"""The tour: starts real servers and hooks over a temporary store, and prints each step."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _WRAPPER = textwrap.TextWrapper(100, initial_indent=" " * 6, subsequent_indent="
 
 @dataclass(frozen=True, slots=True)
 class TourResult:
-    """What happened on the tour.
+    """The result of the tour.
 
     Attributes:
-        store: where the store was kept, or None.
+        store: the path of the saved store, or None.
     """
 
     share: tuple[Act, ...]
@@ -44,8 +44,8 @@ def guide(keep: Path | None, say: Callable[[str], None]) -> TourResult:
     """Run the tour.
 
     Args:
-        keep: a new file that keeps the tour's store; None removes it.
-        say: gets each step as text.
+        keep: a new file to save the tour's store to; None deletes it.
+        say: called with the text of each step.
 
     Raises:
         SatchelError: the file exists, or a server or hook fails.
@@ -67,15 +67,15 @@ def guide(keep: Path | None, say: Callable[[str], None]) -> TourResult:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="satchel-tour-")))
         store = (keep or folder / "tour.db").absolute()
+        work = folder / "work"  # not the user's project, whose shared texts and files are no part of the tour
+        (work / ".git").mkdir(parents=True)  # makes this the root of paths, as in a repository
         environ = {name: value for name, value in os.environ.items() if not name.startswith("SATCHEL_")}
         where = {"SATCHEL_DB": str(store), "SATCHEL_PROJECT": _PROJECT}
-        say("Two agents start, each with a server of its own over one temporary store.")
+        say("Two agents start. Each has its own MCP server; both servers use one temporary store.")
         builder, reviewer = (
-            stack.enter_context(ToolClient(["mcp", "--agent", name, "--toolsets", "all"], environ | where, name))
+            stack.enter_context(ToolClient(["mcp", "--agent", name, "--toolsets", "all"], environ | where, name, work))
             for name in ("builder", "reviewer")
         )
-        work = folder / "work"
-        (work / ".git").mkdir(parents=True)  # as in a repository, paths begin here
         codex, claude = (HookSession(name, work, where, folder / "home") for name in ("codex", "claude"))
         result = TourResult(
             play(1, "One writes what it learned, the other finds it in its own words.", share(builder, reviewer)),

@@ -1,4 +1,4 @@
-"""Scenes of the tour: agents share notes, work as a team, are kept apart by hooks, and learn from an error."""
+"""Scenes of the tour: sharing notes, team work, claims enforced by hooks, and learning from an error."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FIX = f"The shop's exports need encoding='{_ENCODING}', not {_USUAL}"
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What an agent did, and what came back."""
+    """A step of an agent, and its result."""
 
     agent: str
     action: str
@@ -44,10 +44,10 @@ class Act:
 
 
 def share(builder: ToolClient, reviewer: ToolClient) -> Iterator[Act]:
-    """Let one agent write notes and another find one of them.
+    """Write notes as one agent, and find one of them as another.
 
     Raises:
-        SatchelError: a server refused, or the note that answers was not the first.
+        SatchelError: a server refused, or the first result was the wrong note.
     """
     notes = [{"type": "discovery", "content": note} for note in _NOTES]
     yield _act(builder, f"writes {len(notes)} notes", "write_context", {"entries": notes})
@@ -57,7 +57,7 @@ def share(builder: ToolClient, reviewer: ToolClient) -> Iterator[Act]:
 
 
 def work_as_team(builder: ToolClient, reviewer: ToolClient, file: str) -> Iterator[Act]:
-    """Let two agents decide, agree on a rule, and write to each other about a file."""
+    """Play two agents that decide, agree on a rule, and exchange messages about a file."""
     for agent, value, why in (
         (builder, 60, "the slowest test needs it"),
         (reviewer, 30, "slow tests hide hangs"),
@@ -71,16 +71,16 @@ def work_as_team(builder: ToolClient, reviewer: ToolClient, file: str) -> Iterat
     request = f"I am about to rewrite {file}: please review it then"
     message = {"to": reviewer.name, "type": "request", "priority": "critical", "message": request}
     yield _act(builder, f"sends a critical message to the {reviewer.name}", "send_message", message)
-    action = "asks for the rules, and is told that a message waits"
+    action = "asks for the rules, and sees that it has an unread message"
     yield _act(reviewer, action, "get_constraints", {"tags": ["testing"]})
     yield _act(reviewer, "reads what is unread", "get_messages", {"unread": True})
 
 
 def keep_apart(first: HookSession, second: HookSession, file: str) -> Iterator[Act]:
-    """Let two sessions of clients edit one file, with nothing but their hooks between them.
+    """Play two client sessions that edit one file, coordinated only by their hooks.
 
     Raises:
-        SatchelError: an edit was stopped or let through against the claims, or without a hint.
+        SatchelError: an edit was denied or allowed contrary to the claims, or a hint is missing.
     """
     first.begin()
     second.begin()
@@ -98,7 +98,7 @@ def keep_apart(first: HookSession, second: HookSession, file: str) -> Iterator[A
 
 
 def _edit(session: HookSession, file: str, *, goes_through: bool) -> str:
-    """Let a session edit a file; return what its hook told the agent."""
+    """Edit a file in a session; return the hook's text for the agent."""
     went_through, said = session.edit(file)
     if went_through != goes_through:
         raise SatchelError(f"an edit of {file} by {session.client} was {'let through' if went_through else 'stopped'}")
@@ -106,10 +106,10 @@ def _edit(session: HookSession, file: str, *, goes_through: bool) -> str:
 
 
 def learn(first: ToolClient, second: ToolClient, folder: Path) -> Iterator[Act]:
-    """Let one agent fail, report the error and what fixed it, and another begin with a briefing.
+    """Play an agent that reports an error and its fix, and another that is briefed with it.
 
-    The failure is a real one: a program reads a file in the wrong encoding. The second agent takes the right one from
-    its briefing.
+    The failure is real: a program reads a file in the wrong encoding. The second agent takes the right one from its
+    briefing.
 
     Raises:
         SatchelError: the program did not fail, or the briefing gave no warning.
@@ -137,7 +137,7 @@ def learn(first: ToolClient, second: ToolClient, folder: Path) -> Iterator[Act]:
         raise SatchelError("the briefing did not warn of the error that was solved")
     action = f"opens its file with {warned[1]} at once, and has its answer"
     yield Act(second.name, action, _total(folder, _RETURNED, warned[1]))
-    action = "says that it helped, so the next one is told with more confidence"
+    action = "reports that the fix helped, which raises its confidence for the next agent"
     yield _act(second, action, "report_outcome", {"id": recorded.answer.split()[1]})
 
 
@@ -153,7 +153,7 @@ def _total(folder: Path, file: str, encoding: str) -> str:
 
 
 def _add_up(folder: Path, file: str, encoding: str) -> subprocess.CompletedProcess[str]:
-    """Run the program as one would write it."""
+    """Run a program that adds up numbers of a file, as an agent would write it."""
     command = [sys.executable, "-I", "-c", _PROGRAM.format(file=file, encoding=encoding)]
     return subprocess.run(
         command, check=False, cwd=folder, capture_output=True, encoding="utf-8", errors="replace", timeout=30

@@ -1,4 +1,4 @@
-"""Sessions of clients as Satchel sees them: the events of their hooks, and the commands of their agents."""
+"""Simulated client sessions: the events of their hooks, and the commands of their agents."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _PATCH = "*** Begin Patch\n*** Update File: {file}\n@@\n-before\n+after\n*** End
 
 
 class HookSession:
-    """One session of a client: each event starts ``satchel hook`` as the client does, and each command a process.
+    """A client session: each event starts ``satchel hook`` as the client does, and each command a process.
 
-    The user's own configuration plays no part.
+    The user's own configuration is ignored.
 
     Args:
         client: ``claude`` or ``codex``.
-        folder: the project that the agent works in.
-        where: the environment variables that name the store, or lead to its server.
-        home: a folder for what is kept of hooks.
+        folder: the agent's project.
+        where: the environment variables that name the store or its server.
+        home: the folder for the state of hooks.
     """
 
     def __init__(self, client: str, folder: Path, where: Mapping[str, str], home: Path) -> None:
@@ -55,14 +55,14 @@ class HookSession:
         }
 
     def begin(self) -> None:
-        """Send the event of a session's start."""
+        """Send the event for the start of a session."""
         self._send("SessionStart", source="startup")
 
     def edit(self, file: str) -> tuple[bool, str]:
         """Edit a file with the client's own tool, unless the hook denies it.
 
         Returns:
-            Whether the edit was let through, and the hook's text for the agent.
+            Whether the edit was allowed, and the hook's text for the agent.
         """
         used = self._use_of_tool(file)
         output = self._send("PreToolUse", **used)
@@ -76,7 +76,7 @@ class HookSession:
         return True, str(output.get("additionalContext", ""))
 
     def run(self, *arguments: str) -> str:
-        """Run a command of Satchel in the agent's shell and return its output.
+        """Run a Satchel command in the agent's shell and return its output.
 
         Raises:
             SatchelError: it failed.
@@ -95,7 +95,7 @@ class HookSession:
         return {"tool_name": "Edit", "tool_use_id": number, "tool_input": edit}
 
     def _send(self, event: str, **fields: object) -> dict[str, Any]:
-        """Send an event to a hook and return its output for the event."""
+        """Send an event to a hook and return its output."""
         message = {"hook_event_name": event, "session_id": self._id, "cwd": str(self._folder), **fields}
         done = self._run(("hook", self.client, event), json.dumps(message).encode())
         answer = json.loads(done.stdout) if done.stdout.strip() else {}

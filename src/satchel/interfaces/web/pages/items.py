@@ -13,6 +13,7 @@ from satchel.interfaces.web.listing import now, offset
 from satchel.interfaces.web.pages.search import NAMES
 from satchel.interfaces.web.rendering import ROOM, WHOLE, fit
 from satchel.interfaces.web.request import (
+    WITHDRAWN,
     Action,
     ActionResult,
     EditConflict,
@@ -197,7 +198,7 @@ def correct(request: PageRequest) -> ActionResult:
         raise _replacement_conflict(request, record, error) from None
     page = request.item_page(new.ref)
     if old is None:
-        return ActionResult("written", new.ref, page, {"reason": "withdrawn"})
+        return ActionResult("written", new.ref, page, WITHDRAWN)
     end = satchel.corrections.ended(old)
     return ActionResult("corrected", new.ref, page, _undo(None if end is None else end.number))
 

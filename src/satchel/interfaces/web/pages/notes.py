@@ -9,7 +9,7 @@ from satchel.base.clock import iso
 from satchel.base.records import NamedTuple
 from satchel.base.vocabulary import ALL_RUNS
 from satchel.interfaces.web.listing import LIVE, PER_PAGE, QUERY, Field, arguments, choices, list_page, offset
-from satchel.interfaces.web.request import Action, ActionResult, Notice, Page, PageRequest, View
+from satchel.interfaces.web.request import WITHDRAWN, Action, ActionResult, Notice, Page, PageRequest, View
 from satchel.keep.entries.labels import labelled
 from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES, Entry
 
@@ -59,7 +59,7 @@ def write(request: PageRequest) -> ActionResult:
     page = request.item_page(note.ref)
     if note.seen is not None:
         return ActionResult("written-before", note.ref, page)
-    return ActionResult("written", note.ref, page, {"reason": "withdrawn"})
+    return ActionResult("written", note.ref, page, WITHDRAWN)
 
 
 PAGES: Mapping[str, View] = {"/notes": notes}

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from satchel.base.vocabulary import LAYERS, PRIORITIES
 from satchel.interfaces.web.listing import PER_PAGE, QUERY, Field, arguments, choices, list_page, offset
-from satchel.interfaces.web.request import Action, ActionResult, Notice, Page, PageRequest, View
+from satchel.interfaces.web.request import WITHDRAWN, Action, ActionResult, Notice, Page, PageRequest, View
 from satchel.keep.constraints import DEFAULT_CATEGORY, DEFAULT_PRIORITY
 
 _FIELDS = (
@@ -39,7 +39,7 @@ def add(request: PageRequest) -> ActionResult:
         category=request.optional("category") or DEFAULT_CATEGORY,
         priority=request.values.get("priority") or DEFAULT_PRIORITY,
     )
-    return ActionResult("rule-added", rule.ref, request.item_page(rule.ref), {"reason": "withdrawn"})
+    return ActionResult("rule-added", rule.ref, request.item_page(rule.ref), WITHDRAWN)
 
 
 PAGES: Mapping[str, View] = {"/rules": rules}

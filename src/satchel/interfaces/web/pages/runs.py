@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from satchel.base.errors import NotFound
 from satchel.base.vocabulary import PRIORITIES
 from satchel.interfaces.web.listing import LIVE, PER_PAGE, QUERY, Field, arguments, choices, list_page, offset
-from satchel.interfaces.web.request import Action, ActionResult, Notice, Page, PageRequest, View
+from satchel.interfaces.web.request import WITHDRAWN, Action, ActionResult, Notice, Page, PageRequest, View
 from satchel.keep.packages.records import TYPES as PACKAGE_TYPES
 from satchel.keep.runs import STATUSES
 
@@ -31,7 +31,6 @@ _STRATEGIES = (
     Field("author", "By"),
     LIVE,
 )
-_WITHDRAWN: Mapping[str, str | int] = {"reason": "withdrawn"}
 
 
 def runs(request: PageRequest) -> Page:
@@ -84,13 +83,13 @@ def save_strategy(request: PageRequest) -> ActionResult:
         lang=request.values.get("lang") or None,
         framework=request.values.get("framework") or None,
     )
-    return ActionResult("strategy-saved", strategy.ref, None, _WITHDRAWN)
+    return ActionResult("strategy-saved", strategy.ref, None, WITHDRAWN)
 
 
 def accept_proposal(request: PageRequest) -> ActionResult:
     """Save the strategy that a run proposes."""
     strategy = request.satchel.room.accept_proposal(request.values.get("ref", ""))
-    return ActionResult("strategy-saved", strategy.ref, None, _WITHDRAWN)
+    return ActionResult("strategy-saved", strategy.ref, None, WITHDRAWN)
 
 
 def reject_proposal(request: PageRequest) -> ActionResult:

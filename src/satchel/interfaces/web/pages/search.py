@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from satchel.interfaces.text.json import fields_of
-from satchel.interfaces.web.listing import LIVE, Field, arguments, choices, chosen_filters, offset
+from satchel.interfaces.web.listing import LIVE, Field, arguments, chosen_filters, offset
 from satchel.interfaces.web.request import Page, PageRequest, View
 
 _RESULTS = 20
@@ -23,7 +23,7 @@ NAMES = {
 }
 """The names of one and of several items of a kind."""
 
-_FIELDS = (Field("kind", "Kind", choices(())), Field("author", "Agent"), LIVE)
+_FIELDS = (Field("kind", "Kind"), Field("author", "Agent"), LIVE)
 
 
 def search(request: PageRequest) -> Page:
