@@ -114,7 +114,9 @@ def add(
     similar_notes = projects.looked_up(workplace, lambda transaction, project: similar(transaction, project, old))
     with projects.writing(workplace) as (transaction, project, now):
         actor = acting(transaction, workplace, project.id, agent, now)
-        corrector = log.Corrector(actor.number, actor.session, persons_gate(workplace, agent), now)
+        corrector = log.Corrector(
+            actor.number, actor.session, persons_gate(transaction, workplace, project.id, agent, now), now
+        )
         if old is not None:
             log.check_replaceable(transaction, project.id, (kind.kind, old), corrector)
         notes = (*new.notes, *log.replaced_note(kind.kind, old), *similar_notes)

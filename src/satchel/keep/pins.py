@@ -14,7 +14,7 @@ from satchel.keep import events, projects
 from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
-from satchel.keep.sessions.actors import acting, require_person
+from satchel.keep.sessions.actors import acting, record_passage, require_person
 from satchel.store.asking import Asking, answering
 from satchel.store.transaction import Transaction, set_of
 
@@ -132,6 +132,9 @@ class Pins(Service):
             event = events.PINNED if pinned else events.UNPINNED
             item = (kind, number)
             events.record(transaction, project.id, event, now, by=actor, item=item)
+            record_passage(
+                transaction, work, project.id, f"{'pinned' if pinned else 'unpinned'} {kind.ref(number)}", now
+            )
         return Pin(kind.ref(number), *texts, actor.name, now if pinned else None)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 
 from satchel.base.clock import DAY_MS
@@ -12,10 +10,10 @@ from satchel.brief.briefing.ranking import HIGH, MEDIUM, base_score_sql
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.brief.briefing.shortening import shortened
 from satchel.brief.briefing.sources import ANY_PRIORITY, BriefingContext, New, Source, candidates, loading
+from satchel.brief.fields import by, named, quoted
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, ARMS, IS_MINE, UNREAD
-from satchel.keep.names import is_persons
 from satchel.keep.packages.records import TYPES
 from satchel.keep.patterns.records import KNOWN, TENTATIVE, ask_solutions, by_pattern
 from satchel.store.asking import Asking
@@ -25,13 +23,6 @@ STALE_DAYS = 30
 """A package unchanged for so long ranks as low, unless it is critical."""
 
 _MAX_ERROR_CHARS = 120
-_MAX_FIELD_CHARS = 80
-_PLAIN = re.compile(r"[^\s\"'<>:;,()\[\]{}|`…]+")
-_OWN_WORDS = frozenset(
-    {"by", "of", "run", "task", "draft", "helped", "to", "all", "with", "payload", "pinned", "review", "human"}
-    | {*PRIORITIES, *TYPES, *MESSAGE_TYPES}
-)
-
 _CONSUMERS = "SELECT 1 FROM package_consumers k WHERE k.package_id = c.id"
 _IS_FOR_ROLE = f"EXISTS ({_CONSUMERS} AND k.role = :role)"
 _ARE_FOR_ROLE = "c.id IN (SELECT k.package_id FROM package_consumers k WHERE k.role = :role)"
@@ -168,11 +159,12 @@ def _load_patterns(
     def pattern(new: New, row: Row) -> Candidate:
         number, _seq, error_type, message, lang, last_seen, was_met = row
         best = fixes[number][0]
+        what = f"{error_type}: {shortened(message, _MAX_ERROR_CHARS)}"
         is_known = best.confidence >= KNOWN
         return new(
             label="error",
             group="errors, each with a reported fix",
-            head=joined(lang, f"{error_type}: {shortened(message, _MAX_ERROR_CHARS)}")
+            head=joined(named(lang), quoted(what) if " -> " in what or what.startswith('"') else what)
             + f" -> {best.ref} {best.standing}, confidence {best.confidence} of 10",
             text=best.text,
             priority=HIGH if is_known else MEDIUM,
@@ -269,20 +261,6 @@ def _message(_context: BriefingContext, new: New, row: Row) -> Candidate:
 
 def joined(*parts: str | None) -> str:
     return " ".join(filter(None, parts))
-
-
-def named(field: str | None) -> str | None:
-    """Return how a stored name, key or path is shown: quoted, unless it is one word that can be taken for nothing else.
-
-    So no such field can look like an author, a mark or the end of what stands before the text.
-    """
-    if not field or (_PLAIN.fullmatch(field) and field.lower() not in _OWN_WORDS):
-        return field
-    return json.dumps(shortened(field, _MAX_FIELD_CHARS), ensure_ascii=False)
-
-
-def by(agent: str | None) -> str | None:
-    return None if agent is None else f"by {named(agent) if not is_persons(agent) else agent}"
 
 
 def priority_text(priority: int) -> str | None:

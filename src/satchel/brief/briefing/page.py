@@ -13,6 +13,7 @@ from satchel.base.vocabulary import SECTIONS
 from satchel.brief.briefing.ranking import is_answer, is_wanted, score
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.shortening import on_one_line, shortened
+from satchel.brief.fields import cut_head
 
 Count = Callable[[str], int]
 """Counts the tokens of a text."""
@@ -278,8 +279,10 @@ def line_of(candidate: Candidate, chars: int | None, words: Sequence[str] = ()) 
     if candidate.is_repeated:
         chars = _MAX_REPEATED_CHARS if chars is None else min(chars, _MAX_REPEATED_CHARS)
     head = f"{candidate.label} {candidate.head}".strip() if candidate.is_critical else candidate.head
-    start = f"{candidate.ref} {shortened(head, _MAX_HEAD_CHARS)}:" if head else candidate.ref
     text = candidate.text.strip()
+    start = f"{candidate.ref} {cut_head(on_one_line(head), _MAX_HEAD_CHARS)}:" if head else candidate.ref
+    if not head and (": " in text or text.endswith(":")):
+        start += ":"  # so that the text's own beginning is not taken for what stands before a text
     cut_text = shortened(text, chars, words if candidate.relevance else (), keeps_end=candidate.is_critical)
     is_cut = chars is not None and len(text) > chars and cut_text != on_one_line(text)
     # an item delivered whole before needs no hint on how to open it

@@ -34,7 +34,7 @@ from satchel.keep.messages import updates
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
 from satchel.keep.names import check_agent, check_person, ensure_agent, is_persons
-from satchel.keep.sessions.actors import acting, persons_gate, require_person
+from satchel.keep.sessions.actors import acting, persons_gate, record_passage, require_person
 from satchel.keep.sessions.team import find_team
 from satchel.keep.strategies import Strategy
 
@@ -162,7 +162,9 @@ class Room(Reading):
             if note is None:
                 raise NotFound(f"there is no note {Kind.ENTRY.ref(number)} in this project", "Searches show the ids")
             actor = acting(transaction, work, project.id, agent, now)
-            by = log.Corrector(actor.number, actor.session, persons_gate(work, agent), now)
+            by = log.Corrector(
+                actor.number, actor.session, persons_gate(transaction, work, project.id, agent, now), now
+            )
             item = (Kind.ENTRY, number)
             log.check_replaceable(transaction, project.id, item, by)
             new = NewDecision(
@@ -233,7 +235,9 @@ class Room(Reading):
         name, work = self._person(person), self._workplace
         with projects.writing(work) as (transaction, project, now):
             look = seen.begin_person(looking.begin(transaction, project.id, name, now))
-            return needs_proposals.decide(look, work, ref, accepts=accepts)
+            done = needs_proposals.decide(look, work, ref, accepts=accepts)
+            record_passage(transaction, work, project.id, f"{'accepted' if accepts else 'rejected'} {ref}", now)
+            return done
 
     def status(self, person: str | None = None) -> Status:
         """Return needs, agents at work, collisions and changes in one snapshot.

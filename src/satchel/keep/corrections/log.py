@@ -24,12 +24,12 @@ class Corrector(NamedTuple):
 
     agent: int | None
     session: int | None
-    passes: Callable[[], bool]
+    passes: Callable[[str], bool]
     now: int
 
-    def may_end(self, author: str | None, *, is_critical: bool = False) -> bool:
+    def may_end(self, ref: str, author: str | None, *, is_critical: bool = False) -> bool:
         """Return whether it may replace or retract an item of an author."""
-        return not (is_critical or is_persons(author)) or self.passes()
+        return not (is_critical or is_persons(author)) or self.passes(ref)
 
 
 class Correction(NamedTuple):
@@ -187,7 +187,7 @@ def check_replaceable(transaction: Transaction, project_id: int, item: tuple[Kin
                 f"Read {heir}, and give supersedes={heir} if it is wrong{_quote(transaction, item[0], done.heir)}",
             )
         raise Conflict(f"{ref} was retracted already", "Leave supersedes out")
-    if not by.may_end(author, is_critical=bool(is_critical)):
+    if not by.may_end(ref, author, is_critical=bool(is_critical)):
         why = "is critical" if is_critical else "was written by a person"
         raise Refused(
             f"{ref} {why}: only a person can replace it",

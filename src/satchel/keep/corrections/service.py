@@ -123,7 +123,7 @@ class Corrections(Service):
             if not _CORRECTABLE[kind].is_live(record):
                 before = log.end_reason(transaction, kind, number)
                 return Retracted(record.ref, kind_name(kind), record, short, already=before)
-            if not by.may_end(record.agent, is_critical=_is_critical(record)):
+            if not by.may_end(record.ref, record.agent, is_critical=_is_critical(record)):
                 message = _ask_person(transaction, work, project_id, by, name, record, short, text)
                 return Retracted(record.ref, kind_name(kind), record, short, done=False, asked=message, notes=notes)
             _CORRECTABLE[kind].end(transaction, project_id, number, text, by.agent, by.now)
@@ -218,7 +218,7 @@ class Corrections(Service):
                     "Nothing was changed; correct the current item",
                 )
             if last.action != CONFIRMED:
-                if not by.may_end(record.agent):
+                if not by.may_end(record.ref, record.agent):
                     raise Refused(f"{record.ref} was written by a person", f"Ask with send_message to={HUMAN}")
                 self._revive(transaction, project_id, last, by, name)
             log.mark_undone(transaction, project_id, last.id, by.now)
@@ -301,7 +301,11 @@ class Corrections(Service):
             actor = acting(transaction, work, project.id, agent, now)
         else:
             actor, _, _ = acting_named(transaction, work, project.id, agent, now, doing)
-        return project.id, Corrector(actor.number, actor.session, persons_gate(work, agent), now), actor.name
+        return (
+            project.id,
+            Corrector(actor.number, actor.session, persons_gate(transaction, work, project.id, agent, now), now),
+            actor.name,
+        )
 
     def _revive(
         self, transaction: Transaction, project_id: int, last: Correction, by: Corrector, name: str | None

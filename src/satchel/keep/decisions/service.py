@@ -104,7 +104,7 @@ class Decisions:
             )
         with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)
-            passes = persons_gate(work, agent)
+            passes = persons_gate(transaction, work, project.id, agent, now)
             author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
             for place, decision in enumerate(prepared):
                 with _placed(place, several):

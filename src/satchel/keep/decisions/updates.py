@@ -128,7 +128,7 @@ def upsert(
     agent: NumberedName | None,
     new: Prepared,
     now: int,
-    passes: Callable[[], bool],
+    passes: Callable[[str], bool],
     similar: Sequence[int] = (),
 ) -> SetResult:
     """Set a decision; one of a person only if the caller ``passes``, else as a draft beside it.
@@ -147,7 +147,7 @@ def upsert(
     wanted = _resolve(transaction, workplace, project_id, new, before.state, now)
     if wanted == before.state:
         return SetResult(decision(before, notes=(*new.notes, _UNCHANGED)), None)
-    if before.agent is not None and is_persons(before.agent[1]) and not passes():
+    if before.agent is not None and is_persons(before.agent[1]) and not passes(Kind.DECISION.ref(before.id)):
         return _propose(transaction, workplace, project_id, agent, new, now, before, wanted)
     after = tables.change(transaction, project_id, before, wanted, agent, now)
     value_is_new = wanted.value != before.state.value
@@ -190,7 +190,7 @@ def _propose(
         expected_revision=None,
         notes=(*new.notes, note),
     )
-    made = upsert(transaction, workplace, project_id, agent, draft, now, passes=bool).decision
+    made = upsert(transaction, workplace, project_id, agent, draft, now, passes=lambda _: False).decision
     by = None if agent is None else agent[0]
     is_new = _UNCHANGED not in made.notes
     proposal = (

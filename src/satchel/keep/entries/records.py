@@ -137,7 +137,7 @@ class Writer:
     agent: int | None
     now: int
     session: int | None = None
-    passes: Callable[[], bool] = bool
+    passes: Callable[[str], bool] = lambda _: False
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,14 @@ class Entries:
         with projects.writing(work) as (transaction, project, now):
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             actor = acting(transaction, work, project.id, agent, now, task_id=_last_task(prepared))
-            writer = Writer(project.id, run.id, actor.number, now, actor.session, persons_gate(work, agent))
+            writer = Writer(
+                project.id,
+                run.id,
+                actor.number,
+                now,
+                actor.session,
+                persons_gate(transaction, work, project.id, agent, now),
+            )
             transaction.expect(context=len(prepared), documents=len(prepared))
             reached = near_notes.ask_reached(transaction, project.id, matches)
             repeated = Sightings(transaction, writer, prepared)

@@ -181,7 +181,11 @@ def _replaced_by(transaction: Transaction, project_id: int, run: int, entry: rec
 def _not_persons(transaction: Transaction, project_id: int, numbers: Sequence[int], by: log.Corrector) -> list[int]:
     of_persons = f"SELECT id FROM context WHERE id IN {set_of(numbers)} AND agent_id IN {PERSONS}"
     spared = {number for (number,) in transaction.all(of_persons, {"project": project_id})}
-    return [number for number in numbers if number not in spared] if spared and not by.passes() else [*numbers]
+    return (
+        [number for number in numbers if number not in spared]
+        if spared and not by.passes(", ".join(map(Kind.ENTRY.ref, sorted(spared))))
+        else [*numbers]
+    )
 
 
 def _equals(column: str, value: str | None) -> str:

@@ -33,7 +33,7 @@ from satchel.keep.moving.records import (
 from satchel.keep.moving.taking import PER_TRANSACTION, Outcome, Taking, Verdict
 from satchel.keep.projects import NOTHING_YET, Service, Workplace
 from satchel.keep.sessions import standing
-from satchel.keep.sessions.actors import record_action, require_person
+from satchel.keep.sessions.actors import record_action, record_passage, require_person
 from satchel.redaction import redact
 from satchel.store.transaction import Transaction
 
@@ -171,7 +171,11 @@ class Moving(Service):
         if dry_run:
             with _on_a_copy(self._workplace) as workplace:
                 return replace(_Import(workplace, arriving, is_by_agent).run(progress), done=False)
-        return _Import(self._workplace, arriving, is_by_agent).run(progress)
+        imported = _Import(self._workplace, arriving, is_by_agent).run(progress)
+        if not is_by_agent:
+            with projects.writing(self._workplace) as (transaction, project, now):
+                record_passage(transaction, self._workplace, project.id, f"imported {arriving.name}", now)
+        return imported
 
 
 class _Import:

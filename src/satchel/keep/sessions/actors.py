@@ -206,16 +206,19 @@ def is_by_person(workplace: Workplace, agent: str | None) -> bool:
     return standing.standing_of(workplace.caller).is_person and (agent is None or is_persons(agent))
 
 
-def persons_gate(workplace: Workplace, agent: str | None) -> Callable[[], bool]:
-    """Return a function that tells whether the caller may change what a person wrote.
+def persons_gate(
+    transaction: Transaction, workplace: Workplace, project_id: int, agent: str | None, now: int
+) -> Callable[[str], bool]:
+    """Return a function that tells whether the caller may change an item of a person, and records it if so.
 
-    It raises Unconfirmed for a person who has to confirm that at the terminal.
+    The function takes the item's ref. It raises Unconfirmed for a person who has to confirm that at the terminal.
     """
 
-    def passes() -> bool:
+    def passes(ref: str) -> bool:
         if not is_by_person(workplace, agent):
             return False
         require_person(workplace, "change what a person wrote", agent=agent)
+        record_passage(transaction, workplace, project_id, f"changed {ref}", now)
         return True
 
     return passes
@@ -231,6 +234,12 @@ def require_person(workplace: Workplace, action: str, remedy: str = _ASK, *, age
     if agent is not None and not is_persons(agent):
         raise Refused(f"only a person can {action}, and {agent!r} is an agent", remedy)
     standing.require_person(workplace.caller, action, remedy, workplace.person)
+
+
+def record_passage(transaction: Transaction, workplace: Workplace, project_id: int, what: str, now: int) -> None:
+    """Record what a command or a program did as a person; a token or a login proves the person by itself."""
+    if workplace.caller is not None and not workplace.caller.is_remote:
+        record_action(transaction, workplace, project_id, what, now)
 
 
 def record_action(transaction: Transaction, workplace: Workplace, project_id: int, what: str, now: int) -> None:

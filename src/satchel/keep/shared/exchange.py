@@ -14,7 +14,7 @@ from satchel.keep import events, projects
 from satchel.keep.kinds import read_ref
 from satchel.keep.moving.lines import lines_of
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.actors import acting, is_by_person, reader_name, require_person
+from satchel.keep.sessions.actors import acting, is_by_person, reader_name, record_passage, require_person
 from satchel.keep.shared import views
 from satchel.keep.shared.folder import BELOW, Folder, Listing, Place, Reading, last_reading, place_of, record_reading
 from satchel.keep.shared.items import mask_of, secrets_in, text_of, why_not
@@ -175,6 +175,7 @@ class Exchange:
                 notes += done.notes
                 items.append(replace(item, ref=survey.ref(done.uid), state="accepted", why=None))
             self._record_events(survey, items)
+            self._record_passage(survey, "accepted", items)
             _save(survey, changed=True)
         return Accepted(True, tuple(items), tuple(failed), tuple(dict.fromkeys(notes)))
 
@@ -188,6 +189,7 @@ class Exchange:
             for uid in uids:
                 items.append(replace(views.waiting_item(survey, uid), state="rejected", why=None))
                 survey.reject(uid)
+            self._record_passage(survey, "rejected", items)
             _save(survey, changed=True)
         return Accepted(False, tuple(items), (), ())
 
@@ -287,6 +289,11 @@ class Exchange:
         for one in items:
             item = None if one.ref is None else read_ref(one.ref)
             events.record(survey.transaction, project, events.ACCEPTANCE, now, by=actor, item=item)
+
+    def _record_passage(self, survey: Survey, action: str, items: Sequence[SharedItem]) -> None:
+        if items:
+            what = f"{action} {', '.join(one.ref or one.file or one.uid[:8] for one in items)}, shared by others"
+            record_passage(survey.transaction, self._workplace, survey.project, what, self._workplace.clock())
 
 
 def _authors(survey: Survey, uids: Sequence[str]) -> dict[str, git_trees.Author]:
