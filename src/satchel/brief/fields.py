@@ -1,4 +1,4 @@
-"""Stored names, keys and paths as briefings show them: delimited, so that none can pass for an author, a mark or text."""
+"""Stored names, keys and paths as briefings show them: none can pass for an author, a mark or a text."""
 
 from __future__ import annotations
 
