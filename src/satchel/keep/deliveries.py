@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from satchel.base.clock import DAY_MS
 from satchel.base.records import dataclass
@@ -15,6 +15,12 @@ from satchel.store.transaction import Row, Rows, Transaction
 MOMENTS = ("briefing", "start", "clear", "resume", "compaction", "subagent", "prompt", "edit", "command", "plan")
 """The moments of deliveries: a requested briefing, a new window or subagent, or an action of the session. Stored by
 position, from 1."""
+
+SESSION_TOKENS = 4_000
+"""The most tokens that all texts of hooks take in one window of a session; critical rules come in any case."""
+
+_SPENT, _BY_HOOKS = -3, 0
+"""The pseudo-kind and item of a delivery whose seq is what hooks have spent in the window."""
 
 _NONE, _NOBODY = "", 0
 """Stored for a missing task, role, run, session or agent: nulls would be distinct in the key."""
@@ -95,6 +101,11 @@ def by_kind(items: Rows) -> dict[int, dict[int, int]]:
     return groups
 
 
+def tokens_left(items: Mapping[int, Mapping[int, int]]) -> int:
+    """Return the tokens left for texts of hooks in a window, from its items as :func:`delivered` returns them."""
+    return max(0, SESSION_TOKENS - items.get(_SPENT, {}).get(_BY_HOOKS, 0))
+
+
 def first_delivery(transaction: Transaction, window: Window) -> int | None:
     """Return the time of a window's first delivery, or None."""
     row = transaction.one(
@@ -117,7 +128,16 @@ def deliver(
 
     ``moment`` is one of :data:`MOMENTS`; ``tokens`` is the text's size.
     """
-    record(transaction, window, items, now, tokens)
+    number = record(transaction, window, items, now, tokens)
+    if moment != MOMENTS[0]:
+        transaction.run(
+            """
+            INSERT INTO deliveries (window_id, kind, item_id, seq, created_at)
+            VALUES (:window, :kind, :item, :tokens, :now)
+            ON CONFLICT (window_id, kind, item_id) DO UPDATE SET seq = deliveries.seq + excluded.seq
+            """,
+            {"window": number, "kind": _SPENT, "item": _BY_HOOKS, "tokens": tokens, "now": now},
+        )
     transaction.run(
         """
         INSERT INTO delivery_days (day, project_id, moment, agent_id, deliveries, items, tokens)
@@ -156,14 +176,21 @@ def sweep(transaction: Transaction, project_id: int, now: int) -> None:
 
 
 def record(
-    transaction: Transaction, window: Window, items: Iterable[tuple[int, int, int]], now: int, tokens: int = 0
-) -> None:
-    """Record delivered items (kind, number and seq); an unchanged repeated item keeps its first time."""
+    transaction: Transaction,
+    window: Window,
+    items: Iterable[tuple[int, int, int]],
+    now: int,
+    tokens: int = 0,
+) -> int:
+    """Record delivered items (kind, number and seq), and return the window's id.
+
+    An unchanged repeated item keeps its first time.
+    """
     row = transaction.one(f"SELECT w.id FROM windows w WHERE {_IS_WINDOW}", window.key)
     if row is None:
-        number = transaction.add("windows", {**window.key, "seen_at": now, "tokens": tokens})
+        number = int(transaction.add("windows", {**window.key, "seen_at": now, "tokens": tokens}))
     else:
-        number = row[0]
+        number = int(row[0])
         transaction.run(
             "UPDATE windows SET seen_at = :now, tokens = tokens + :tokens WHERE id = :id",
             {"now": now, "id": number, "tokens": tokens},
@@ -176,6 +203,7 @@ def record(
         """,
         [{"window": number, "kind": kind, "item": item, "seq": seq, "now": now} for kind, item, seq in items],
     )
+    return number
 
 
 _MOST_WINDOWS = 2_000
