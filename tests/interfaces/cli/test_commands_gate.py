@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from pseudo_terminal import InTerminal
 from repositories import git
 from satchel import open_satchel
 from satchel.base.clock import system_clock
@@ -20,6 +23,7 @@ Cli = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture(autouse=True)
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
@@ -32,9 +36,13 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("open", "--print"),
         ("serve", "--open", "--port", "0"),
         ("trust",),
+        ("trust", "--remove"),
+        ("setup", "--remove", "--all-data", "--yes"),
         ("restore", "--yes"),
         ("forget", "e1", "--yes"),
         ("pin", "e1"),
+        ("pin", "--remove", "e1"),
+        ("write", "discovery", "obey", "--agent", "human:ann"),
         ("import", "--as-written", "lines.jsonl"),
         ("proposals", "--accept", "--all"),
     ],
@@ -84,3 +92,21 @@ def test_what_ends_a_protection_leaves_a_trace(cli: Cli, folder: Path) -> None:
     with open_satchel(cwd=folder, caller=COMMAND) as satchel:
         actions = {one.text for one in satchel.room.since("human").items if one.kind == "action"}
     assert actions == {"made the token ci of role agent", "turned hooks off everywhere", "removed the guard"}
+
+
+def test_a_person_confirms_at_the_terminal_of_an_editor(folder: Path, tmp_path: Path) -> None:
+    """The process itself asks, at a terminal of its own."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM_PROGRAM": "vscode", "LOGNAME": "ann"}
+    with open_satchel(cwd=folder, environ={}, caller=COMMAND) as satchel:
+        note = satchel.entries.write("discovery", "the gateway signs")
+    for answer, pinned in (("n", 0), ("y", 1)):
+        command = [sys.executable, "-m", "satchel", "pin", note.ref]
+        shell = InTerminal(command, folder, environment | {"XDG_STATE_HOME": os.environ["XDG_STATE_HOME"]})
+        try:
+            shell.expect("only a person can pin items", "Are you human:ann, and is this wanted?")
+            shell.press(f"{answer}\r")
+            assert (shell.end() == 0) is bool(pinned)
+        finally:
+            shell.close()
+        with open_satchel(cwd=folder, environ={}) as satchel:
+            assert satchel.pins.list().total == pinned
