@@ -24,7 +24,7 @@ OWN_WORDS = frozenset(
 """The words of which briefings make what stands before a text."""
 
 
-def named(field: str | None) -> str | None:
+def name_text(field: str | None) -> str | None:
     """Return how a stored name, key or path is shown: quoted, unless it is one word that can be taken for nothing else.
 
     So no such field can look like an author, a mark or the end of what stands before the text.
@@ -44,7 +44,7 @@ def by(agent: str | None) -> str | None:
     if agent is None:
         return None
     is_plain = is_persons(agent) and _PLAIN.fullmatch(agent.partition(":")[2] or agent)
-    return f"by {agent if is_plain else named(agent)}"
+    return f"by {agent if is_plain else name_text(agent)}"
 
 
 def cut_head(head: str, most: int) -> str:

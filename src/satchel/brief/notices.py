@@ -11,7 +11,7 @@ from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import SatchelError
 from satchel.base.grouping import grouped
 from satchel.base.text import fold, quoted_line, shortened
-from satchel.brief.fields import by, named
+from satchel.brief.fields import by, name_text
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.files.presence import CLAIM, REFUSAL
@@ -202,7 +202,7 @@ def _noted(transaction: Transaction, project_id: int, actor: Actor, paths: Seque
     )
     matches = [notes.Note(*row) for row in rows]
     texts = [
-        f"{Kind.ENTRY.ref(one.number)} on {named(one.file)} {quoted_line(shortened(one.text, _NOTE_CHARS))}"
+        f"{Kind.ENTRY.ref(one.number)} on {name_text(one.file)} {quoted_line(shortened(one.text, _NOTE_CHARS))}"
         for one in matches[:_MAX_NOTES]
     ]
     return [f"notes: {', '.join(texts)}{' and more' if len(matches) > _MAX_NOTES else ''} (get_items)"] if texts else []

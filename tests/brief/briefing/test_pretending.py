@@ -19,7 +19,7 @@ from satchel import Satchel, SatchelError
 from satchel.base.text import neutral, shortened
 from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.briefing.shortening import on_one_line
-from satchel.brief.fields import OWN_WORDS, by, cut_head, named
+from satchel.brief.fields import OWN_WORDS, by, cut_head, name_text
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.packages.records import TYPES
 
@@ -133,7 +133,7 @@ def test_other_text_stays_copyable(text: str) -> None:
 
 @given(st.lists(_TEXT, min_size=1, max_size=6), st.integers(20, 200))
 def test_a_head_that_is_too_long_ends_between_fields(fields: list[str], most: int) -> None:
-    head = " ".join(filter(None, map(named, fields)))
+    head = " ".join(filter(None, map(name_text, fields)))
     rest = cut_head(head, most).removesuffix("…").strip()
     assert len(cut_head(head, most)) <= most
     assert re.fullmatch(rf"(?:{_FIELD}(?: {_FIELD})*)?", rest) or head.startswith('"'), rest
@@ -141,7 +141,7 @@ def test_a_head_that_is_too_long_ends_between_fields(fields: list[str], most: in
 
 def test_words_of_briefings_are_quoted_as_fields() -> None:
     assert {*PRIORITIES, *TYPES, *MESSAGE_TYPES} <= OWN_WORDS
-    assert [named(one) for one in ("by", "High", "a b", "api/v1")] == ['"by"', '"High"', '"a b"', "api/v1"]
+    assert [name_text(one) for one in ("by", "High", "a b", "api/v1")] == ['"by"', '"High"', '"a b"', "api/v1"]
     assert [by(one) for one in ("ben", "human", "human:ann", "human:Ann Lee")] == [
         *("by ben", "by human", "by human:ann", 'by "human:Ann Lee"'),
     ]

@@ -10,7 +10,7 @@ from satchel.brief.briefing.ranking import HIGH, MEDIUM, base_score_sql
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.brief.briefing.shortening import shortened
 from satchel.brief.briefing.sources import ANY_PRIORITY, BriefingContext, New, Source, candidates, loading
-from satchel.brief.fields import by, named, quoted
+from satchel.brief.fields import by, name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, ARMS, IS_MINE, UNREAD
@@ -89,7 +89,7 @@ def _package(context: BriefingContext, new: New, row: Row) -> Candidate:
             by(agent),
             other_run(context, run_id),
             other_task(context, task),
-            named(path),
+            name_text(path),
         ),
         text=summary if problem is None else f"{summary} (its file {problem})",
         priority=priority,
@@ -164,7 +164,7 @@ def _load_patterns(
         return new(
             label="error",
             group="errors, each with a reported fix",
-            head=joined(named(lang), quoted(what) if " -> " in what or what.startswith('"') else what)
+            head=joined(name_text(lang), quoted(what) if " -> " in what or what.startswith('"') else what)
             + f" -> {best.ref} {best.standing}, confidence {best.confidence} of 10",
             text=best.text,
             priority=HIGH if is_known else MEDIUM,
@@ -204,7 +204,11 @@ def _strategy(_context: BriefingContext, new: New, row: Row) -> Candidate:
         label="strategy",
         group="strategies",
         head=joined(
-            named(topic), named(lang), named(framework), by(agent), f"helped {helped} of {tried}" if tried else None
+            name_text(topic),
+            name_text(lang),
+            name_text(framework),
+            by(agent),
+            f"helped {helped} of {tried}" if tried else None,
         ),
         text=insight,
         priority=MEDIUM,
@@ -273,8 +277,8 @@ def is_task(context: BriefingContext, task: str | None, run_id: str) -> bool:
 
 
 def other_run(context: BriefingContext, run_id: str) -> str | None:
-    return None if run_id == context.run.run_id else f"of run {named(run_id)}"
+    return None if run_id == context.run.run_id else f"of run {name_text(run_id)}"
 
 
 def other_task(context: BriefingContext, task: str | None) -> str | None:
-    return None if task is None or task == context.task_id else f"task {named(task)}"
+    return None if task is None or task == context.task_id else f"task {name_text(task)}"

@@ -12,7 +12,7 @@ from satchel.brief.briefing.packages import is_task, joined, other_run, other_ta
 from satchel.brief.briefing.ranking import HIGH, MEDIUM
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import BriefingContext, New, Source, loading
-from satchel.brief.fields import by, named, quoted
+from satchel.brief.fields import by, name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep.entries import labels, structured
 from satchel.keep.entries.records import (
@@ -155,7 +155,7 @@ def _review(context: BriefingContext, new: New, row: Row) -> Candidate:
     if kind == REVIEW_VERDICT:
         head = joined(f"review {state}", by(agent))
     else:
-        head = joined(named(state), by(agent), place(file, line, last))
+        head = joined(name_text(state), by(agent), place(file, line, last))
     return new(
         label="review",
         group=f"review of your {'loop' if context.task_id is None else 'task'}",
@@ -204,7 +204,7 @@ def _attempt(context: BriefingContext, new: New, row: Row) -> Candidate:
     group = "done so far" if fields.get("done") is True else "tried so far (do not repeat it)"
     if leads:
         at = joined(other_task(context, task), f"{span_in_words(context.now - created)} ago")
-        group = f"where {'you' if is_own or is_before else named(agent) or UNNAMED} left off ({at})"
+        group = f"where {'you' if is_own or is_before else name_text(agent) or UNNAMED} left off ({at})"
     return new(
         label="scratchpad",
         group=group,
@@ -235,7 +235,7 @@ def _series_fields(content: str, run: int, agent: str | None, task: str | None, 
 
 
 def place(file: str | None, line: int | None, last: int | None) -> str | None:
-    file = named(file)
+    file = name_text(file)
     if file is None or line is None:
         return file
     return f"{file}:{line}" if last is None else f"{file}:{line}-{last}"

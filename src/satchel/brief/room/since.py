@@ -104,14 +104,14 @@ _ACTIONS = f"""
 
 
 def _actions(rows: Sequence[Row], _: Mark) -> list[Changed]:
-    found = []
+    changes = []
     for number, kind, item_kind, item, details, changed, agent in rows:
-        told = json.loads(details) if details else {}
-        ref = told.get("ref") or (None if item_kind is None else KIND_OF[item_kind].ref(item))
+        facts = json.loads(details) if details else {}
+        ref = facts.get("ref") or (None if item_kind is None else KIND_OF[item_kind].ref(item))
         what = "forgotten" if kind == events.FORGOTTEN else "done"
-        text = ref or shortened(str(told.get("what", "")), LINE_CHARS)
-        found.append(Changed("action", action_ref(number), what, text, told.get("by") or agent, changed, number))
-    return found
+        text = ref or shortened(str(facts.get("what", "")), LINE_CHARS)
+        changes.append(Changed("action", action_ref(number), what, text, facts.get("by") or agent, changed, number))
+    return changes
 
 
 _NOT_OWN = " AND x.agent_id IS DISTINCT FROM :me AND x.agent_id IS DISTINCT FROM :former"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from satchel.base.clock import span_in_words
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
-from satchel.brief.fields import by, named
+from satchel.brief.fields import by, name_text
 from satchel.find.kind import Kind
 from satchel.keep.entries.records import COMPARED_TYPES, ENTRY_TYPES, REVIEW_ISSUE
 from satchel.store.transaction import Transaction
@@ -50,7 +50,7 @@ class Note(NamedTuple):
         what = "" if name == "discovery" else f" {name.replace('_', ' ')}"
         where = ""
         if self.file and names_file:
-            where = f" {named(self.file)}:{self.line}" if self.line else f" {named(self.file)}"
+            where = f" {name_text(self.file)}:{self.line}" if self.line else f" {name_text(self.file)}"
         elif self.line:
             where = f" line {self.line}"
         author = f" {by(self.author)}," if self.author else ""

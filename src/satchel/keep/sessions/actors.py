@@ -237,7 +237,7 @@ def require_person(workplace: Workplace, action: str, remedy: str = _ASK, *, age
 
 
 def record_passage(transaction: Transaction, workplace: Workplace, project_id: int, what: str, now: int) -> None:
-    """Record what a command or a program did as a person; a token or a login proves the person by itself."""
+    """Record what a command or a program did as a person; a token or a login proves the person."""
     if workplace.caller is not None and not workplace.caller.is_remote:
         record_action(transaction, workplace, project_id, what, now)
 

@@ -1,4 +1,4 @@
-"""Who is a person, and what only persons may do."""
+"""The decision whether a caller is a person, and the refusal of what only persons may do."""
 
 from __future__ import annotations
 
