@@ -9,6 +9,7 @@ from satchel.base.clock import span_in_words, until_text
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.records import NamedTuple
 from satchel.base.text import quoted_line, shortened
+from satchel.brief.fields import by, name_text
 from satchel.brief.working.hook_context import CLAIM, HookContext, ItemVersion
 from satchel.keep import deliveries, events
 from satchel.keep.files import changes, claims
@@ -212,15 +213,15 @@ def warning(context: HookContext, leases: Sequence[Lease], *, is_made: bool = Fa
 
 def _path_text(path: str, count: int) -> str:
     more = count - 1
-    return shortened(path, _NAME_CHARS) + (f" and {more} more file{'s' * (more > 1)}" if more else "")
+    return f"{name_text(shortened(path, _NAME_CHARS))}" + (f" and {more} more file{'s' * (more > 1)}" if more else "")
 
 
 def _claimed(context: HookContext, lease: Lease) -> str:
     claim = lease.claim
     why = f", for {quoted_line(claim.reason)}" if claim.reason else ""
     how = "claimed" if claim.exclusive else "shared"
-    name = shortened(claim.path, _NAME_CHARS)
-    return f"{name} is {how} by {claim.agent}{why}, {until_text(claim.expires_at, context.now)}"
+    name = name_text(shortened(claim.path, _NAME_CHARS))
+    return f"{name} is {how} {by(claim.agent)}{why}, {until_text(claim.expires_at, context.now)}"
 
 
 def record(context: HookContext, touched: Sequence[EditedFile]) -> None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 
 from satchel.base.records import NamedTuple
+from satchel.base.text import neutral
 from satchel.interfaces.hooks import tools
 from satchel.interfaces.hooks.tools import ToolCall
 from satchel.keep.sessions import clients
@@ -306,6 +307,7 @@ def answer(event: HookEvent, text: str, session: str | None = None, line: str = 
         session: the uid of the session, for clients that take variables from a hook.
         line: for the person, of a client that shows one.
     """
+    text = neutral(text)
     if event.client == "cursor":
         return _json({"additional_context": text, **({"env": {"SATCHEL_SESSION": session}} if session else {})})
     if event.client == "copilot":

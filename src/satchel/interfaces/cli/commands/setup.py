@@ -11,7 +11,7 @@ import click
 from satchel.base.errors import ERROR_KINDS, InvalidInput, NotFound, Refused, SatchelError, unknown_name
 from satchel.base.paths import StorePlace, locate_store
 from satchel.client import through_a_server
-from satchel.interfaces.cli.common import json_option, show_json
+from satchel.interfaces.cli.common import json_option, require_person_here, show_json
 from satchel.interfaces.cli.setup_remote import Remote
 from satchel.interfaces.setup.address import plan_no_address
 from satchel.interfaces.setup.all_data import AllData, delete
@@ -125,6 +125,8 @@ def command(
             if data.paths and not yes and not _is_deletion_agreed(data, as_json=as_json):
                 click.echo("nothing was deleted")
                 return 0
+            if all_data:
+                require_person_here("delete all data")
             carry_out(plan, journal)
             delete(data.paths, place.home)
         deleted = [f"{'would delete' if dry_run else 'deleted'} {path}" for path in data.paths]
