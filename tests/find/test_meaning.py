@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator, Mapping
+from importlib import util
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ TEXTS = (
 @pytest.fixture(autouse=True)
 def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meaning, "_LOADING", meaning._Loading())
+    monkeypatch.setattr(meaning, "is_installed", lambda: util.find_spec(meaning.PACKAGE) is not None)
 
 
 @pytest.fixture
@@ -124,7 +126,6 @@ def test_without_the_extra_a_search_is_lexical(opened: Open, monkeypatch: pytest
 def test_a_model_that_cannot_be_loaded_is_named_and_the_search_is_lexical(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meaning, "PACKAGE", "wordllama")
     monkeypatch.setattr(meaning, "is_installed", lambda: True)
 
     def broken() -> None:

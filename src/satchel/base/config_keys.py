@@ -191,12 +191,6 @@ class Config:
         maximum=10,
         project="yes",
     )
-    search_meaning: str = _key(
-        "wordllama",
-        "Whether a search ranks by meaning too, with the model of the extra `meaning` where that is installed.",
-        choices=("off", "wordllama"),
-        project="yes",
-    )
     brief_deadline_ms: int = _key(
         500,
         "Milliseconds of processor time after which a briefing makes do with what it has.",
@@ -211,12 +205,17 @@ class Config:
     brief_share_errors: int | None = _share("errors")
     brief_share_messages: int | None = _share("messages")
     brief_share_entries: int | None = _share("entries")
+    search_meaning: str = _key(
+        "wordllama",
+        "Whether a search ranks by meaning too, with the model of the extra `meaning` where that is installed.",
+        choices=("off", "wordllama"),
+    )
     hooks_start: int = _tokens(600, "when a session starts, or its window was cleared")
     hooks_resume: int = _tokens(300, "when a session is resumed: what changed since")
     hooks_compaction: int = _tokens(900, "after its window was compacted")
     hooks_subagent: int = _tokens(400, "when a subagent starts")
     hooks_prompt: int = _tokens(250, "at a prompt: items about it, only clear matches")
-    hooks_edit: int = _tokens(150, "before an edit: notes that cite its file, once a file")
+    hooks_edit: int = _tokens(250, "when a file is read or edited: what binds it, and notes on it, for each file")
     hooks_error: int = _tokens(150, "after a command failed: a known fix, or the most similar error")
     hooks_messages: int = _tokens(80, "after edits and commands: unread messages, at most once a minute")
     hooks_claims: str = _key(

@@ -10,6 +10,7 @@ from satchel.brief.briefing.ranking import HIGH, MEDIUM, base_score_sql
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.brief.briefing.shortening import shortened
 from satchel.brief.briefing.sources import ANY_PRIORITY, BriefingContext, New, Source, candidates, loading
+from satchel.brief.fields import by, name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, ARMS, IS_MINE, UNREAD
@@ -22,7 +23,6 @@ STALE_DAYS = 30
 """A package unchanged for so long ranks as low, unless it is critical."""
 
 _MAX_ERROR_CHARS = 120
-
 _CONSUMERS = "SELECT 1 FROM package_consumers k WHERE k.package_id = c.id"
 _IS_FOR_ROLE = f"EXISTS ({_CONSUMERS} AND k.role = :role)"
 _ARE_FOR_ROLE = "c.id IN (SELECT k.package_id FROM package_consumers k WHERE k.role = :role)"
@@ -89,7 +89,7 @@ def _package(context: BriefingContext, new: New, row: Row) -> Candidate:
             by(agent),
             other_run(context, run_id),
             other_task(context, task),
-            path,
+            name_text(path),
         ),
         text=summary if problem is None else f"{summary} (its file {problem})",
         priority=priority,
@@ -159,11 +159,12 @@ def _load_patterns(
     def pattern(new: New, row: Row) -> Candidate:
         number, _seq, error_type, message, lang, last_seen, was_met = row
         best = fixes[number][0]
+        what = f"{error_type}: {shortened(message, _MAX_ERROR_CHARS)}"
         is_known = best.confidence >= KNOWN
         return new(
             label="error",
             group="errors, each with a reported fix",
-            head=joined(lang, f"{error_type}: {shortened(message, _MAX_ERROR_CHARS)}")
+            head=joined(name_text(lang), quoted(what) if " -> " in what or what.startswith('"') else what)
             + f" -> {best.ref} {best.standing}, confidence {best.confidence} of 10",
             text=best.text,
             priority=HIGH if is_known else MEDIUM,
@@ -202,7 +203,13 @@ def _strategy(_context: BriefingContext, new: New, row: Row) -> Candidate:
     return new(
         label="strategy",
         group="strategies",
-        head=joined(topic, lang, framework, by(agent), f"helped {helped} of {tried}" if tried else None),
+        head=joined(
+            name_text(topic),
+            name_text(lang),
+            name_text(framework),
+            by(agent),
+            f"helped {helped} of {tried}" if tried else None,
+        ),
         text=insight,
         priority=MEDIUM,
         changed_at=last_seen,
@@ -260,10 +267,6 @@ def joined(*parts: str | None) -> str:
     return " ".join(filter(None, parts))
 
 
-def by(agent: str | None) -> str | None:
-    return None if agent is None else f"by {agent}"
-
-
 def priority_text(priority: int) -> str | None:
     return None if priority in {MEDIUM, CRITICAL} else PRIORITIES[priority - 1]
 
@@ -274,8 +277,8 @@ def is_task(context: BriefingContext, task: str | None, run_id: str) -> bool:
 
 
 def other_run(context: BriefingContext, run_id: str) -> str | None:
-    return None if run_id == context.run.run_id else f"of run {run_id}"
+    return None if run_id == context.run.run_id else f"of run {name_text(run_id)}"
 
 
 def other_task(context: BriefingContext, task: str | None) -> str | None:
-    return None if task is None or task == context.task_id else f"task {task}"
+    return None if task is None or task == context.task_id else f"task {name_text(task)}"

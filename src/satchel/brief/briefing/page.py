@@ -8,10 +8,12 @@ from itertools import chain
 
 from satchel.base.grouping import grouped
 from satchel.base.records import dataclass, field
+from satchel.base.text import neutral
 from satchel.base.vocabulary import SECTIONS
 from satchel.brief.briefing.ranking import is_answer, is_wanted, score
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.shortening import on_one_line, shortened
+from satchel.brief.fields import cut_head
 
 Count = Callable[[str], int]
 """Counts the tokens of a text."""
@@ -242,7 +244,7 @@ class Page:
         """Return the lines under their headings: critical ones first, then by section and rank, attempts by time."""
         items = [self.items[candidate.key] for candidate in ordered if candidate.key in self.items]
         groups = grouped((one.group, one) for one in sorted(items, key=_place_of))
-        lines = [line for group, some in groups.items() for line in (group, *(one.line for one in some))]
+        lines = [line for group, some in groups.items() for line in (neutral(group), *(one.line for one in some))]
         refs = [one.candidate.ref for some in groups.values() for one in some if one.is_shortened]
         return "\n".join([*lines, *([opening_line(refs)] if refs else [])])
 
@@ -277,12 +279,14 @@ def line_of(candidate: Candidate, chars: int | None, words: Sequence[str] = ()) 
     if candidate.is_repeated:
         chars = _MAX_REPEATED_CHARS if chars is None else min(chars, _MAX_REPEATED_CHARS)
     head = f"{candidate.label} {candidate.head}".strip() if candidate.is_critical else candidate.head
-    start = f"{candidate.ref} {shortened(head, _MAX_HEAD_CHARS)}:" if head else candidate.ref
     text = candidate.text.strip()
+    start = f"{candidate.ref} {cut_head(on_one_line(head), _MAX_HEAD_CHARS)}:" if head else candidate.ref
+    if not head and (": " in text or text.endswith(":")):
+        start += ":"  # so that the text's own beginning is not taken for what stands before a text
     cut_text = shortened(text, chars, words if candidate.relevance else (), keeps_end=candidate.is_critical)
     is_cut = chars is not None and len(text) > chars and cut_text != on_one_line(text)
     # an item delivered whole before needs no hint on how to open it
-    return f"{start} {cut_text}" if cut_text else start.removesuffix(":"), is_cut and not candidate.is_repeated
+    return neutral(f"{start} {cut_text}" if cut_text else start.removesuffix(":")), is_cut and not candidate.is_repeated
 
 
 def ranked(candidates: Iterable[Candidate], now: int) -> list[Candidate]:

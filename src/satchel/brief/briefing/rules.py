@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from satchel.brief.briefing.packages import by, joined, priority_text
+from satchel.brief.briefing.packages import joined, priority_text
 from satchel.brief.briefing.ranking import MEDIUM
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import ANY_PRIORITY, BriefingContext, New, Source, loading
+from satchel.brief.fields import by, name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep.decisions.records import STATUSES, Value
 from satchel.keep.decisions.state import DEPRECATED, value_of
 from satchel.store.transaction import Row
 
+_REASON = '"; reason:'
 _ACTIVE, _DRAFT = (STATUSES.index(status) + 1 for status in ("active", "draft"))
 
 
@@ -41,7 +43,7 @@ def _constraint(_context: BriefingContext, new: New, row: Row) -> Candidate:
     return new(
         label="constraint",
         group="constraints",
-        head=joined(priority_text(priority), category, by(agent)),
+        head=joined(priority_text(priority), name_text(category), by(agent)),
         text=text,
         priority=priority,
         changed_at=created,
@@ -79,7 +81,7 @@ def _decision(_context: BriefingContext, new: New, row: Row) -> Candidate:
     return new(
         label="decision",
         group="decisions",
-        head=joined(key, "draft, proposed" if status == _DRAFT else None, by(agent)),
+        head=joined(name_text(key), "draft, proposed" if status == _DRAFT else None, by(agent)),
         text=f"{_value_text(value_of(text, value))}{f'; reason: {rationale}' if rationale else ''}",
         priority=MEDIUM,
         changed_at=changed,
@@ -88,4 +90,7 @@ def _decision(_context: BriefingContext, new: New, row: Row) -> Candidate:
 
 
 def _value_text(value: Value) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    if not isinstance(value, str):
+        return str(value)
+    is_ambiguous = _REASON in value or value.endswith("\\")
+    return quoted(value) if is_ambiguous else f'"{value}"'

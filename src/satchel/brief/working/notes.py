@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from satchel.base.clock import span_in_words
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
+from satchel.brief.fields import by, name_text
 from satchel.find.kind import Kind
 from satchel.keep.entries.records import COMPARED_TYPES, ENTRY_TYPES, REVIEW_ISSUE
 from satchel.store.transaction import Transaction
@@ -49,13 +50,13 @@ class Note(NamedTuple):
         what = "" if name == "discovery" else f" {name.replace('_', ' ')}"
         where = ""
         if self.file and names_file:
-            where = f" {self.file}:{self.line}" if self.line else f" {self.file}"
+            where = f" {name_text(self.file)}:{self.line}" if self.line else f" {name_text(self.file)}"
         elif self.line:
             where = f" line {self.line}"
-        by = f" by {self.author}," if self.author else ""
+        author = f" {by(self.author)}," if self.author else ""
         marks = f" ({', '.join(citation.marks)})" if citation is not None and citation.marks else ""
         ago = span_in_words(now - self.created_at)
-        return f"{Kind.ENTRY.ref(self.number)}{what}{where}{by} {ago} ago{marks}"
+        return f"{Kind.ENTRY.ref(self.number)}{what}{where}{author} {ago} ago{marks}"
 
     @property
     def text(self) -> str:

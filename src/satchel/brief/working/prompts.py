@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from satchel.base.records import NamedTuple, replace
 from satchel.base.text import fold, shortened
+from satchel.brief.fields import name_text
 from satchel.brief.working import notes
 from satchel.brief.working.hook_context import HookContext, ItemVersion, fitting
 from satchel.find.about import LEAST, RelatedItem, about
@@ -164,7 +165,7 @@ def _decisions(matches: _Matches) -> list[Item]:
         Item(
             matches.by_number[number],
             seq,
-            f"{Kind.DECISION.ref(number)} decided, {key}",
+            f"{Kind.DECISION.ref(number)} decided, {name_text(key)}",
             f"{value_of(text, value)}{f'; reason: {rationale}' if rationale else ''}",
         )
         for number, seq, key, text, value, rationale in rows

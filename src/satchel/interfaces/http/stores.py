@@ -159,5 +159,7 @@ _SHARED = ("context.", "layers.", "claims.", "retention.", "brief.", "tokens.")
 The others are the operator's: they name folders, addresses and accounts of the server, or act on a caller's machine.
 """
 
-_OF_CALLERS = frozenset({"SATCHEL_DB", "SATCHEL_PROJECT", "SATCHEL_AGENT", "SATCHEL_RUN", "SATCHEL_SESSION"})
+_OF_CALLERS = frozenset(
+    {"SATCHEL_DB", "SATCHEL_PROJECT", "SATCHEL_AGENT", "SATCHEL_RUN", "SATCHEL_SESSION", "SATCHEL_PERSON"}
+)
 """Variables that say where and as whom a local program works, which a server takes from its tokens."""

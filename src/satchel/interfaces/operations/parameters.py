@@ -108,12 +108,12 @@ CHANGES = (
 """What a list of things that change takes after its own filters."""
 
 
-def one_of(name: str, told: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def one_of(name: str, message: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Return a check that refuses a command without any name, or with a name and ``--all``."""
 
-    def prepare(given: dict[str, Any]) -> dict[str, Any]:
-        if (name in given) == given.get("all", False):
-            raise InvalidInput(told)
-        return given
+    def prepare(values: dict[str, Any]) -> dict[str, Any]:
+        if (name in values) == values.get("all", False):
+            raise InvalidInput(message)
+        return values
 
     return prepare
