@@ -44,6 +44,14 @@ _FORMS = (
     ("annot find", r"(Cannot find (?:module|package) ['\"][^'\"\n]{1,300}['\"]) (?:imported )?from ['\"/].*$", r"\1"),
     ("Require stack:", r"^Require stack:\n(?:- .*\n)*|^ *requireStack: \[(?:[^\]\n]*\n){0,40}?.*\].*$", ""),
     ("\nresolve '", r"^resolve '.*\n(?:.+\n)*", ""),
+    # linters that put the rule before the message, and Kotlin
+    (".py:", r"^\S{1,300}:\d+:\d+: ([A-Z]{1,4}\d{3,4}) (?:\[\*\] )?(?=\S)", r"error \1: "),
+    ("e: ", r"^e: (?:file://)?\S{1,300}:\d+:\d+:? ", "error: "),
+    # Maven, and servers by their addresses
+    ("find artifact", r"^.*(Could not find artifact \S+?)(?::\d[\w.-]*)? (?:in|\().*$", r"error: \1"),
+    ("to server at", r"(connection to server at) \"[^\"\n]{1,100}\"(?: \([^)\n]{1,60}\))?", r"\1 server"),
+    ("resolve import", r"(resolve import ['\"][^'\"\n]{1,200}['\"]) from ['\"].*$", r"\1"),
+    ("; to add it:", r"; to add it:(?:\n\s+.*)?$", ""),
     # requests, whose cause stands in brackets
     ("(Caused by ", r"\S{0,100}: HTTPS?ConnectionPool\(.*\(Caused by (\w+)\(.*?: (.*?)['\"]?,?\)+$", r"\1: \2"),
     # Jest names the test, then what it expected
@@ -104,6 +112,7 @@ _wrapping = lazy_regex(
     r"|(?:failed to solve: )?process \".*\" did not complete|.{0,100} did not run successfully"
     r"|Encountered error while|Lifecycle script|command failed$|Test suite failed to run|rake aborted"
     r"|(?:error: )?failed to (?:build|solve)\b|ERROR: Failed (?:building|to build)|.{0,60}Exception on \S+ \[\w+\]$"
+    r"|A failure occurred while executing|Could not compile (?:settings|build|initialization) (?:file|script)|Compilation error\. See|error (?:during build|when starting)\b.{0,40}:$"
     r"|Application run failed|The user requested |Command failed with exit code"
     r"|.{0,40}Failed to load ApplicationContext|To \S+$|ResolutionImpossible: )"
 )
@@ -124,7 +133,7 @@ def plain(text: str) -> str:
         text = text.rpartition(lead)[2] or text
     for lead in _LISTS:
         _, found, below = text.rpartition(lead)
-        named = (line for line in below.splitlines() if line.strip() and not is_wrapping(line))
+        named = (line for line in below.lstrip().partition("\n\n")[0].splitlines() if line.strip() and not is_wrapping(line))
         text = next(named, text) if found else text
     return text
 

@@ -100,6 +100,7 @@ def _logged() -> re.Pattern[str]:
         rf"|{stamp} - [\w.\-]{{1,80}} - {level} - |{level}:[\w.\-]{{1,80}}:"
         rf"|[IWEF]\d{{4}} {{1,2}}{clock} {{1,6}}\d{{1,7}} \S{{1,80}}\] "
         rf"|(?:time=\S{{1,40}} )?level=\w{{1,8}} msg="
+        rf"|\[{stamp}: {level}/\w{{1,40}}\] (?:\w{{1,20}}: )?|{level} {{1,4}}\[[\w.]{{1,80}}\] "
         rf"|\[{level}\]\s{{1,4}}(?:\[[^\]\n]{{0,120}}\]\s?)?"
         rf"|{stamp}\s{{1,4}}(?={level}?\s?\w{{0,40}}(?:Error|Exception|error)\b))"
     )
@@ -126,6 +127,7 @@ _BEGINS = (
     *("Requirement already", "The above exception was the direct cause", "During handling of the above exception"),
     *("platform linux", "platform darwin", "platform win32", "rootdir: ", "plugins: ", "cachedir: ", "Press any key"),
     *("Aborted", "Welcome to ", "Here are the", "Subproject ", "Serving ", "Thread ID: ", "```", "Require stack:"),
+    *("From ", "Auto-merging ", "Cloning into ", "? "),
     *("requireStack: ", "Unable to find image", "Using default tag", "Pulling ", "Trying to pull", "Status: "),
 )
 """Beginnings of lines that report no error."""
@@ -177,7 +179,7 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         # progress
         r"\[ {0,3}\d{1,3}%\]|\s{0,4}[\d.]{1,6}%|#\d{1,3} |\d{1,6} (?:passed|failed|warnings?|errors?)\b.{0,60}$"
         r"|collected \d|FAILED \S{1,200}::|ok\s|\S{1,300}\.py:\d{1,6}: \w*$|\[\d\]\s"
-        r"|cargo:[\w-]{1,80}=|.{1,80}_DIR unset",
+        r"|\s?> \[[^\]\n]{0,40}\d/\d{1,3}\] |cargo:[\w-]{1,80}=|.{1,80}_DIR unset",
     )
     return re.compile(prompt), re.compile("|".join(tails))
 

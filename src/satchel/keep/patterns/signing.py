@@ -17,6 +17,9 @@ VERSION = 3
 """Version of the rules; raise it with every change to signatures."""
 
 _MOST_TYPE = 200
+_MOST_OF_MESSAGE = 2
+"""A text of more lines, without the indented ones, is a program's output."""
+
 _TELLING = 3
 """A sentence of more words says enough."""
 
@@ -60,7 +63,7 @@ def signed(error_type: str, message: str, stack: str | None = None) -> Signed:
         # the wrapper only reports the failure: use the whole output
         message = "\n".join(unwrapped(text))
         core = _core(message)
-    if not error.error_type and core and (not _is_type(name) or error.message.count("\n") > 1 or _is_said(name, text)):
+    if not error.error_type and core and (not _is_type(name) or _is_output(text) or _is_said(name, text)):
         # other reporters of an output may not use this type
         name = ""
     frame = ""
@@ -101,6 +104,10 @@ def _digest(*parts: str) -> str:
 
 def _is_type(name: str) -> bool:
     return " " not in name and not name.islower()
+
+
+def _is_output(text: str) -> bool:
+    return sum(line[:1] > " " for line in text.splitlines()) > _MOST_OF_MESSAGE
 
 
 def _is_said(name: str, text: str) -> bool:
