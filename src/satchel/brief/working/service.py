@@ -366,9 +366,7 @@ class Working:
         notes, note_items = moment.notes_on(context, touched, text, budget) if budget else ([], [])
         return HookAnswer("\n".join([*lines, *notes]), items=(*items, *note_items), window=context.window)
 
-    def _with_known_error(
-        self, context: HookContext, command: str, output: str, *, has_succeeded: bool
-    ) -> HookAnswer:
+    def _with_known_error(self, context: HookContext, command: str, output: str, *, has_succeeded: bool) -> HookAnswer:
         from satchel.brief.working import commands
 
         budget = self._config.hooks_error

@@ -109,7 +109,8 @@ def _telling(text: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ..
     found = [word.lower() for word in _word().findall(text)]
     named = [word for word in dict.fromkeys(found) if not word[0].isdigit() and word not in STOP_WORDS]
     files = [name.lower() for name in _file().findall(text)]
-    words = (*files, *(word for word in named if len(word) > 1 and word not in VAGUE))
+    parts = {part for name in files for part in _word().findall(name)}
+    words = (*files, *(word for word in named if len(word) > 1 and word not in VAGUE | parts))
     numbers = dict.fromkeys(word for word in found if word[0].isdigit())
     return tuple(dict.fromkeys(words)), tuple(word for word in named if word in VAGUE), tuple(numbers)
 

@@ -133,7 +133,9 @@ def plain(text: str) -> str:
         text = text.rpartition(lead)[2] or text
     for lead in _LISTS:
         _, found, below = text.rpartition(lead)
-        named = (line for line in below.lstrip().partition("\n\n")[0].splitlines() if line.strip() and not is_wrapping(line))
+        named = (
+            line for line in below.lstrip().partition("\n\n")[0].splitlines() if line.strip() and not is_wrapping(line)
+        )
         text = next(named, text) if found else text
     return text
 

@@ -232,7 +232,7 @@ _weak = lazy_regex(
     r"\s{0,8}(?:[\w\-]{1,20}: )?(?:Error|ERROR|Failed|FAILED|Failure|Cannot|Could not|Couldn't|Unable|Fatal"
     r"|FATAL)\b"
     r"|.{0,200}\b(?:not found|cannot find|can't find|undefined reference|No such file|denied|refused|conflict"
-    r"|failed to|[Cc]annot|unable to)\b|CONFLICT |-{3} FAIL: "
+    r"|failed to|[Cc]annot|unable to)\b|CONFLICT "
 )
 
 

@@ -105,7 +105,12 @@ class Patterns(Service):
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             loop = LoopScope(project.id, run.id, task_id, loop_id, author, actor.session)
             loops.note(transaction, loop, number, now)
-            notes = (*new.notes, *run.notes, *((_BY_NAMES,) if recorded_error.by_names else ()), *_by_words(recorded_error.words))
+            notes = (
+                *new.notes,
+                *run.notes,
+                *((_BY_NAMES,) if recorded_error.by_names else ()),
+                *_by_words(recorded_error.words),
+            )
             if new.solution is not None:
                 fix, is_fix_new, more = updates.solve(
                     transaction, project.id, number, new.solution, author, now, session=actor.session

@@ -6,6 +6,7 @@ import re
 
 from satchel.base.lazy import lazy_regex
 from satchel.base.records import dataclass
+from satchel.find.words import STOP_WORDS, words_in
 from satchel.keep.patterns.frames import innermost_frame
 from satchel.keep.patterns.headlines import VARIANTS, rewritten
 from satchel.keep.patterns.masking import bounded, masked_text
@@ -19,6 +20,9 @@ VERSION = 3
 _MOST_TYPE = 200
 _MOST_OF_MESSAGE = 2
 """A text of more lines, without the indented ones, is a program's output."""
+
+_ENOUGH = 4
+"""A message of so many words tells errors apart without their types."""
 
 _TELLING = 3
 """A sentence of more words says enough."""
@@ -69,6 +73,9 @@ def signed(error_type: str, message: str, stack: str | None = None) -> Signed:
     frame = ""
     if _generic().fullmatch(core) or (error.is_panic and not _telling_panic().search(core)):
         frame = innermost_frame("\n".join(peeled(text))) or (innermost_frame(bounded(stack)) if stack else "")
+    if not any(char.isdigit() for char in name) and _says_enough(core):
+        # what is said is the error, whatever class a layer between gives it
+        name = ""
     there = _core(as_bazinga(message))
     return Signed(_digest(name, core, *filter(None, (frame,))), core, _digest(name, there) if there != core else None)
 
@@ -104,6 +111,10 @@ def _digest(*parts: str) -> str:
 
 def _is_type(name: str) -> bool:
     return " " not in name and not name.islower()
+
+
+def _says_enough(core: str) -> bool:
+    return len({word for word in words_in(core.lower()) if len(word) > 2} - STOP_WORDS) >= _ENOUGH
 
 
 def _is_output(text: str) -> bool:

@@ -44,9 +44,7 @@ class Neighbour(NamedTuple):
         return Wording(self.error_type if " " not in self.error_type else "", self.example, self.message)
 
 
-def neighbours(
-    transaction: Transaction, project_id: int, error_type: str, message: str, now: int
-) -> list[Neighbour]:
+def neighbours(transaction: Transaction, project_id: int, error_type: str, message: str, now: int) -> list[Neighbour]:
     """Return the known errors that share the most telling words with one, best first."""
     words = [word for word in dict.fromkeys(words_in(f"{error_type} {message}")) if word.lower() not in STOP_WORDS]
     scope = Scope(project_id, kinds=(Kind.ERROR_PATTERN,), status="all", now=now)
