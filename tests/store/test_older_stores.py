@@ -80,7 +80,8 @@ def test_folders_among_scopes_become_paths(store_of_0_2_0: Path, tmp_path: Path)
             for number, name in names.items()
         ),
         *(
-            f"INSERT INTO decision_scopes SELECT {number}, status, created_at, id FROM decisions WHERE key = 'cache_1_ttl'"
+            f"INSERT INTO decision_scopes SELECT {number}, status, created_at, id FROM decisions "
+            "WHERE key = 'cache_1_ttl'"
             for number in names
         ),
         *(f"INSERT INTO decision_counts SELECT id, 3, {number}, 1, 1 FROM projects" for number in names),

@@ -161,11 +161,11 @@ def test_an_update_says_what_it_replaced(decisions: Decisions, clock: ManualCloc
         "infrastructure",
         ("api", "Budget"),
         ("gateway", "worker"),
-        ("src/cache/**", "*.toml"),
         "Ann",
         "it is there already",
         made.updated_at,
         later,
+        ("src/cache/**", "*.toml"),
     )
 
 
