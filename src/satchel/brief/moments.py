@@ -9,10 +9,10 @@ from satchel.base.errors import Busy, ReadOnly, StoreFull
 from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.base.text import fold
 from satchel.base.tokens import PROSE_MARGIN, estimating
+from satchel.base.vocabulary import ROLES
 from satchel.brief.briefing.collecting import Deadline, Request
 from satchel.brief.briefing.records import Briefing
 from satchel.brief.briefing.service import Briefings, Prepared, record
-from satchel.brief.briefing.shares import ROLES
 from satchel.find.kind import Kind
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import subagent_name
@@ -21,11 +21,11 @@ from satchel.keep.sessions.clients import only_looks
 from satchel.keep.sessions.records import CurrentSession
 from satchel.keep.sessions.service import Sessions
 
-_MAX_CHARS_PER_TOKEN = 5
-"""Keeps the largest budget, 1,600 tokens, within 8,000 characters: Claude Code shows only 2 KB of texts over 10,000."""
+_MAX_CHARS_PER_TOKEN = 4
+"""Keeps the largest budget, 2,200 tokens, within 8,800 characters: Claude Code shows only 2 KB of texts over 10,000."""
 
 _LEAST_FOR_CLOSING = 300
-_MORE = 'More, and only what is new: get_briefing(query="your task"{agent}); search. Keep what you learn: write_context'
+_MORE = "More: get_briefing(query=your task), search. Store what you learn: write_context"
 
 
 _NAMES = {
@@ -52,7 +52,7 @@ class Moment(NamedTuple):
         opens_window: whether the client's context window is new.
         opening: the first line.
         naming: added to it if the agent has a name, ``{agent}``.
-        closing: the last line, with ``{agent}`` where a call names the agent: without a name everything is repeated.
+        closing: the last line where something found no room.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Moment(NamedTuple):
         return f"hooks.{'start' if self.name == 'clear' else self.name}"
 
 
-_WHAT = "Satchel, the memory that this project's agents share"
+_WHAT = "Satchel, project memory"
 _YOU = " You are {agent}."
 
 START = Moment("start", True, f"{_WHAT}.", _YOU, _MORE)
@@ -174,6 +174,7 @@ class Moments:
         budget, agent = put_in.budget, put_in.agent
         if not budget:
             return replace(put_in, why=f"{moment.setting} is 0")
+        closing = moment.closing if budget >= _LEAST_FOR_CLOSING else ""
         prepared = self._briefings.prepare(
             Request(
                 role=None if role is None else fold(role),
@@ -184,7 +185,7 @@ class Moments:
                 query=None,
                 run_id=None,
                 agent=agent,
-                budget=max(0, budget - self._briefings.count(_framed(moment, agent, budget, ""))),
+                budget=max(0, budget - self._briefings.count(_framed(moment, agent, closing, ""))),
                 again=again,
                 since=since,
                 reminds=False,
@@ -200,7 +201,7 @@ class Moments:
                 why="; ".join(prepared.briefing.notes) or "there is nothing to inject",
                 line=_EMPTY if is_empty and moment in {START, CLEAR} else "",
             )
-        text = _framed(moment, agent, budget, prepared.briefing.text)
+        text = _framed(moment, agent, "" if prepared.shows_all else closing, prepared.briefing.text)
         tokens = self._briefings.counter.count(text)
         return replace(
             put_in,
@@ -239,8 +240,6 @@ def _number(count: int, name: str) -> str:
     return f"{count:,} {name if count == 1 else plural}"
 
 
-def _framed(moment: Moment, agent: str | None, budget: int, text: str) -> str:
+def _framed(moment: Moment, agent: str | None, closing: str, text: str) -> str:
     naming = "" if agent is None else moment.naming.format(agent=agent)
-    closing = moment.closing if budget >= _LEAST_FOR_CLOSING else ""
-    closing = closing.replace("{agent}", "" if agent is None else f', agent="{agent}"')
     return "\n".join(part for part in (moment.opening + naming, text, closing) if part)

@@ -64,7 +64,7 @@ class Request:
         again: whether delivered items are shown again.
         since: only later changes are shown, in milliseconds UTC; None is everything.
         reminds: whether a line of critical items stays after their delivery.
-        counts: whether everything left out is counted; otherwise only critical items.
+        counts: whether everything left out is counted; otherwise only rules, decisions and critical items.
     """
 
     role: str | None

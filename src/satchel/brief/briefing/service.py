@@ -12,12 +12,11 @@ from satchel.base.paging import check_whole
 from satchel.base.records import dataclass, replace
 from satchel.base.text import check_query, fold, shortened
 from satchel.base.tokens import TokenCounter, token_counter
-from satchel.base.vocabulary import PRIORITIES, SECTIONS
+from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.briefing.collecting import Collected, Deadline, Request, collect
 from satchel.brief.briefing.composing import Composed, compose
 from satchel.brief.briefing.page import PageItem
 from satchel.brief.briefing.records import Briefed, Briefing, BriefingRequest
-from satchel.brief.briefing.shares import max_packages, shares_of
 from satchel.brief.briefing.zones import NORMAL, Zone, zone_of
 from satchel.keep import deliveries
 from satchel.keep.names import check_agent, check_identifier
@@ -48,6 +47,14 @@ class Prepared:
     items: tuple[PageItem, ...]
     collected: Collected
     request: Request
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether every item that was read is shown whole."""
+        shown = {
+            one.key for item in self.items if not item.is_title for one in (item.candidate, *item.candidate.stands_for)
+        }
+        return all(one.key in shown for gathered in self.collected.gathered for one in gathered.candidates.values())
 
 
 class Briefings:
@@ -80,8 +87,8 @@ class Briefings:
         that by the clock.
 
         Args:
-            role: developer, senior_engineer, qa_expert, tech_lead, investigator, or your own; decides the shares of
-                sections, the number of packages, and which packages are addressed.
+            role: developer, senior_engineer, qa_expert, tech_lead, investigator, or your own; decides which
+                packages are shown.
             arguments: the keys of :class:`satchel.brief.briefing.records.BriefingRequest`.
 
         Returns:
@@ -126,22 +133,9 @@ class Briefings:
     def prepare(self, request: Request, deadline: Deadline, zone: Zone = NORMAL) -> Prepared:
         """Make a briefing without recording it."""
         collected = collect(self._workplace, request, deadline)
-        composed = compose(
-            collected,
-            self.count,
-            request.budget,
-            zone,
-            shares_of(request.role, self._configured_shares),
-            max_packages=max_packages(request.role),
-            now=self._workplace.clock(),
-        )
+        composed = compose(collected, self.count, request.budget, zone, now=self._workplace.clock())
         briefing = self._briefing(composed, collected, request, zone.name)
         return Prepared(briefing, composed.items, collected, request)
-
-    @property
-    def _configured_shares(self) -> dict[str, int]:
-        weights = {section: getattr(self._config, f"brief_share_{section}") for section in SECTIONS}
-        return {section: weight for section, weight in weights.items() if weight is not None}
 
     def count(self, text: str) -> int:
         """Count tokens as budgets mean them: those of the client's model, with a margin if they are estimated."""
@@ -214,7 +208,7 @@ def _briefed(item: PageItem) -> Briefed:
         kind=candidate.kind.name.lower(),
         section=candidate.section,
         priority=PRIORITIES[candidate.priority - 1],
-        is_shortened=item.is_shortened,
+        is_shortened=item.is_title,
         file=candidate.file,
         stands_for=tuple(one.ref for one in candidate.stands_for),
         citation=candidate.citation,
