@@ -32,7 +32,12 @@ _MOST_UNKNOWN = 2
 """Limit of the weight of unknown words, as a multiple of the known ones: a pasted log is full of them."""
 
 OF_BEST = 0.7
-"""Items below this share of the strongest are dropped."""
+"""Items below this share of the strongest are not sure."""
+
+_RARE_AMONG, _RARE = 64, 3
+"""A word in at most one of 64 documents, or in three, is rare: an item with it may be meant."""
+
+_MOST_UNSURE = 200
 
 _PAIR_WEIGHT = 0.3
 """Extra weight of two words that are adjacent in both texts."""
@@ -94,12 +99,16 @@ class RelatedItem:
         strength: how much of the text's words it contains, by rarity, relative to chance: 1 is what the best of as many
             unrelated items would contain.
         words: the words of the text that it contains, the rarest first.
+        is_sure: whether the text is about it by all measures; else it only contains telling words.
+        has_rare: whether one of the words is rare.
     """
 
     kind: Kind
     item: int
     strength: float
     words: tuple[str, ...]
+    is_sure: bool = True
+    has_rare: bool = True
 
     @property
     def ref(self) -> str:
@@ -117,8 +126,26 @@ class _Word:
     is_searched: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Related:
+    """What a text is about.
+
+    Attributes:
+        items: the strongest first, those that are not sure included.
+        telling: how many of the text's words are no everyday words, known or not.
+    """
+
+    items: tuple[RelatedItem, ...]
+    telling: int
+
+
 def about(transaction: Transaction, text: str, scope: Scope, most: int) -> list[RelatedItem]:
-    """Return the items that a text is about, the strongest first, or none.
+    """Return the items that a text is certainly about, the strongest first, or none."""
+    return [one for one in related(transaction, text, scope, most).items if one.is_sure]
+
+
+def related(transaction: Transaction, text: str, scope: Scope, most: int) -> Related:
+    """Return the items that contain telling words of a text, and at most ``most`` that it is certainly about.
 
     A word counts by its rarity in the project, ``ln(N / n)``. Independent words occur together in one of N documents by
     chance if their weights add up to ln N, and a text of many words has as many more chances. So the sum is compared
@@ -127,8 +154,9 @@ def about(transaction: Transaction, text: str, scope: Scope, most: int) -> list[
     population = max(_FEW, population_of(transaction, scope))
     words = _words(transaction, text, scope, population)
     known_stems = [stem for stem, word in words.items() if word.is_searched]
-    if sum(not words[stem].is_everyday for stem in known_stems) < LEAST_WORDS:
-        return []
+    telling_words = sum(not word.is_everyday for word in words.values())
+    if all(words[stem].is_everyday for stem in known_stems):
+        return Related((), telling_words)
     pairs = _pairs(text, words.values())
     terms = (*(Term((words[stem].text,)) for stem in known_stems), *pairs)
     ranking = search.rank(transaction, Query(terms), scope, small=2 * _CANDIDATES, candidates=_CANDIDATES)
@@ -137,7 +165,9 @@ def about(transaction: Transaction, text: str, scope: Scope, most: int) -> list[
     total = known_weight + min(unknown_weight, _MOST_UNKNOWN * known_weight)
     noise = math.log(population * len(words))
     words_by_text = {words[stem].text: words[stem] for stem in known_stems}
-    results: list[tuple[float, int, list[_Word]]] = []
+    rare = max(_RARE, population // _RARE_AMONG)
+    sure: list[_Result] = []
+    unsure: list[_Result] = []
     for document, scores in ranking.own.items():
         contained: list[_Word] = []
         strength = 0.0
@@ -151,13 +181,18 @@ def about(transaction: Transaction, text: str, scope: Scope, most: int) -> list[
                 word = words_by_text[term.words[0]]
                 strength += word.weight * amount
                 contained.append(word)
-        telling = sum(not word.is_everyday for word in contained)
-        if telling >= LEAST_WORDS and sum(word.weight for word in contained) >= LEAST_SHARE * total:
-            contained.sort(key=lambda word: -word.weight)
-            results.append((strength / noise, document, contained))
-    results.sort(key=lambda result: (-result[0], -result[1]))
-    best = max(LEAST, OF_BEST * results[0][0]) if results else LEAST
-    return _items(transaction, [result for result in results[:most] if result[0] >= best])
+        telling = [word for word in contained if not word.is_everyday]
+        if not telling:
+            continue
+        contained.sort(key=lambda word: -word.weight)
+        result = strength / noise, document, contained, any(word.count <= rare for word in telling)
+        has_enough = sum(word.weight for word in contained) >= LEAST_SHARE * total
+        (sure if len(telling) >= LEAST_WORDS and has_enough else unsure).append(result)
+    sure.sort(key=lambda result: (-result[0], -result[1]))
+    least = max(LEAST, OF_BEST * sure[0][0]) if sure else LEAST
+    number = sum(result[0] >= least for result in sure[:most])
+    rest = sorted([*sure[number:], *unsure], key=lambda result: (-result[0], -result[1]))[:_MOST_UNSURE]
+    return Related(tuple(_items(transaction, sure[:number], rest)), telling_words)
 
 
 def query_like(transaction: Transaction, project_id: int, text: str) -> Query:
@@ -174,16 +209,21 @@ def query_like(transaction: Transaction, project_id: int, text: str) -> Query:
     return Query(tuple(Term((word,)) for word in telling[:_LIKE_TERMS]))
 
 
-def _items(transaction: Transaction, results: Sequence[tuple[float, int, list[_Word]]]) -> list[RelatedItem]:
+_Result = tuple[float, int, list[_Word], bool]
+"""The strength of a document, its id, the words in it, and whether one is rare."""
+
+
+def _items(transaction: Transaction, sure: Sequence[_Result], unsure: Sequence[_Result]) -> list[RelatedItem]:
+    results = [*sure, *unsure]
     if not results:
         return []
-    documents = set_of(document for _, document, _ in results)
+    documents = set_of(document for _, document, _, _ in results)
     rows = transaction.all(f"SELECT id, kind, item_id FROM documents WHERE id IN {documents}")
     kinds = {kind.number: kind for kind in Kind}
     items = {document: (kinds[kind], item) for document, kind, item in rows}
     return [
-        RelatedItem(*items[document], strength, tuple(word.text for word in contained))
-        for strength, document, contained in results
+        RelatedItem(*items[document], strength, tuple(word.text for word in contained), place < len(sure), has_rare)
+        for place, (strength, document, contained, has_rare) in enumerate(results)
         if document in items
     ]
 

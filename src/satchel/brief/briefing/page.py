@@ -18,7 +18,7 @@ OPENING = "… ends a title: get_items opens it by its id"
 """The line that says how to read an item that is shown as a title."""
 
 _CRITICAL_GROUP = "critical"
-_PERSONS = "*"
+PERSONS = "*"
 """Follows the id of an item that a person wrote."""
 
 _MAX_CHARS_PER_TOKEN = 8
@@ -159,7 +159,7 @@ def title_of(text: str) -> str:
 
 
 def _start(candidate: Candidate) -> str:
-    mark = _PERSONS if candidate.is_persons else ""
+    mark = PERSONS if candidate.is_persons else ""
     is_apart = candidate.is_critical and candidate.kind is not Kind.CONSTRAINT
     head = f"{candidate.label} {candidate.head}".strip() if is_apart else candidate.head
     return f"{candidate.ref}{mark} {head}: " if head else f"{candidate.ref}{mark} "

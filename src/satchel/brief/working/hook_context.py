@@ -24,8 +24,9 @@ ItemVersion = tuple[int, int, int]
 _NEW_WINDOW = 0
 """Windows of sessions are numbered from 1."""
 
-FILE, SOLUTION, CLAIM = 0, -1, -2
-"""Pseudo-kinds in the deliveries table: a file whose notes were shown, a fix, and another agent's claim."""
+FILE, SOLUTION, CLAIM, TASK = 0, -1, -2, -4
+"""Pseudo-kinds in the deliveries table: a file whose notes were shown, a fix, another agent's claim, and the first
+prompt of a window that stated a task."""
 
 
 class HookContext(NamedTuple):

@@ -57,6 +57,17 @@ class Note(NamedTuple):
         ago = span_in_words(now - self.created_at)
         return f"{Kind.ENTRY.ref(self.number)}{what}{where}{by} {ago} ago{marks}"
 
+    def short_head(self, citation: Citation | None) -> str:
+        """Return the part before the text: ref, type unless discovery, place and citation marks."""
+        name = ENTRY_TYPES[self.type - 1]
+        parts = [
+            "" if name == "discovery" else name.replace("_", " "),
+            f"{self.file}:{self.line}" if self.file and self.line else self.file or "",
+            f"({', '.join(citation.marks)})" if citation is not None and citation.marks else "",
+        ]
+        head = " ".join(filter(None, parts))
+        return f"{Kind.ENTRY.ref(self.number)} {head}:" if head else Kind.ENTRY.ref(self.number)
+
     @property
     def text(self) -> str:
         if self.type != REVIEW_ISSUE:
