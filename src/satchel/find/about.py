@@ -26,13 +26,17 @@ LEAST = 1.0
 """The strength from which a text counts as being about an item."""
 
 LEAST_WORDS, LEAST_SHARE = 2, 0.15
-"""The least number of telling words in an item, and their least share of the text's words by weight."""
+"""The least number of telling words in an item (words that are adjacent in both count as one more), and the least
+share of the text's words by weight."""
 
 _MOST_UNKNOWN = 2
 """Limit of the weight of unknown words, as a multiple of the known ones: a pasted log is full of them."""
 
 OF_BEST = 0.7
 """Items below this share of the strongest are not sure."""
+
+LIKELY, _LIKELY_OF_BEST = 0.85, 0.5
+"""The strength and share of the strongest from which items are likely."""
 
 _RARE_AMONG, _RARE = 64, 3
 """A word in at most one of 64 documents, or in three, is rare: an item with it may be meant."""
@@ -89,6 +93,32 @@ yes yesterday yet zero
 """
 """Words of requests of any kind, chosen by judgement; they seldom name what a project is about."""
 
+_FOREIGN = """
+ab aber alle alles als am auch auf aus außer bei beim bis bitte da dabei dafür damit danach dann daran darauf daraus
+darf darin das dass davon dazu dein dem den denn der des deshalb dich die dies diese diesem diesen dieser dieses dir
+doch dort du durch ein eine einem einen einer eines einige er erst es etwa etwas euch für ganz geht gemacht genau genug
+gerade gibt gut habe haben hast hat hatte hier hin ich ihm ihn ihr ihre im immer ins ist ja jede jedem jeden jeder jedes
+jetzt kann kannst kein keine keinen können könnte lassen lass mach machen macht mal man mehr mein meine mich mir mit
+muss müssen nach neu neue neuen nicht nichts noch nun nur ob oder ohne schon sehr sein seine seit selbst sich sie sind
+soll sollen sollte sollten statt über um und uns unser unsere unter viel viele vom von vor war warum was weil weiter
+wenn wer werden wie wieder will wir wird wirst wo wohl wollen wurde würde wurden zu zum zur zwei zwischen
+à au aucun aussi autre aux avec avoir bien ce cela ces cet cette chaque comme comment dans de depuis des dont du elle
+elles en encore entre est et être eux faire fait faut ici il ils je jusque la le les leur leurs lui mais même mes moi
+mon ne nos notre nous on ou où par pas peu peut plus pour pourquoi pouvez quand que quel quelle qui quoi sa sans se ses
+si soit son sont sous sur ta te tes toi ton tous tout toute toutes très trop tu un une vers vos votre vous
+al algo antes así aún aunque cada como con contra cual cuando de del desde donde dos el él ella ellos en entre era esa
+ese eso esta está están este esto estos favor fue ha hace hacer hacia han hasta hay la las le les lo los más me mi
+mientras mis muy nada ni no nos nuestra nuestro o otra otro para pero poco por porque puede pues que qué quien se sea
+según ser si sí sin sobre son su sus también tan te tiene todo todos tu un una uno usted y ya yo
+anche che ci come con da dal dalla degli dei del della delle di dove e è ed gli ha ho il in io la le lo ma mi nel nella
+non o per perché più può quando quello questa questo se sei si sia sono su sul tra tutti tutto un una
+ao aos as até com como da das de do dos e é ela ele em então essa esse esta este eu foi isso já mais mas mesmo na não
+nas no nos nós num o os ou para pela pelo por porque quando que são se sem ser seu sua também tem um uma você
+aan als bij dan dat de deze die dit door een en er geen haar heb hebben heeft het hij hoe ik in is je kan maar met mij
+moet naar niet nog of om ook op te tot uit van veel voor waar was wat we wel wij worden wordt zijn zo
+"""
+"""Function words of German, French, Spanish, Italian, Portuguese and Dutch."""
+
 
 @dataclass(frozen=True, slots=True)
 class RelatedItem:
@@ -100,6 +130,7 @@ class RelatedItem:
             unrelated items would contain.
         words: the words of the text that it contains, the rarest first.
         is_sure: whether the text is about it by all measures; else it only contains telling words.
+        is_likely: whether it is only a little weaker than that.
         has_rare: whether one of the words is rare.
     """
 
@@ -108,6 +139,7 @@ class RelatedItem:
     strength: float
     words: tuple[str, ...]
     is_sure: bool = True
+    is_likely: bool = True
     has_rare: bool = True
 
     @property
@@ -170,13 +202,14 @@ def related(transaction: Transaction, text: str, scope: Scope, most: int) -> Rel
     unsure: list[_Result] = []
     for document, scores in ranking.own.items():
         contained: list[_Word] = []
-        strength = 0.0
+        strength, adjacent = 0.0, 0
         for term, score, idf in zip(ranking.terms, scores, ranking.idf, strict=True):
             if not score or not idf:
                 continue
             amount = score / (idf * term.weight * (K1 + 1) / 2)  # 1 for one occurrence in a text of average length
             if len(term.words) > 1:
                 strength += _PAIR_WEIGHT * idf * amount
+                adjacent += 1
             else:
                 word = words_by_text[term.words[0]]
                 strength += word.weight * amount
@@ -187,12 +220,14 @@ def related(transaction: Transaction, text: str, scope: Scope, most: int) -> Rel
         contained.sort(key=lambda word: -word.weight)
         result = strength / noise, document, contained, any(word.count <= rare for word in telling)
         has_enough = sum(word.weight for word in contained) >= LEAST_SHARE * total
-        (sure if len(telling) >= LEAST_WORDS and has_enough else unsure).append(result)
+        (sure if len(telling) + adjacent >= LEAST_WORDS and has_enough else unsure).append(result)
     sure.sort(key=lambda result: (-result[0], -result[1]))
     least = max(LEAST, OF_BEST * sure[0][0]) if sure else LEAST
     number = sum(result[0] >= least for result in sure[:most])
-    rest = sorted([*sure[number:], *unsure], key=lambda result: (-result[0], -result[1]))[:_MOST_UNSURE]
-    return Related(tuple(_items(transaction, sure[:number], rest)), telling_words)
+    least = max(LIKELY, _LIKELY_OF_BEST * sure[0][0]) if sure else LIKELY
+    likely = sum(result[0] >= least for result in sure)
+    rest = sorted([*sure[likely:], *unsure], key=lambda result: (-result[0], -result[1]))[:_MOST_UNSURE]
+    return Related(tuple(_items(transaction, [*sure[:likely], *rest], number, likely)), telling_words)
 
 
 def query_like(transaction: Transaction, project_id: int, text: str) -> Query:
@@ -213,8 +248,7 @@ _Result = tuple[float, int, list[_Word], bool]
 """The strength of a document, its id, the words in it, and whether one is rare."""
 
 
-def _items(transaction: Transaction, sure: Sequence[_Result], unsure: Sequence[_Result]) -> list[RelatedItem]:
-    results = [*sure, *unsure]
+def _items(transaction: Transaction, results: Sequence[_Result], sure: int, likely: int) -> list[RelatedItem]:
     if not results:
         return []
     documents = set_of(document for _, document, _, _ in results)
@@ -222,7 +256,9 @@ def _items(transaction: Transaction, sure: Sequence[_Result], unsure: Sequence[_
     kinds = {kind.number: kind for kind in Kind}
     items = {document: (kinds[kind], item) for document, kind, item in rows}
     return [
-        RelatedItem(*items[document], strength, tuple(word.text for word in contained), place < len(sure), has_rare)
+        RelatedItem(
+            *items[document], strength, tuple(word.text for word in contained), place < sure, place < likely, has_rare
+        )
         for place, (strength, document, contained, has_rare) in enumerate(results)
         if document in items
     ]
@@ -234,7 +270,7 @@ def _words(transaction: Transaction, text: str, scope: Scope, population: int) -
     if len(words) > MOST_WORDS:
         words = words[: MOST_WORDS * 2 // 3] + words[-(MOST_WORDS - MOST_WORDS * 2 // 3) :]
     index = index_of(transaction)
-    everyday = {stem for _, _, stem in index.tokens(_EVERYDAY)}
+    everyday = {stem for _, _, stem in index.tokens(_EVERYDAY + _FOREIGN)}
     by_stem: dict[str, str] = {}
     for word in words:
         by_stem.setdefault(_stem(index, word), word)

@@ -11,7 +11,7 @@ from satchel.base.text import fold, shortened
 from satchel.brief.briefing.page import PERSONS, title_of
 from satchel.brief.working import notes
 from satchel.brief.working.hook_context import HookContext, ItemVersion, tokens_of
-from satchel.find.about import LEAST, RelatedItem, related
+from satchel.find.about import LEAST, LIKELY, RelatedItem, related
 from satchel.find.kind import Kind
 from satchel.find.scopes import Scope
 from satchel.find.search import SUNK
@@ -50,7 +50,8 @@ _FROM_COMMIT, _OF_COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b"), 0.6
 _LEAST_LOG_LINES = 4
 _LOG_LINE = re.compile(
     r"\s*(?:\[?\d{4}-\d\d-\d\d|\[?\d\d:\d\d:\d\d|at \S+.*[:(]\d|File \"|Traceback|[|>+=~^*#-]{3}|\.{3} |\$ |"
-    r"\[?(?:TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b|[\w./-]+:\d+[: ]|[\w.]*(?:Error|Exception|Warning)\b.*:|"
+    r"\[?(?:TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b|[\w./-]+:\d+[: ]|"
+    r"[\w.]*(?:Error|Exception|Warning)\b.*:|"
     r"(?:npm|yarn|pip|error|warning|note|FAILED|PASSED|E|make)(?:\[\w+\])?[:! ]{1,2} ?\S|\S{60})|\s{4,}\S"
 )
 """Lines of logs, traces and compilers."""
@@ -74,7 +75,6 @@ class Item(NamedTuple):
         seq: the number of its last change.
         head: the part of its line before the text.
         strength: how much the prompt is about it.
-        is_sure: whether it certainly is.
         priority: of a rule; 0 for others.
     """
 
@@ -84,7 +84,6 @@ class Item(NamedTuple):
     head: str
     text: str
     strength: float = 0.0
-    is_sure: bool = False
     priority: int = 0
 
     @property
@@ -143,6 +142,7 @@ class _Matches(NamedTuple):
 
     Attributes:
         by_number: the matches by item id.
+        is_task: whether what is likely counts as well.
         is_over: called before each cited file; the rest then goes unmarked.
         now: milliseconds UTC.
     """
@@ -150,6 +150,7 @@ class _Matches(NamedTuple):
     transaction: Transaction
     by_number: Mapping[int, RelatedItem]
     files_root: str | None
+    is_task: bool
     is_over: Callable[[], bool]
     now: int
 
@@ -171,11 +172,15 @@ def find(
     result = related(transaction, prompt, Scope(project_id, now=now, condition=_CONDITION), _MOST_MATCHES)
     unspaced = sum(map(len, unspaced_runs(prompt)))
     is_task = unspaced >= _TASK_UNSPACED or (result.telling >= _TASK_WORDS and len(prompt) >= _TASK_CHARS)
-    matches = [one for one in result.items if one.is_sure or (is_task and one.has_rare and one.kind in _BINDING)]
+    matches = [
+        one
+        for one in result.items
+        if one.is_sure or (is_task and (one.is_likely or (one.has_rare and one.kind in _BINDING)))
+    ]
     items: list[Item] = []
     for kind, load in _LOADERS.items():
         by_number = {one.item: one for one in matches if one.kind is kind}
-        items += load(_Matches(transaction, by_number, work.files_root, is_over, now)) if by_number else []
+        items += load(_Matches(transaction, by_number, work.files_root, is_task, is_over, now)) if by_number else []
     items.sort(key=lambda item: -item.strength)
     distinct: list[Item] = []
     for item in items:
@@ -284,7 +289,7 @@ def _are_alike(text: str, other: str) -> bool:
 
 def _with(match: RelatedItem, item: Item, factor: float = 1.0) -> Item:
     strength = match.strength * factor
-    return item._replace(strength=strength, is_sure=match.is_sure and strength >= LEAST)
+    return item._replace(strength=strength)
 
 
 def _notes(matches: _Matches) -> list[Item]:
@@ -300,7 +305,7 @@ def _notes(matches: _Matches) -> list[Item]:
         factor *= _OF_COMMIT if _FROM_COMMIT.match(note.content) else 1.0
         item = Item(Kind.ENTRY, note.number, note.seq, note.short_head(citation), note.text)
         rendered.append(_with(match, item, factor))
-    return [item for item in rendered if item.is_sure]
+    return [item for item in rendered if item.strength >= (LIKELY if matches.is_task else LEAST)]
 
 
 def _decisions(matches: _Matches) -> list[Item]:

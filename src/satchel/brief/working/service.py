@@ -196,7 +196,8 @@ class Working:
 
         def act(context: HookContext) -> HookAnswer:
             contents = prompts.window_contents(context)
-            budget, unseen, first = self._config.hooks_prompt, [], ()
+            budget, unseen = self._config.hooks_prompt, []
+            first: tuple[ItemVersion, ...] = ()
             if found.is_task and self._config.hooks_first_prompt and hook_context.TASK not in contents:
                 budget, first = self._config.hooks_first_prompt, ((hook_context.TASK, 0, 0),)
                 unseen = prompts.unseen_rules(context.transaction, context.project_id, contents)
