@@ -24,6 +24,7 @@ from satchel.keep.sessions.service import Sessions
 _MAX_CHARS_PER_TOKEN = 4
 """Keeps the largest budget, 2,200 tokens, within 8,800 characters: Claude Code shows only 2 KB of texts over 10,000."""
 
+_PROMPT_CHARS = 1_000
 _LEAST_FOR_CLOSING = 300
 _MORE = "More: get_briefing(query=your task), search. Store what you learn: write_context"
 
@@ -53,6 +54,7 @@ class Moment(NamedTuple):
         opening: the first line.
         naming: added to it if the agent has a name, ``{agent}``.
         closing: the last line where something found no room.
+        most: a limit of the tokens besides the configured one.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Moment(NamedTuple):
     opening: str
     naming: str = ""
     closing: str = ""
+    most: int = 2_200
 
     @property
     def setting(self) -> str:
@@ -133,6 +136,7 @@ class Moments:
         *,
         agent_id: str | None = None,
         agent_type: str | None = None,
+        prompt: str = "",
         dry_run: bool = False,
     ) -> PutIn:
         """Enter the session of a hook and make the text to inject; :meth:`record` confirms its delivery.
@@ -141,12 +145,13 @@ class Moments:
             deadline: when to stop collecting.
             agent_id, agent_type: the client's name for the receiving subagent, and its kind; None is the session's own
                 agent.
+            prompt: that of a subagent, if its client tells it.
             dry_run: record nothing, and show the text for an agent without earlier deliveries.
 
         Raises:
             StoreDamaged: the store cannot be read.
         """
-        budget = getattr(self._config, moment.setting.replace(".", "_"))
+        budget = min(moment.most, getattr(self._config, moment.setting.replace(".", "_")))
         if only_looks(agent_type):
             return PutIn(budget=budget, why=f"subagents of the kind {agent_type!r} only look around")
         entered = None if dry_run else self._enter(moment)
@@ -156,7 +161,7 @@ class Moments:
         put_in = PutIn(budget=budget, entered=entered, agent=agent)
         since = entered.seen_at if entered is not None and moment is RESUME else None
         role = None if agent_type is None or fold(agent_type) not in ROLES else agent_type
-        put_in = self._made(moment, put_in, deadline, role, since=since, again=dry_run)
+        put_in = self._made(moment, put_in, deadline, role, prompt, since=since, again=dry_run)
         caller = self._workplace.caller
         notice = None if caller is None else caller.pop_warning()
         return put_in if notice is None else replace(put_in, text="\n".join(filter(None, [notice, put_in.text])))
@@ -167,6 +172,7 @@ class Moments:
         put_in: PutIn,
         deadline: Deadline,
         role: str | None,
+        prompt: str,
         *,
         since: int | None,
         again: bool,
@@ -182,7 +188,7 @@ class Moments:
                 task_id=None,
                 loop_id=None,
                 iteration=0,
-                query=None,
+                query=prompt[:_PROMPT_CHARS] or None,
                 run_id=None,
                 agent=agent,
                 budget=max(0, budget - self._briefings.count(_framed(moment, agent, closing, ""))),
@@ -190,6 +196,7 @@ class Moments:
                 since=since,
                 reminds=False,
                 counts=False,
+                within_session=True,
             ),
             deadline,
         )

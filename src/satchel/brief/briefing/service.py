@@ -17,7 +17,7 @@ from satchel.brief.briefing.collecting import Collected, Deadline, Request, coll
 from satchel.brief.briefing.composing import Composed, compose
 from satchel.brief.briefing.page import PageItem
 from satchel.brief.briefing.records import Briefed, Briefing, BriefingRequest
-from satchel.brief.briefing.zones import NORMAL, Zone, zone_of
+from satchel.brief.briefing.zones import NORMAL, SPENT, Zone, zone_of
 from satchel.keep import deliveries
 from satchel.keep.names import check_agent, check_identifier
 from satchel.keep.projects import Workplace, ensure
@@ -35,6 +35,9 @@ MARGIN = 1.3
 MAX_BUDGET = 1_000_000
 _MAX_ITERATION = 2**31 - 1
 _RECORD_WAIT_MS = 250
+_LEAST_OF_SESSION = 100
+"""With fewer tokens left for hooks only critical items are shown."""
+
 _DOING_CHARS = 160
 """How much of an agent's query is shown to others as its present work."""
 
@@ -133,7 +136,13 @@ class Briefings:
     def prepare(self, request: Request, deadline: Deadline, zone: Zone = NORMAL) -> Prepared:
         """Make a briefing without recording it."""
         collected = collect(self._workplace, request, deadline)
-        composed = compose(collected, self.count, request.budget, zone, now=self._workplace.clock())
+        budget = request.budget
+        if request.within_session and collected.tokens_left < budget:
+            if collected.tokens_left < _LEAST_OF_SESSION:
+                zone = SPENT
+            else:
+                budget = collected.tokens_left
+        composed = compose(collected, self.count, budget, zone, now=self._workplace.clock())
         briefing = self._briefing(composed, collected, request, zone.name)
         return Prepared(briefing, composed.items, collected, request)
 
@@ -185,13 +194,16 @@ def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int, token
             now = work.clock()
             # others see the work of an agent also if it is the first in a project
             project = project or ensure(transaction, work, now).id
-            about_to = None if request.query is None else shortened(redact(request.query).text, _DOING_CHARS)
+            is_requested = moment == deliveries.MOMENTS[0] and request.query is not None
+            about_to = None if not is_requested else shortened(redact(request.query or "").text, _DOING_CHARS)
             actor = acting(transaction, work, project, request.agent, now, task_id=request.task_id, about_to=about_to)
             if run is None or not prepared.items or (actor.session is None and not actor.is_named):
                 return briefing
             number = run.id if run.is_made else make_main(transaction, project, now).id
             window = deliveries.window_of(project, actor, number, request.task_id, request.role, request.iteration)
-            candidates = [item for one in prepared.items for item in (one.candidate, *one.candidate.stands_for)]
+            # a rule or decision that was shown as a title is still to be shown whole
+            whole = [one.candidate for one in prepared.items if not (one.is_title and one.candidate.binds)]
+            candidates = [item for one in whole for item in (one, *one.stands_for)]
             items = [(*item.key, item.seq) for item in candidates]
             total = briefing.tokens if tokens is None else tokens
             deliveries.deliver(transaction, window, items, now, moment=moment, tokens=total)

@@ -44,6 +44,8 @@ ZONES = (
     ),
 )
 NORMAL, EMERGENCY = ZONES[0], ZONES[-1]
+SPENT = Zone("spent", 0.0, _CRITICAL)
+"""Not of the window, but of the tokens of hooks: only critical items are shown once they are spent."""
 
 
 def zone_of(window_used: float | None) -> Zone:

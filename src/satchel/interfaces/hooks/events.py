@@ -107,7 +107,7 @@ class HookEvent(NamedTuple):
         reason: why a session ended, or None.
         tool: what the agent does, or did, with a tool of the client.
         mode: the client's mode of permissions, or None.
-        prompt: what a person wrote, cut in its middle where it is long.
+        prompt: what a person wrote, or a subagent is to do, cut in its middle where it is long.
     """
 
     client: str
@@ -220,6 +220,8 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         prompt = prompts.read(fields)
         happening = PROMPT if prompt else ""
         detail = _digest(prompt) if prompt else source
+    elif happening == SUBAGENT:
+        prompt = prompts.read(fields)
     agent_id = clients.check_host_id(_text(fields, "agent_id", "agentId", "subagent_id"))
     session_id = _text(fields, "session_id", "sessionId", "conversation_id")
     if client == "copilot" and agent_id is not None:  # a subagent has a session of its own there
