@@ -26,6 +26,7 @@ FAMILIES = {
     "hooks": "hooks beside a bare interpreter, and what their briefings hold over a day",
     "load": "starts and edits of a claimed file while ten processes keep the machine busy",
     "day": "what hooks put in at the prompts, edits and failures of a day, and how much of it its key calls for",
+    "session-day": "ten sessions over stores of a month: what hooks showed by the moment it was needed, and tokens",
     "relevance": "the share of evidence that briefings deliver (needs --data)",
     "repositories": "what briefings hold of five repositories for twenty tasks (needs --data)",
     "ledger": "decisions, messages and file changes, alone and by the hundred thousand",

@@ -26,6 +26,7 @@ _OWN_TABLES: Final = frozenset(
 )
 
 _TABLE_NAME: Final = re.compile(r"CREATE TABLE (\w+)")
+_CHANGED_TABLE: Final = re.compile(r"ALTER TABLE (\w+)")
 
 # the text alone says what an object is: SQLite takes its name and kind from there, and reads the other columns only for
 # an index that a constraint makes, which has no text
@@ -66,11 +67,24 @@ def _expected_texts() -> frozenset[str]:
 
     The layout differs in stores that 0.2.0 made, whose tables got some of their columns one by one.
     """
-    return frozenset(_without_layout("\0".join((*_OWN_TEXTS, *_statements()))).split("\0"))
+    return frozenset(_without_layout("\0".join((*_OWN_TEXTS, *_statements(), *_changed_tables()))).split("\0"))
 
 
 def _statements() -> list[str]:
     return [statement for migration in MIGRATIONS for statement in migration.statements]
+
+
+def _changed_tables() -> list[str]:
+    """Return the SQL of the tables that migrations change, as SQLite writes it after each change."""
+    changed = {match[1] for match in map(_CHANGED_TABLE.match, _statements()) if match}
+    connection = apsw.Connection(":memory:")
+    texts: list[str] = []
+    for statement in _statements():
+        match = _TABLE_NAME.match(statement) or _CHANGED_TABLE.match(statement)
+        if match is not None and match[1] in changed:
+            connection.execute(statement)
+            texts += [sql for (sql,) in connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (match[1],))]
+    return texts
 
 
 def _tables() -> set[str]:

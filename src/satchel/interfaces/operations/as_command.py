@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from satchel.client import Satchel
 
 _METAVARS = {"author": "AGENT", "file": "PATH", "path": "PATH"}
+_FILE_NAME = re.compile(r"\S*\w\.[A-Za-z]\w*")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _ALWAYS_TAKEN = {"db", "project", "as_json"}
 _YES, _DRY_RUN = _ASKING = ("yes", "dry_run")
@@ -140,6 +142,7 @@ def _run(
 ) -> int | None:
     """Run an operation with the values of its command; return the exit status."""
     others = _chosen_by_people(operation)
+    _move_words(taken, values)
     chosen = next((name for name in others if values.get(name)), None)
     if chosen is not None:
         operation = others[chosen]
@@ -238,6 +241,14 @@ def _fill_left_out(taken: Mapping[str, Parameter], values: dict[str, Any]) -> No
         given = values[name]
         if one.left_out and (given is None or (values[after] is None and given not in one.choices)):
             values[name], values[after] = one.left_out, given
+
+
+def _move_words(taken: Mapping[str, Parameter], values: dict[str, Any]) -> None:
+    """Move the value of an argument for a file to the next argument if it names none."""
+    for (name, one), (after, _) in pairwise(taken.items()):
+        given = values[name] if one.or_words else None
+        if given is not None and "/" not in given and not _FILE_NAME.fullmatch(given) and not os.path.isfile(given):  # noqa: PTH113 -- pathlib is not needed
+            values[name], values[after] = None, (given, *values[after])
 
 
 def _flag(name: str) -> str:

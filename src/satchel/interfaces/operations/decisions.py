@@ -15,6 +15,7 @@ from satchel.interfaces.operations.parameters import (
     LAYER,
     MATCH,
     NEW_LAYER,
+    NEW_PATHS,
     QUERY,
     TAGS,
 )
@@ -26,14 +27,15 @@ _STATUSES = ("active", "deprecated", "draft")
 USUAL = {"status": "active", "version": "1.0.0", "rev": "1"}
 """What people are not shown of a decision that has nothing else to say there."""
 
-_CLEARABLE = ("tags", "scopes", "layer", "rationale", "version")
+_CLEARABLE = ("tags", "scopes", "paths", "layer", "rationale", "version")
 _REPLACES = "May be repeated; replaces what there is."
 
 _DECISION = (
     Parameter("key", about="Its name, such as session_ttl", required=True, option="KEY"),
     Parameter("value", str | float, about="What holds, in full; a number as 300", option="VALUE"),
     Parameter("tags", list[str] | None, help=_REPLACES),
-    Parameter("scopes", list[str] | None, about="What it is limited to, as folders or services", help=_REPLACES),
+    Parameter("scopes", list[str] | None, about="Services or the like that it is limited to", help=_REPLACES),
+    NEW_PATHS.but(type=list[str] | None),
     NEW_LAYER.but(type=str | None),
     Parameter(
         "version",
@@ -196,6 +198,7 @@ OPERATIONS = (
                 "layer": "layer",
                 "tags": "tags",
                 "scopes": "scopes",
+                "paths": "paths",
                 "version": "version",
                 "rev": "revision",
                 "by": "agent",

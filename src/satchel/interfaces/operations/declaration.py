@@ -73,6 +73,7 @@ class Parameter(Declared):
             :data:`satchel.remote.facts.OF_PARAMETERS`; empty if it names no files.
         rare: choices accepted from agents but not listed.
         unlisted: accepted from agents but not listed, since a listing costs tokens in every session.
+        or_words: an argument for a file; what people give that is none belongs to the next argument.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Parameter(Declared):
     facts: str = ""
     rare: tuple[str, ...] = ()
     unlisted: bool = False
+    or_words: bool = False
 
     @property
     def takes_list(self) -> bool:

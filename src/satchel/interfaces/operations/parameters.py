@@ -49,6 +49,13 @@ AUTHOR = Parameter(
     help="Only what this agent wrote, or this client's agents, or me.",
 )
 NEW_TAGS = Parameter("tags", list[str], help="May be repeated.")
+NEW_PATHS = Parameter(
+    "paths",
+    list[str],
+    about="Globs of the files that it binds, if not all: src/api/**, *.py",
+    help="Bind only files that match this glob, relative to the project, such as 'src/api/**'; may be repeated.",
+    metavar="GLOB",
+)
 TAGS = Parameter("tags", list[str], help="Only with this tag; may be repeated.")
 STATUS = Parameter(
     "status",

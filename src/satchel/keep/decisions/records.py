@@ -36,7 +36,8 @@ class NewDecision:
         key: its name, at most 200 characters; compared exactly.
         value: text or a number; required for a new key.
         tags: names, case-insensitive.
-        scopes: modules or components, case-insensitive.
+        scopes: services, components and the like, case-insensitive.
+        paths: globs of the files that it binds, relative to the project; empty for all.
         layer: one of the project's layers, or None.
         version: a free label; None is 1.0.0.
         status: one of :data:`STATUSES`.
@@ -48,6 +49,7 @@ class NewDecision:
     value: Value | Keep = KEEP
     tags: Sequence[str] | Keep | None = KEEP
     scopes: Sequence[str] | Keep | None = KEEP
+    paths: Sequence[str] | Keep | None = KEEP
     layer: str | Keep | None = KEEP
     version: str | Keep | None = KEEP
     status: str | Keep = KEEP
@@ -72,6 +74,7 @@ class DecisionState:
     layer: str | None
     tags: tuple[str, ...]
     scopes: tuple[str, ...]
+    paths: tuple[str, ...]
     agent: str | None
     rationale: str | None
     set_at: int
@@ -124,6 +127,7 @@ class Decision:
     layer: str | None
     tags: tuple[str, ...]
     scopes: tuple[str, ...]
+    paths: tuple[str, ...]
     agent: str | None
     rationale: str | None
     created_at: int

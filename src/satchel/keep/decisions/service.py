@@ -26,6 +26,7 @@ from satchel.keep.decisions.records import (
     Value,
 )
 from satchel.keep.decisions.state import Current, State
+from satchel.keep.globs import globs_in
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import acting
@@ -64,6 +65,7 @@ class Decisions:
         *,
         tags: Sequence[str] | Keep | None = KEEP,
         scopes: Sequence[str] | Keep | None = KEEP,
+        paths: Sequence[str] | Keep | None = KEEP,
         layer: str | Keep | None = KEEP,
         version: str | Keep | None = KEEP,
         status: str | Keep = KEEP,
@@ -76,7 +78,7 @@ class Decisions:
         A field left out keeps what there is; None, or an empty list or text, clears it. A reason belongs to its value:
         a new value without one has none.
         """
-        new = NewDecision(key, value, tags, scopes, layer, version, status, rationale, expected_revision)
+        new = NewDecision(key, value, tags, scopes, paths, layer, version, status, rationale, expected_revision)
         return self.set_many([new], agent=agent)[0]
 
     def set_many(self, decisions: Sequence[NewDecision], *, agent: str | None = None) -> tuple[Decision, ...]:
@@ -126,6 +128,7 @@ class Decisions:
             before.value,
             tags=before.tags,
             scopes=before.scopes,
+            paths=before.paths,
             layer=before.layer,
             version=before.version,
             status=before.status,
@@ -147,7 +150,7 @@ class Decisions:
             rows = transaction.all(
                 """
                 SELECT h.revision, h.value_text, h.value_number, h.status, h.version, h.layer_id, l.name, h.agent_id,
-                    a.name, h.rationale, h.tags, h.scopes, h.set_at, h.created_at
+                    a.name, h.rationale, h.tags, h.scopes, h.paths, h.set_at, h.created_at
                 FROM decision_history h LEFT JOIN layers l ON l.id = h.layer_id LEFT JOIN agents a ON a.id = h.agent_id
                 WHERE h.decision_id = :id ORDER BY h.revision DESC LIMIT :limit OFFSET :offset
                 """,
@@ -186,7 +189,8 @@ def _find(transaction: Transaction, project_id: int, key: str) -> Current | None
 
 
 def _past(row: Row) -> DecisionState:
-    revision, text, number, status, version, layer_id, layer, agent_id, agent, rationale, tags, scopes, set_at, at = row
+    revision, text, number, status, version, layer_id, layer, agent_id, agent, rationale, *names, set_at, at = row
+    tags, scopes, paths = names
     state = State(
         value=states.value_of(text, number),
         status=status,
@@ -194,6 +198,7 @@ def _past(row: Row) -> DecisionState:
         layer=None if layer_id is None else (layer_id, layer),
         tags=_names(tags),
         scopes=_names(scopes),
+        paths=globs_in(paths),
         rationale=rationale,
     )
     return updates.decision_state(state, revision, None if agent_id is None else (agent_id, agent), set_at, at)

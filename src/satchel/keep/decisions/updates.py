@@ -16,6 +16,7 @@ from satchel.find.kind import Kind
 from satchel.keep.decisions import records, tables
 from satchel.keep.decisions import state as states
 from satchel.keep.decisions.state import ACTIVE, DEPRECATED, DRAFT, Current, NumberedName, State
+from satchel.keep.globs import check_globs
 from satchel.keep.names import check_identifier, check_names, ensure_layer, ensure_name
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, named_secret
@@ -35,6 +36,7 @@ class Prepared:
     value: records.Value | records.Keep
     tags: tuple[str, ...] | records.Keep
     scopes: tuple[str, ...] | records.Keep
+    paths: tuple[str, ...] | records.Keep
     layer: str | records.Keep | None
     version: str | records.Keep
     status: int | records.Keep
@@ -76,6 +78,7 @@ def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
         value=value,
         tags=_check_list(new.tags, "tags"),
         scopes=_check_list(new.scopes, "scopes"),
+        paths=new.paths if isinstance(new.paths, records.Keep) else check_globs(new.paths or (), workplace),
         layer=_check_label(new.layer, "layer"),
         version=_check_label(new.version, "version") or records.DEFAULT_VERSION,
         status=new.status if isinstance(new.status, records.Keep) else states.status_number(new.status),
@@ -257,6 +260,7 @@ def _resolve(
         layer=layer,
         tags=resolve_names("tags", new.tags, before.tags),
         scopes=resolve_names("scopes", new.scopes, before.scopes),
+        paths=_keep_or(new.paths, before.paths),
         # a rationale belongs to its value
         rationale=_keep_or(new.rationale, before.rationale if value == before.value else None),
     )
@@ -333,6 +337,7 @@ def decision_state(
         layer=state.layer[1] if state.layer else None,
         tags=tuple(name for _, name in state.tags),
         scopes=tuple(name for _, name in state.scopes),
+        paths=state.paths,
         agent=agent[1] if agent else None,
         rationale=state.rationale,
         set_at=set_at,
@@ -361,6 +366,7 @@ def decision(
         layer=state.layer[1] if state.layer else None,
         tags=tuple(name for _, name in state.tags),
         scopes=tuple(name for _, name in state.scopes),
+        paths=state.paths,
         agent=current.agent[1] if current.agent else None,
         rationale=state.rationale,
         created_at=current.created_at,
