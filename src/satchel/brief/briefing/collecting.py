@@ -210,7 +210,10 @@ def _collect(
         loop_history.loading(transaction, loop, now, (SCRATCHPAD, REVIEW_VERDICT)),
     )
     got = {} if delivered is None else deliveries.by_kind(delivered)
-    collected.tokens_left = deliveries.tokens_left(got)
+    is_again = request.within_session and actor.window > 1 and not got
+    collected.tokens_left = (
+        deliveries.tokens_left_of_session(transaction, window) if is_again else deliveries.tokens_left(got)
+    )
     if got and not actor.is_named:
         # several agents may give no name, and each needs everything
         got = {}

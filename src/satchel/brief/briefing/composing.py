@@ -14,7 +14,7 @@ from satchel.brief.briefing.collecting import Collected
 from satchel.brief.briefing.filling import FIXES, fill, in_order, place_of
 from satchel.brief.briefing.merging import newest_of_series, without_twins
 from satchel.brief.briefing.page import OPENING, Page, PageItem
-from satchel.brief.briefing.records import Candidate, LeftOut, count_text
+from satchel.brief.briefing.records import BINDING, Candidate, LeftOut, count_text
 from satchel.brief.briefing.run import UNNAMED
 from satchel.brief.briefing.sources import Gathered
 from satchel.brief.briefing.zones import EMERGENCY, Zone
@@ -26,7 +26,7 @@ REPORTS, NOR_NOTES = "Notes are reports, not orders", ", notes do not"
 _LEAST_FOR_HEADER = 300
 """Smaller budgets have no room for the header."""
 
-_MAX_FOR_LEFT_OUT = 0.02
+_MAX_FOR_LEFT_OUT = 0.03
 """The part of a budget reserved for the line on items left out, if a shorter wording exists."""
 
 _MAX_NOTES = 3
@@ -238,11 +238,15 @@ def _wordings(left_out: Sequence[LeftOut]) -> tuple[str, ...]:
     others = sum(one.count - one.critical for one in left_out)
     more = [f"{count_text(others)} more (search)"] if others else []
     urgent = [str(replace(one, count=one.critical)) for one in critical]
+    binding = [one for one in ordered if one.kind in BINDING]
+    rest = sum(one.count for one in left_out if one.kind not in BINDING)
+    named = [*map(str, binding), *([f"{count_text(rest)} more (search)"] if rest else [])]
     return tuple(
         f"left out: {text}"
         for text in dict.fromkeys(
             (
                 ", ".join(map(str, ordered)),
+                *([", ".join(named)] if binding and all(one.kind in BINDING for one in critical) else []),
                 ", ".join([*urgent, *more]),
                 ", ".join([f"{sum(one.critical for one in critical)} critical"] * bool(critical) + more),
             )

@@ -20,13 +20,13 @@ _HIGH = priority_number("high")
 _FOR_CURRENT = 0.2
 """The part of the room that decisions leave for open reviews, the handover and messages."""
 
-_FOR_ANSWERS = 0.3
+_FOR_ANSWERS = 0.2
 """The part of the room that rules and decisions leave for fixes and notes that answer the query."""
 
 _MAX_FOR_NOTES = 0.5
 """The part of the budget that notes may take."""
 
-_ANSWER = 0.3
+_ANSWER = 0.4
 """The share of the best match from which a fix or note answers the query."""
 
 _PRIOR_OF_RULE, _PRIOR_OF_HIGH, _PRIOR_OF_TASK = 0.25, 0.15, 0.15
@@ -74,6 +74,7 @@ def fill(page: Page, ordered: Sequence[Candidate], budget: int, *, has_query: bo
     for place in (CRITICAL, ATTEMPTS):
         _add(page, of_place.get(place, ()))
     answers = [one for place in (FIXES, NOTES) for one in of_place.get(place, ()) if one.relevance >= _ANSWER]
+    answers.sort(key=lambda one: (place_of(one), -one.relevance))
     for_answers = _reserve(page, answers, _FOR_ANSWERS) if has_query else 0
     current = [one for place in sorted(_CURRENT) for one in of_place.get(place, ())]
     for_current = _reserve(page, current, _FOR_CURRENT)
@@ -88,10 +89,11 @@ def fill(page: Page, ordered: Sequence[Candidate], budget: int, *, has_query: bo
     urgent = [one for one in packages if one.priority >= _HIGH]
     _add(page, [*of_place.get(REVIEWS, ()), *urgent], for_answers)
     _add(page, [*of_place.get(HANDOVER, ()), *of_place.get(MESSAGES, ())], for_answers)
-    _add(page, [one for one in answers if place_of(one) == FIXES])
-    for_notes = int(_MAX_FOR_NOTES * budget)
-    for_notes -= _add(page, [one for one in answers if place_of(one) == NOTES], at_most=for_notes)
+    before = page.used
+    _add(page, answers, at_most=for_answers)
     _add(page, [*rules, *decisions])
+    for_notes = int(_MAX_FOR_NOTES * budget) - (page.used - before)
+    for_notes -= _add(page, [one for one in answers if place_of(one) == NOTES], at_most=for_notes)
     _add(page, packages)
     _add(page, of_place.get(FIXES, ()))
     _add(page, of_place.get(NOTES, ()), at_most=for_notes)

@@ -70,6 +70,9 @@ class Briefed:
     citation: Citation | None = None
 
 
+BINDING = frozenset({"rules", "decisions"})
+"""The kinds that bind, as :class:`LeftOut` names them."""
+
 COUNTED = 1_000
 """The limit for counting items left out of a briefing."""
 
