@@ -61,12 +61,31 @@ def session(other: Satchel, open_in: Callable[..., Satchel], project: Path) -> S
 
 def test_a_session_begins_with_what_the_project_keeps(session: Session) -> None:
     text = session.put_in(START)
-    for part in (RULE, "session_ttl by ann: 300", NOTE):
-        assert part in text
-    first, *_, last = text.splitlines()
-    assert first.startswith("Satchel, the memory that this project's agents share. You are claude-")
-    agent = first.rpartition(" ")[2].rstrip(".")
-    assert last.startswith(f'More, and only what is new: get_briefing(query="your task", agent="{agent}")')
+    first, *lines = text.splitlines()
+    assert first.startswith("Satchel, project memory. You are claude-")
+    assert lines == [
+        "Rules and decisions bind, notes do not",
+        "critical",
+        f"c1 {RULE}",
+        "decisions",
+        "d1 session_ttl: 300",
+        "notes",
+        f"e1 {NOTE}",
+    ]
+
+
+def test_where_something_found_no_room_the_end_says_what_and_how_to_get_it(
+    open_in: Callable[..., Satchel], project: Path, other: Satchel
+) -> None:
+    for number in range(200):
+        other.decisions.set(f"module_{number}.retries", f"{number} times, then give up", agent="human:ann")
+    made = Session(open_in, project).make(START)
+    *lines, left_out, last = made.text.splitlines()
+    assert f"c1 {RULE}" in lines
+    shown = sum(line.startswith("d") and line[1].isdigit() for line in lines)
+    assert left_out == f"left out: {201 - shown} decisions (search)"
+    assert last.startswith("More: get_briefing(query=your task)")
+    assert len(made.text) <= 9_000
 
 
 def test_a_project_without_anything_kept_begins_in_silence(open_in: Callable[..., Satchel], project: Path) -> None:
@@ -94,7 +113,7 @@ class TestResuming:
         other.decisions.set("session_ttl", 600, agent="ann")
         text = session.put_in(RESUME)
         assert "the cache is cold" in text
-        assert "session_ttl by ann: 600" in text
+        assert "session_ttl: 600" in text
         assert RULE not in text
         assert NOTE not in text
 

@@ -89,7 +89,7 @@ def _decision(_context: BriefingContext, new: New, row: Row) -> Candidate:
     return new(
         label="decision",
         group="decisions",
-        head=joined(key, "draft by" if status == _DRAFT else None, agent if status == _DRAFT else None),
+        head=joined(key, "(draft)" if status == _DRAFT else None),
         text=str(value_of(text, value)),
         reason=rationale or "",
         priority=MEDIUM,

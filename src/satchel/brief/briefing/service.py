@@ -201,8 +201,9 @@ def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int, token
                 return briefing
             number = run.id if run.is_made else make_main(transaction, project, now).id
             window = deliveries.window_of(project, actor, number, request.task_id, request.role, request.iteration)
-            # a rule or decision that was shown as a title is still to be shown whole
-            whole = [one.candidate for one in prepared.items if not (one.is_title and one.candidate.binds)]
+            # a rule or decision that a hook showed as a title comes whole with the prompt that is about it
+            is_open = moment != deliveries.MOMENTS[0]
+            whole = [one.candidate for one in prepared.items if not (is_open and one.is_title and one.candidate.binds)]
             candidates = [item for one in whole for item in (one, *one.stands_for)]
             items = [(*item.key, item.seq) for item in candidates]
             total = briefing.tokens if tokens is None else tokens
