@@ -15,7 +15,7 @@ from satchel.brief.briefing.sources import BriefingContext, Source
 from satchel.find.query import Query
 
 ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-MISSING = "packages, constraints, decisions, messages, error patterns, strategies, entries were not read"
+MISSING = "decisions, reviews, packages, messages, error patterns, strategies, entries were not read"
 
 
 def change(store: Satchel, sql: str) -> None:
@@ -229,8 +229,8 @@ class TestAQuery:
         none = filled.brief(loop_id="L", task_id="T1", budget=0, query="kafka")
         assert [str(left) for left in none.left_out] == [
             "1 scratchpad (search)",
+            "1 critical rule (get_constraints)",
             "1 review issue (search)",
-            "1 critical constraint (get_constraints)",
             "1 entry (search)",
         ]
 

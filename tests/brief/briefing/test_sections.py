@@ -289,15 +289,12 @@ class TestTheRun:
         assert refs(run_id="day", task_id="T1") == ["e3", "e2", "e1"]
         assert refs(task_id="T2") == ["e2", "e1", "e3"]
         assert line(store, "e1") == "e1 task T1 src/auth.py:3: auth lives in src/auth.py"
-        assert line(store, "e2", task_id="T2") == "e2 the build is red"
+        assert line(store, "e2", task_id="T2") == "e2 error: the build is red"
 
-    def test_other_runs_answer_a_query_and_are_named_without_one(self, store: Satchel, refs: Refs) -> None:
+    def test_other_runs_answer_a_query(self, store: Satchel, refs: Refs) -> None:
         store.runs.start("day")
         store.entries.write("discovery", "the kafka topic is called orders", run_id="day", agent="ann")
         assert refs(run_id="night") == refs(run_id="night", query="kafka topic") == ["e1"]
-        for query, heading in ((None, "discovery by ann of run day"), ("kafka topic", "discovery")):
-            text = store.brief("developer", run_id="night", query=query, dry_run=True).text
-            assert f"\n{heading}\n" in text
 
     @pytest.mark.parametrize("run", [None, "night", "day"])
     def test_notes_of_all_runs_compete_on_equal_terms(self, store: Satchel, refs: Refs, run: str | None) -> None:
@@ -366,8 +363,8 @@ class TestTheRun:
     def test_a_verdict_found_elsewhere_says_whether_it_passed(self, store: Satchel) -> None:
         store.entries.write("review_verdict", {"passed": False, "summary": "kafka is missing"}, task_id="T9")
         store.entries.write("review_verdict", {"passed": True, "summary": "kafka is fine"}, task_id="T8")
-        assert line(store, "e1", query="kafka") == "e1 task T9: FAILED: kafka is missing"
-        assert line(store, "e2", query="kafka") == "e2 task T8: PASSED: kafka is fine"
+        assert line(store, "e1", query="kafka") == "e1 review verdict task T9: FAILED: kafka is missing"
+        assert line(store, "e2", query="kafka") == "e2 review verdict task T8: PASSED: kafka is fine"
 
     def test_the_open_review_of_the_own_task_is_briefed(self, store: Satchel, refs: Refs) -> None:
         issue = {"description": "no tests", "issue_type": "dead-code", "suggestion": "write some"}

@@ -151,7 +151,7 @@ def _parts(ordered: Sequence[Candidate]) -> dict[int, list[Candidate]]:
 def _header(ordered: Sequence[Candidate]) -> list[str]:
     others = [one.binds for one in ordered if not one.is_yours]
     if not any(others):
-        return [REPORTS]
+        return [REPORTS] if others else []
     persons = PERSONS if any(one.is_persons for one in ordered) else ""
     return [f"{BIND}{persons}{'' if all(others) else NOR_NOTES}"]
 
