@@ -22,6 +22,7 @@ FAMILIES = {
     "search-speed": "searching a million entries, in one run and over all",
     "search-quality": "finding the right thing in public data sets (needs --data)",
     "signatures": "grouping log lines and errors of five languages by their signatures (needs --data)",
+    "errors": "recognising errors that are met again, by tool, by hook and after short reports (more with --data)",
     "briefing": "briefings of a project of 100,000 records and of a thousand small stores",
     "hooks": "hooks beside a bare interpreter, and what their briefings hold over a day",
     "load": "starts and edits of a claimed file while ten processes keep the machine busy",

@@ -48,8 +48,8 @@ class MemoryStore:
     def live(self) -> dict[str, Item]:
         """Return what holds at the end, by its label: the key of a decision, the ``id`` of others that have one."""
         replaced = {item.get("replaces") for item in self.items}
-        named = {item.get("decision") or item.get("id"): item for item in self.items}
-        return {name: item for name, item in named.items() if name is not None and name not in replaced}
+        by_label = {item.get("decision") or item.get("id"): item for item in self.items}
+        return {name: item for name, item in by_label.items() if name is not None and name not in replaced}
 
 
 def load(name: str) -> MemoryStore:
@@ -272,7 +272,7 @@ _COMMIT_FORMS = (
     "Type {a} (#{n})",
 )
 _ERROR_FORMS = (
-    ("AssertionError", "test of {a} with {e}: {n} != {m}", "the fixture had state of {b}; build it anew"),
+    ("AssertionError", "test of {a} with {e}: {n} != {m}", "the fixture had state of {b}; build a new one"),
     ("TypeError", "{a}: expected str, got bytes ({e}), line {n}", "decode before {b}"),
     ("httpx.ReadTimeout", "{a} after {n} ms with {e}", "the stub slept; patch {b}"),
     ("httpx.ConnectError", "[Errno {n}] in {a}, {e}", "start the server of {b} first"),

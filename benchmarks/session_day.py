@@ -26,6 +26,7 @@ from benchmarks.memory_stores import Item, MemoryStore
 from benchmarks.start_up import satchel_command
 from satchel import open_satchel
 from satchel.base.tokens import token_counter
+from satchel.interfaces.setup import clients
 
 GROWN = "grown"
 STORES = (*memory_stores.NAMES, GROWN)
@@ -34,6 +35,9 @@ _LEAST_BINDING, _LEAST_BINDING_GROWN, _LEAST_OTHERS = 0.95, 0.75, 0.5
 _BRIEFING_TOKENS, _LEAST_BRIEFED = 1_500, 0.7
 
 _REF = re.compile(r"\b[ecx]\d+\b|\bd\d+\b")
+_TOOLS = {event.name: event.matchers["claude"] for event in clients.EVENTS if event.matchers}
+"""The tools of Claude Code for which setup installs a hook, by the event."""
+
 _HEAD_CHARS = 40
 """Of a rule that has no words without which it is of no use, so many characters at its start must be shown."""
 
@@ -48,12 +52,12 @@ class Judge:
         self.live = store.live()
         self._labels = labels
 
-    def told(self, text: str, label: str) -> bool:
+    def tells(self, text: str, label: str) -> bool:
         """Whether a text shows an item so that it is of use: what a rule or decision says, the title of others."""
         item = self.live[label]
-        return self._says(text, item) or (not is_binding(item) and label in self.named(text))
+        return self._says(text, item) or (not is_binding(item) and label in self.names(text))
 
-    def named(self, text: str) -> set[str]:
+    def names(self, text: str) -> set[str]:
         """Return the labels of the items that a text shows in whole or in part."""
         flat = _flat(text)
         refs = {self._labels[ref] for ref in _REF.findall(text) if ref in self._labels}
@@ -85,10 +89,10 @@ class Moment:
     Attributes:
         kind: start, prompt, small, task, read, edit, run, compact or subagent.
         about: its prompt, file or command.
-        text: what was said, and ``after`` what was said only after an edit.
+        text: of its hooks, and ``after`` the text that came only after an edit.
         needed: the labels that must have been shown by now, and ``missed`` those of them that were not.
         stray: what was shown here and neither is needed in the session nor fits it.
-        shown: how many items were shown here.
+        count: how many items were shown here.
     """
 
     kind: str
@@ -98,7 +102,7 @@ class Moment:
     needed: Sequence[str] = ()
     missed: Sequence[str] = ()
     stray: Sequence[str] = ()
-    shown: int = 0
+    count: int = 0
 
 
 @dataclass(slots=True)
@@ -110,7 +114,7 @@ class Played:
 
     @property
     def texts(self) -> list[str]:
-        """What hooks said."""
+        """The texts of all hooks."""
         return [text for moment in self.moments for text in (moment.text, moment.after) if text]
 
 
@@ -144,7 +148,7 @@ class Player:
         return played
 
     def _hear(self, session: str, event: Mapping[str, Any]) -> tuple[str, str, str, str]:
-        """Return the kind of an event, what it is about, and what is said at it and after it."""
+        """Return an event's kind and subject, and the texts at it and after it."""
         used = {"tool_use_id": f"t{next(self._numbers)}"}
         if "prompt" in event:
             kind = "task" if event.get("task") else "small" if event.get("small") else "prompt"
@@ -157,10 +161,10 @@ class Player:
         if "run" in event:
             fields = {"tool_name": "Bash", "tool_input": {"command": event["run"]}, **used}
             if "fails" in event:
-                said = self._hook(session, "PostToolUseFailure", fields | {"error": event["fails"]})
+                text = self._hook(session, "PostToolUseFailure", fields | {"error": event["fails"]})
             else:
-                said = self._hook(session, "PostToolUse", fields | {"tool_response": {"stdout": event["ok"]}})
-            return "run", event["run"], said, ""
+                text = self._hook(session, "PostToolUse", fields | {"tool_response": {"stdout": event["ok"]}})
+            return "run", event["run"], text, ""
         kind = "read" if "read" in event else "edit"
         fields = {"tool_name": kind.capitalize(), "tool_input": {"file_path": str(self._project / event[kind])}, **used}
         if kind == "edit":
@@ -174,16 +178,16 @@ class Player:
         self, kind: str, about: str, text: str, after: str, needed: Sequence[str], window: list[str], fitting: set[str]
     ) -> Moment:
         whole = "\n".join(window)
-        named = self._judge.named(f"{text}\n{after}")
+        names = self._judge.names(f"{text}\n{after}")
         return Moment(
             kind,
             about,
             text.strip(),
             after,
             needed,
-            [label for label in needed if not self._judge.told(whole, label)],
-            sorted(named - fitting),
-            len(named),
+            [label for label in needed if not self._judge.tells(whole, label)],
+            sorted(names - fitting),
+            len(names),
         )
 
 
@@ -200,12 +204,14 @@ def play(folder: Path, name: str, *, only_main: bool = False, in_processes: bool
     environ = environ_of_hooks(folder)
 
     def call(session: str, event: str, fields: Mapping[str, Any]) -> str:
+        if "tool_name" in fields and not re.fullmatch(_TOOLS[event], fields["tool_name"]):
+            return ""
         if not in_processes:
             return answer_of(project, session, event, fields)
-        told = {"session_id": session, "cwd": str(project), "hook_event_name": event, **fields}
+        payload = {"session_id": session, "cwd": str(project), "hook_event_name": event, **fields}
         done = subprocess.run(
             [satchel_command(), "hook", "claude", event],
-            input=json.dumps(told).encode(),
+            input=json.dumps(payload).encode(),
             capture_output=True,
             cwd=project,
             env=environ,
@@ -235,8 +241,8 @@ def figures(folder: Path, name: str) -> tuple[list[Figure], list[Played]]:
     rows = []
     for whose, some in (("main session", played[:1]), ("ten sessions", played)):
         for what, binding, target in (("rules and decisions", True, least), ("fixes and notes", False, _LEAST_OTHERS)):
-            met, of = _met(some, judge, binding=binding)
-            rows.append(Figure(f"{store.name}: {whose}: {what}, of {of} needed", met / max(1, of), at_least=target))
+            reached, of = _count_met(some, judge, binding=binding)
+            rows.append(Figure(f"{store.name}: {whose}: {what}, of {of} needed", reached / max(1, of), at_least=target))
     task, others = _at(played, "task"), _at(played, "prompt", "edit", "read")
     small = _at(played, "small")
     longest = max(len(text) for one in played for text in one.texts)
@@ -246,9 +252,9 @@ def figures(folder: Path, name: str) -> tuple[list[Figure], list[Played]]:
         Figure(f"{store.name}: tokens of ten sessions, the mean", sum(tokens) / len(tokens), "tokens"),
         Figure(f"{store.name}: tokens of starts, the mean", _mean(counter.count(m.text) for m in _at(played, "start"))),
         Figure(f"{store.name}: the longest answer, characters", longest, at_most=_MOST_CHARS),
-        Figure(f"{store.name}: fitting, of {sum(one.shown for one in task)} items at task prompts", _precision(task)),
+        Figure(f"{store.name}: fitting, of {sum(one.count for one in task)} items at task prompts", _precision(task)),
         Figure(
-            f"{store.name}: fitting, of {sum(one.shown for one in others)} items at other prompts, reads and edits",
+            f"{store.name}: fitting, of {sum(one.count for one in others)} items at other prompts, reads and edits",
             _precision(others),
         ),
         Figure(
@@ -269,11 +275,11 @@ def _at(played: Sequence[Played], *kinds: str) -> list[Moment]:
 
 
 def _precision(moments: Sequence[Moment]) -> float:
-    shown = sum(one.shown for one in moments)
-    return (shown - sum(len(one.stray) for one in moments)) / max(1, shown)
+    total = sum(one.count for one in moments)
+    return (total - sum(len(one.stray) for one in moments)) / max(1, total)
 
 
-def _met(played: Sequence[Played], judge: Judge, *, binding: bool) -> tuple[int, int]:
+def _count_met(played: Sequence[Played], judge: Judge, *, binding: bool) -> tuple[int, int]:
     moments = [moment for one in played for moment in one.moments]
     needed = [label for one in moments for label in one.needed if is_binding(judge.live[label]) == binding]
     missed = [label for one in moments for label in one.missed if is_binding(judge.live[label]) == binding]
@@ -293,7 +299,7 @@ def _briefed(folder: Path, store: MemoryStore, judge: Judge, name: str) -> list[
     for what, binding in (("rules and decisions", True), ("fixes and notes", False)):
         some = [label for label in needed if is_binding(judge.live[label]) == binding]
         target = _LEAST_BRIEFED if binding and name != GROWN else None
-        value = sum(judge.told(text, label) for label in some) / len(some)
+        value = sum(judge.tells(text, label) for label in some) / len(some)
         rows.append(Figure(f"{store.name}: get_briefing(query=task): {what} of {len(some)}", value, at_least=target))
     return rows
 
@@ -306,8 +312,8 @@ def run(bench: Bench) -> Section:
         rows += figures(bench.folder / name, name)[0]
     (bench.folder / "real").mkdir()
     played, judge = play(bench.folder / "real", STORES[0], only_main=True, in_processes=True)
-    met, of = _met(played, judge, binding=True)
-    rows.append(Figure(f"{STORES[0]}: main session in real processes: rules and decisions, of {of}", met / of))
+    reached, of = _count_met(played, judge, binding=True)
+    rows.append(Figure(f"{STORES[0]}: main session in real processes: rules and decisions, of {of}", reached / of))
     return Section(
         "Ten sessions over a month of memory",
         tuple(rows),
@@ -332,17 +338,17 @@ def _show(played: Sequence[Played]) -> None:
 
 
 def main() -> None:
-    """Print the figures of the stores that were chosen."""
+    """Print the figures of the stores that were options."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.session_day", description=__doc__)
     parser.add_argument("stores", nargs="*", default=STORES, help=f"of {', '.join(STORES)}")
     parser.add_argument("--show", nargs="?", const="main", choices=("main", "all"), help="what each moment said")
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     WORKSHOP.mkdir(exist_ok=True)
-    for name in chosen.stores:
+    for name in options.stores:
         with tempfile.TemporaryDirectory(prefix="run-", dir=WORKSHOP) as folder:
             rows, played = figures(Path(folder) / name, name)
-        if chosen.show:
-            _show(played if chosen.show == "all" else played[:1])
+        if options.show:
+            _show(played if options.show == "all" else played[:1])
         print(section_text(Section(name, tuple(rows))))
 
 

@@ -52,6 +52,7 @@ class Environment:
         (self.project / ".git").mkdir(parents=True)
         path = f"{self.programs}{os.pathsep}{os.environ['PATH']}"
         self.environ = {"PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8"}
+        self.environ["SATCHEL_PERSON"] = "checker"  # nobody is at a terminal
         self.environ["SATCHEL_HOOKS_DEADLINE_MS"] = "20000"  # on a busy machine too
         _run([sys.executable, "-m", "venv", "--without-pip", str(folder / "environment")])
         python, spec = self.programs / "python", str(wheel) if extra in {BASE, BRIEFED} else f"{wheel}[{extra}]"

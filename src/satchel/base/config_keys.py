@@ -186,6 +186,12 @@ class Config:
         maximum=10,
         project="yes",
     )
+    search_meaning: str = _key(
+        "wordllama",
+        "Whether a search ranks by meaning too, with the model of the extra `meaning` where that is installed.",
+        choices=("off", "wordllama"),
+        project="yes",
+    )
     brief_deadline_ms: int = _key(
         500,
         "Milliseconds of processor time after which a briefing makes do with what it has.",
@@ -201,7 +207,7 @@ class Config:
         1_500, "at the first prompt that states a task: what the start left out, ranked by it, and what is about it"
     )
     hooks_prompt: int = _tokens(600, "at another prompt: items about it that the agent did not get")
-    hooks_edit: int = _tokens(150, "before an edit: notes that cite its file, once a file")
+    hooks_edit: int = _tokens(250, "when a file is read or edited: what binds it, and notes on it, for each file")
     hooks_error: int = _tokens(150, "after a command failed: a known fix, or the most similar error")
     hooks_messages: int = _tokens(80, "after edits and commands: unread messages, at most once a minute")
     hooks_claims: str = _key(

@@ -197,11 +197,12 @@ class Moments:
                 reminds=False,
                 counts=False,
                 within_session=True,
+                begins=moment.name in {"start", "clear"},
             ),
             deadline,
         )
         put_in = replace(put_in, is_complete=prepared.collected.is_complete)
-        if not prepared.items:
+        if not prepared.items and not prepared.collected.handover:
             is_empty = prepared.collected.is_bare and put_in.is_complete
             return replace(
                 put_in,
@@ -237,6 +238,7 @@ class Moments:
 
 def _line(prepared: Prepared, tokens: int) -> str:
     names = ["handover" if one.candidate.leads else _NAMES[one.candidate.kind] for one in prepared.items]
+    names += ["handover"] * bool(prepared.collected.handover)
     counted = {name: names.count(name) for name in names}
     what = ", ".join(_number(count, name) for name, count in sorted(counted.items(), key=lambda one: -one[1]))
     return f"Satchel: {_number(len(names), 'item')}, {_number(tokens, 'token')}: {what}. satchel status"

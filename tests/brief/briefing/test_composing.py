@@ -234,7 +234,7 @@ class TestWholeItems:
             for n, tried in ((1, ("clear", "restart")), (2, ("Restart", "wait")), (3, ("wait",)))
         ]
         one = composed(collected([*some, candidate(4, "attempts", series=("ben", "T1"))]), 100)
-        assert "e3 tried: 3; tried before: clear; restart" in one.text.splitlines()
+        assert "e3: tried: 3; tried before: clear; restart" in one.text.splitlines()
         assert (sorted(refs(one)), left_out(one)) == (["e3", "e4"], [])
 
     def test_attempts_and_reviews_stand_in_order_of_time_others_by_rank(self) -> None:

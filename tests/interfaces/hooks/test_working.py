@@ -601,7 +601,7 @@ class TestProgress:
                 {"kind": events.PROGRESS},
             )
         assert rows == [
-            ('{"what":"commit"}', session.agents[0]),
+            ('{"what":"commit","subject":"x"}', session.agents[0]),
             ('{"what":"tests"}', session.agents[0]),
         ]
 

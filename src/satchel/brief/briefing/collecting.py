@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.errors import Interrupted
 from satchel.base.records import dataclass, field, replace
 from satchel.brief import attempts, loop_history
-from satchel.brief.briefing import left_off, own, packages, rules, run
+from satchel.brief.briefing import handover, left_off, own, packages, rules, run
 from satchel.brief.briefing.packages import joined
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import BriefingContext, Gathered, Source, gather, with_pins
@@ -66,6 +66,7 @@ class Request:
         reminds: whether a line of critical items stays after their delivery.
         within_session: whether the budget is also limited by what hooks have left in the window.
         counts: whether everything left out is counted; otherwise only rules, decisions and critical items.
+        begins: whether its session begins: then it is told what the last one did.
     """
 
     role: str | None
@@ -80,6 +81,7 @@ class Request:
     since: int | None = None
     reminds: bool = True
     counts: bool = True
+    begins: bool = False
     role_as_given: str | None = None
     within_session: bool = False
 
@@ -98,6 +100,7 @@ class Collected:
         is_complete: whether everything was read in time.
         claims: the paths that the agent's session claims, the newest first.
         others: other sessions at work.
+        handover: what the last session of the worktree did, if it left no scratchpad and this one begins.
         unanswered: the agent's unanswered questions, each with its receiver.
         is_bare: whether no rule, decision or note is stored.
         tokens_left: what hooks have left in the window.
@@ -114,6 +117,7 @@ class Collected:
     is_complete: bool = True
     claims: list[str] = field(default_factory=list)
     others: list[OtherAtWork] = field(default_factory=list)
+    handover: list[str] = field(default_factory=list)
     unanswered: list[str] = field(default_factory=list)
     is_bare: bool = False
     tokens_left: int = deliveries.SESSION_TOKENS
@@ -254,7 +258,8 @@ def _collect(
     elif query is not None:
         relevance = answering.find_in_time(context, collected.notes, query, deadline)
         collected.words = tuple(dict.fromkeys(word for term in query.terms for word in term.words))
-    _gather(context, collected, relevance, actor, deadline, history)
+    begins = request.begins and actor.session is not None
+    _gather(context, collected, relevance, actor, deadline, history, begins=begins)
     for gathered in collected.gathered:
         if gathered.source.kind.number in written.written:
             gathered.candidates = {number: written.mark(one) for number, one in gathered.candidates.items()}
@@ -273,6 +278,8 @@ def _gather(
     actor: Actor,
     deadline: Deadline,
     history: History,
+    *,
+    begins: bool,
 ) -> None:
     transaction, project_id, now = context.transaction, context.project_id, context.now
     done: dict[int, Gathered] = {}
@@ -289,6 +296,9 @@ def _gather(
 
     def is_bare() -> Asking[None]:
         collected.is_bare = not (yield from own.has_items(transaction, project_id))
+
+    def left_behind() -> Asking[None]:
+        collected.handover = yield from handover.lines(transaction, context.workplace, project_id, actor, now)
 
     def unanswered() -> Asking[None]:
         collected.unanswered = yield from own.unanswered(transaction, project_id, actor, now)
@@ -317,6 +327,8 @@ def _gather(
         yield names()
         yield from (gathering(place, make) for place, make in enumerate(_SOURCES))
         yield from (make() for make in (is_bare, unanswered, claims, others, waiting))
+        if begins:
+            yield left_behind()
         deadline.share = _SHARE_TO_END
 
     try:

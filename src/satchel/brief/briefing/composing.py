@@ -178,6 +178,7 @@ def _at_work(collected: Collected, now: int) -> list[str]:
     more = len(collected.claims) - _MAX_CLAIMS
     claims = ", ".join(collected.claims[:_MAX_CLAIMS]) + (f" and {more} more" if more > 0 else "")
     return [
+        *collected.handover,
         *([f"you claim {claims}"] if claims else []),
         *(f"{question}: not answered yet" for question in collected.unanswered),
         *(_other_line(one, now) for one in collected.others),

@@ -9,6 +9,7 @@ from satchel.base.text import shortened
 from satchel.brief.briefing.ranking import HIGH, MEDIUM, base_score_sql
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.brief.briefing.sources import ANY_PRIORITY, BriefingContext, New, Source, candidates, loading
+from satchel.brief.fields import by, name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, ARMS, IS_MINE, UNREAD
@@ -21,7 +22,6 @@ STALE_DAYS = 30
 """A package unchanged for so long ranks as low, unless it is critical."""
 
 _MAX_ERROR_CHARS = 120
-
 _CONSUMERS = "SELECT 1 FROM package_consumers k WHERE k.package_id = c.id"
 _IS_FOR_ROLE = f"EXISTS ({_CONSUMERS} AND k.role = :role)"
 _ARE_FOR_ROLE = "c.id IN (SELECT k.package_id FROM package_consumers k WHERE k.role = :role)"
@@ -82,7 +82,7 @@ def _package(context: BriefingContext, new: New, row: Row) -> Candidate:
     return new(
         label="package",
         group="packages (get_packages opens them)",
-        head=joined(TYPES[kind - 1], by(agent), other_task(context, task), path),
+        head=joined(TYPES[kind - 1], by(agent), other_task(context, task), name_text(path)),
         text=summary if problem is None else f"{summary} (its file {problem})",
         priority=priority,
         changed_at=changed,
@@ -151,12 +151,13 @@ def _load_patterns(
     def pattern(new: New, row: Row) -> Candidate:
         number, _seq, error_type, message, last_seen, was_met, times = row
         best = fixes[number][0]
+        what = f"{error_type}: {shortened(message, _MAX_ERROR_CHARS)}"
         is_known = best.confidence >= KNOWN
         fix = best.ref if is_known else f"{best.ref} (tentative)"
         return new(
             label="error",
             group="fixes",
-            head=f"{error_type}: {shortened(message, _MAX_ERROR_CHARS)} -> {fix}",
+            head=f"{quoted(what) if ' -> ' in what or what.startswith(chr(34)) else what} -> {fix}",
             text=best.text,
             priority=HIGH if is_known else MEDIUM,
             changed_at=last_seen,
@@ -194,7 +195,7 @@ def _strategy(_context: BriefingContext, new: New, row: Row) -> Candidate:
     return new(
         label="strategy",
         group="strategies",
-        head=topic,
+        head=name_text(topic) or "",
         text=insight,
         priority=MEDIUM,
         changed_at=last_seen,
@@ -252,14 +253,10 @@ def joined(*parts: str | None) -> str:
     return " ".join(filter(None, parts))
 
 
-def by(agent: str | None) -> str | None:
-    return None if agent is None else f"by {agent}"
-
-
 def is_task(context: BriefingContext, task: str | None, run_id: str) -> bool:
     """Return whether a task is the agent's own, also by its run if one was chosen."""
     return task is not None and task == context.task_id and (not context.is_run_chosen or run_id == context.run.run_id)
 
 
 def other_task(context: BriefingContext, task: str | None) -> str | None:
-    return None if task is None or task == context.task_id else f"task {task}"
+    return None if task is None or task == context.task_id else f"task {name_text(task)}"

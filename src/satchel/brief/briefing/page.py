@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 
 from satchel.base.grouping import grouped
 from satchel.base.records import dataclass, field
-from satchel.base.text import shortened
+from satchel.base.text import neutral, shortened
 from satchel.brief.briefing.records import Candidate
+from satchel.brief.fields import cut_head
 from satchel.find.kind import Kind
 
 Count = Callable[[str], int]
@@ -24,7 +25,9 @@ PERSONS = "*"
 _MAX_CHARS_PER_TOKEN = 8
 """A line longer than this per token of room left is not tried: prose has 4 to 5, paths and code fewer."""
 
+_MAX_HEAD_CHARS = 200
 _TITLE_CHARS = 90
+REASON = "(because:"
 _SENTENCE = re.compile(r"[^\n]{1,160}?(?:[.!?](?=\s)(?<!\b\w.)|[。！？]|(?=\n))")
 _ONE_LINE = str.maketrans("\n\t\u2028\u2029", "    ")
 
@@ -102,7 +105,7 @@ class Page:
         """Return the lines of items in order, under their headings."""
         items = [self.items[candidate.key] for candidate in ordered if candidate.key in self.items]
         groups = grouped((one.group, one) for one in items)
-        return [line for group, some in groups.items() for line in (group, *(one.line for one in some))]
+        return [line for group, some in groups.items() for line in (neutral(group), *(one.line for one in some))]
 
     @property
     def has_titles(self) -> bool:
@@ -140,14 +143,14 @@ class Page:
 
 def line_of(candidate: Candidate, *, gives_reason: bool = False) -> str:
     """Return the line of an item with its whole text."""
-    reason = f" (because: {candidate.reason})" if gives_reason and candidate.reason else ""
-    return f"{_start(candidate)}{candidate.text.strip()}{reason}".translate(_ONE_LINE).rstrip(": ")
+    reason = f" {REASON} {candidate.reason})" if gives_reason and candidate.reason else ""
+    return neutral(f"{_start(candidate)}{candidate.text.strip()}{reason}".translate(_ONE_LINE).rstrip(": "))
 
 
 def title_line(candidate: Candidate) -> str:
     """Return the line of an item with its title: the key of a decision, else the first sentence or words."""
     start = _start(candidate)
-    return f"{start}…" if candidate.kind is Kind.DECISION else f"{start}{title_of(candidate.text)}"
+    return neutral(f"{start}…" if candidate.kind is Kind.DECISION else f"{start}{title_of(candidate.text)}")
 
 
 def title_of(text: str) -> str:
@@ -162,4 +165,11 @@ def _start(candidate: Candidate) -> str:
     mark = PERSONS if candidate.is_persons else ""
     is_apart = candidate.is_critical and candidate.kind is not Kind.CONSTRAINT
     head = f"{candidate.label} {candidate.head}".strip() if is_apart else candidate.head
-    return f"{candidate.ref}{mark} {head}: " if head else f"{candidate.ref}{mark} "
+    head = cut_head(head.translate(_ONE_LINE), _MAX_HEAD_CHARS)
+    return f"{candidate.ref}{mark} {head}: " if head else f"{candidate.ref}{mark}{after_ref(candidate.text)}"
+
+
+def after_ref(text: str) -> str:
+    """Return what stands between an id and its text, whose beginning must not be taken for a place or an author."""
+    text = text.strip()
+    return ": " if ": " in text or text.endswith(":") else " "

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.base.text import fold, shortened
-from satchel.brief.briefing.page import PERSONS, title_of
+from satchel.brief.briefing.page import PERSONS, after_ref, title_of
+from satchel.brief.fields import name_text
 from satchel.brief.working import notes
 from satchel.brief.working.hook_context import HookContext, ItemVersion, tokens_of
 from satchel.find.about import LEAST, LIKELY, RelatedItem, related
@@ -320,7 +321,8 @@ _DECISION = (
 
 def _decision(row: Row) -> Item:
     number, seq, key, text, value, author = row
-    return Item(Kind.DECISION, number, seq, f"{_ref(Kind.DECISION, number, author)} {key}:", str(value_of(text, value)))
+    head = f"{_ref(Kind.DECISION, number, author)} {name_text(key)}:"
+    return Item(Kind.DECISION, number, seq, head, str(value_of(text, value)))
 
 
 def _constraints(matches: _Matches) -> list[Item]:
@@ -333,7 +335,8 @@ _RULE = "c.id, c.seq, c.text, c.priority, a.name FROM constraints c LEFT JOIN ag
 
 def _rule(row: Row) -> Item:
     number, seq, text, priority, author = row
-    return Item(Kind.CONSTRAINT, number, seq, _ref(Kind.CONSTRAINT, number, author), text, priority=priority)
+    head = f"{_ref(Kind.CONSTRAINT, number, author)}{after_ref(text)}".rstrip()
+    return Item(Kind.CONSTRAINT, number, seq, head, text, priority=priority)
 
 
 def _ref(kind: Kind, number: int, author: str | None) -> str:
@@ -370,7 +373,7 @@ def _strategies(matches: _Matches) -> list[Item]:
     return [
         _with(
             matches.by_number[number],
-            Item(Kind.STRATEGY, number, seq, f"{Kind.STRATEGY.ref(number)} strategy, {topic}:", insight),
+            Item(Kind.STRATEGY, number, seq, f"{Kind.STRATEGY.ref(number)} strategy, {name_text(topic)}:", insight),
         )
         for number, seq, topic, insight in rows
     ]

@@ -72,7 +72,7 @@ class Working:
         tells: bool = True,
         can_ask: bool = False,
     ) -> HookAnswer:
-        """Claim the files of an edit for the session unless others hold them, and show notes on them.
+        """Claim the files of an edit for the session unless others hold them, and tell what binds them.
 
         If the store is busy, an edit that conflicts with requested claims is stopped all the same.
 
@@ -104,7 +104,7 @@ class Working:
             if not tells:
                 return replace(NOTHING, why=_NO_TEXT)
             hint_lines, items = moment.hints(context, conflicts)
-            return self._with_notes(context, touched, [*lines, *hint_lines], items, text)
+            return self._with_files(context, touched, [*lines, *hint_lines], items, text)
 
         def look(context: HookContext) -> HookAnswer:
             touched = moment.resolve(context, cwd, edits)
@@ -148,7 +148,7 @@ class Working:
                     more, items = moment.hints(context, conflicts, is_made=True)
                     lines += more
                 moment.record(context, touched)
-                answer = self._with_notes(context, touched, lines, items, text)
+                answer = self._with_files(context, touched, lines, items, text)
             return self._with_messages(context, self._with_pending_fix(context, answer) if owes_fixes else answer)
 
         def look(context: HookContext) -> HookAnswer:
@@ -156,6 +156,31 @@ class Working:
             return HookAnswer(moment.warning(context, leases, is_made=True)) if leases else NOTHING
 
         return self._act(agent_id, "edit", act, look if self._config.hooks_claims != "off" else None)
+
+    def after_read(self, cwd: str, files: Sequence[tuple[str, str]], *, agent_id: str | None = None) -> HookAnswer:
+        """Return what binds files that the agent has read, and notes on them, each file once in a window.
+
+        Args:
+            cwd: the folder that relative paths start from.
+            files: each file, with an empty text as of an edit.
+        """
+        from satchel.brief.working import edits as moment
+        from satchel.brief.working import on_files
+        from satchel.keep import projects
+
+        budget = self._config.hooks_edit
+        paths = [place.path for place in moment.places_of(self._workplace, cwd, files)] if budget else []
+        if not paths:
+            return replace(NOTHING, why="no file of the project")
+        with self._workplace.engine.read() as transaction:
+            project = projects.find(transaction, self._workplace)
+            if not on_files.is_concerned(transaction, project.id, paths):  # the usual case takes no lock
+                return replace(NOTHING, why="nothing binds the file, and no note cites it")
+
+        def act(context: HookContext) -> HookAnswer:
+            return self._with_files(context, moment.resolve(context, cwd, files), [], [], "")
+
+        return self._act(agent_id, "edit", act)
 
     def unchecked_edit(self, cwd: str, edits: Sequence[tuple[str, str]], *, agent_id: str | None = None) -> HookAnswer:
         """Return claims of others on files that were edited although the hook before it could not check them.
@@ -285,7 +310,7 @@ class Working:
     def command_succeeded(
         self, cwd: str, command: str, output: str = "", *, agent_id: str | None = None, owes_fixes: bool = False
     ) -> HookAnswer:
-        """Learn from a command that failed before, record progress, and add unread messages.
+        """Learn from a command that failed before, record progress, and add known fixes and unread messages.
 
         Args:
             cwd: the folder that it was run in.
@@ -296,7 +321,8 @@ class Working:
 
         def act(context: HookContext) -> HookAnswer:
             commands.succeed(context, cwd, command)
-            answer = self._with_pending_fix(context, NOTHING) if owes_fixes else NOTHING
+            answer = self._with_known_error(context, command, output, has_succeeded=True)
+            answer = self._with_pending_fix(context, answer) if owes_fixes else answer
             return self._with_progress(context, answer, command, output, has_failed=False)
 
         return self._act(agent_id, "command", act)
@@ -315,7 +341,8 @@ class Working:
         """Record progress and add unread messages after a command with unknown status."""
 
         def act(context: HookContext) -> HookAnswer:
-            return self._with_progress(context, NOTHING, command, output, has_failed=None)
+            answer = self._with_known_error(context, command, output, has_succeeded=False)
+            return self._with_progress(context, answer, command, output, has_failed=None)
 
         return self._act(agent_id, "command", act)
 
@@ -359,7 +386,7 @@ class Working:
             context = hook_context.find(transaction, work)
             return nothing if context is None else replace(look(context), problem=problem)
 
-    def _with_notes(
+    def _with_files(
         self,
         context: HookContext,
         touched: Sequence[EditedFile],
@@ -367,11 +394,19 @@ class Working:
         items: Sequence[ItemVersion],
         text: str,
     ) -> HookAnswer:
-        from satchel.brief.working import edits as moment
+        from satchel.brief.working import on_files
 
         budget = self._config.hooks_edit
-        notes, note_items = moment.notes_on(context, touched, text, budget) if budget else ([], [])
-        return HookAnswer("\n".join([*lines, *notes]), items=(*items, *note_items), window=context.window)
+        files = [one.place.path for one in touched]
+        more, more_items = on_files.tell(context, files, text, budget) if budget else ([], [])
+        return HookAnswer("\n".join([*lines, *more]), items=(*items, *more_items), window=context.window)
+
+    def _with_known_error(self, context: HookContext, command: str, output: str, *, has_succeeded: bool) -> HookAnswer:
+        from satchel.brief.working import commands
+
+        budget = self._config.hooks_error
+        lines, items = commands.find_error(context, command, output, budget, has_succeeded=has_succeeded)
+        return HookAnswer("\n".join(lines), items=tuple(items), window=context.window) if lines else NOTHING
 
     def _with_pending_fix(self, context: HookContext, answer: HookAnswer) -> HookAnswer:
         from satchel.brief.working import commands
@@ -383,17 +418,22 @@ class Working:
     def _with_progress(
         self, context: HookContext, answer: HookAnswer, command: str, output: str, *, has_failed: bool | None
     ) -> HookAnswer:
-        from satchel.brief.working.progress import progress_of
+        from satchel.brief.working.progress import COMMIT, progress_of, subject_of
 
         what = progress_of(command, output, has_failed=has_failed)
         if what is not None:
+            details = {"what": what}
+            if what == COMMIT and (subject := subject_of(output)):
+                from satchel.brief.working.commands import first_words
+
+                details["subject"] = first_words(subject)
             events.record(
                 context.transaction,
                 context.project_id,
                 events.PROGRESS,
                 context.now,
                 by=context.actor,
-                details={"what": what},
+                details=details,
             )
             if _has_only_changed(context):
                 updates.change(context.transaction, context.actor.session or 0, {"nudged_at": context.now})

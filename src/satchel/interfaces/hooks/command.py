@@ -298,11 +298,11 @@ def _kept(event: HookEvent, folder: str) -> dict[str, object]:
     """Return what is kept of an event: of what a tool does the files alone, since the rest may hold any secret."""
     from satchel.redaction import finds_secret, redact
 
-    edits = () if event.tool is None else event.tool.edits[:_MOST_KEPT]
+    files = () if event.tool is None else (event.tool.edits or event.tool.reads)[:_MOST_KEPT]
     fields = {key: redact(value).text if isinstance(value, str) else value for key, value in event._asdict().items()}
     return fields | {
         "cwd": folder,
-        "tool": [edit for edit in edits if finds_secret(edit.path) is None],
+        "tool": [one for one in files if finds_secret(one.path) is None],
     }
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from satchel.interfaces.hooks import events, prompts, state
+from satchel.interfaces.hooks import events, state
 from satchel.interfaces.hooks.events import HookEvent
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def debt_of(event: HookEvent, folder: str) -> str:
         folder: the one that relative paths start from.
     """
     if event.happening == events.PROMPT:
+        from satchel.interfaces.hooks import prompts
         from satchel.redaction import redact
 
         text = prompts.ends(redact(event.prompt).text, _PROMPT_END_CHARS)

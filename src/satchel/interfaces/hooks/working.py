@@ -73,6 +73,8 @@ def act(event: HookEvent, folder: str, working: Working, is_over: Callable[[], b
         return working.command_succeeded(cwd, command.text, command.output, agent_id=agent, owes_fixes=event.owes_fixes)
     if tool.plan is not None:
         return working.plan_approved(tool.plan, agent_id=agent)
+    if event.happening == events.AFTER_READ:
+        return working.after_read(cwd, tool.reads, agent_id=agent)
     if event.happening == events.BEFORE_EDIT:
         can_ask = event.can_ask and os.environ.items() >= _AT_TERMINAL.items()
         return working.before_edit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
 from satchel.interfaces.operations.parameters import (
     AGENT_UNLISTED,
@@ -37,9 +38,9 @@ BINDING = Operation(
         ),
         *HISTORY_PAGE,
     ),
-    run="constraints.binding",
+    run=services.constraints.binding,
     items="bindings",
-    text="text.rules:binding_text",
+    text=text.rules.binding_text,
     shown=Table(
         {"id": "ref", "kind": "kind", "priority": "priority", "key": "key", "text": "text", "why": "reason", "by": "by"}
     ),
@@ -70,9 +71,9 @@ OPERATIONS = (
             SUPERSEDES,
             AGENT_UNLISTED,
         ),
-        run="constraints.add",
+        run=services.constraints.add,
         writes=True,
-        text="text.rules:added_text",
+        text=text.rules.added_text,
     ),
     Operation(
         tool="get_constraints",
@@ -81,8 +82,8 @@ OPERATIONS = (
         about="The rules that hold here, most urgent first or by search.",
         found_by="rules constraints policy guidelines must never",
         command=("rule", "list"),
-        help="List the rules that hold, the most urgent first, or what matches WORDS best; of a FILE, or a folder/, the "
-        "rules and decisions that bind it.",
+        help="List the rules that hold, the most urgent first, or what matches WORDS best; of a FILE, or a folder/, "
+        "the rules and decisions that bind it.",
         examples=("rule list --layer data --priority high", "rule list src/api/auth.py"),
         parameters=(
             BINDING.parameters[0].but(required=False),
@@ -101,10 +102,10 @@ OPERATIONS = (
             AUTHOR.but(unlisted=True),
             *CHANGES,
         ),
-        run="constraints.find",
+        run=services.constraints.find,
         instead={"file": BINDING},
         items="constraints",
-        text="text.rules:constraints_text",
+        text=text.rules.constraints_text,
         shown=Table(
             {
                 "id": "ref",

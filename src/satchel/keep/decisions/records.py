@@ -170,6 +170,7 @@ class ChangedDecision:
     Attributes:
         agent_id: the author of the replaced state.
         by_id: the author of the change, or None.
+        kept: the key of a person's decision, which stays; ``decision`` is the draft that an agent proposes instead.
     """
 
     project_id: int
@@ -177,3 +178,4 @@ class ChangedDecision:
     by_id: int | None
     before: DecisionState
     decision: Decision
+    kept: str | None = None

@@ -6,23 +6,33 @@ import re
 from functools import cache
 
 from satchel.base.lazy import lazy_regex
+from satchel.keep.patterns.headlines import plain
 
 _QUOTED = 0.8
 """Share of lines starting with > or | that makes a text a quotation or a container's log."""
 
 
 def unwrapped(text: str) -> list[str]:
-    """Return the lines of an output without the prefixes of terminals, logs and quotations."""
+    """Return the lines of an output without wrappers, with plain headlines; of tests only those of the failures."""
+    lines = peeled(text)
+    if any(line.startswith("E   ") for line in lines):
+        # pytest prints failures on lines of their own, and the values of an assertion below in short forms
+        lines = [line[4:] for line in lines if line.startswith(("E   ", "     +  "))]
+    return plain("\n".join(lines)).splitlines()
+
+
+def peeled(text: str) -> list[str]:
+    """Return the lines of an output without the prefixes of terminals, logs, containers and quotations."""
     lines = text.splitlines()
     filled = [line for line in lines if line.strip()]
     for mark in (">", "|"):
         if filled and sum(line.startswith(mark) for line in filled) >= _QUOTED * len(filled):
             lines = [line.removeprefix(mark).removeprefix(" ") for line in lines]
+    if "╷" in text or "What went wrong" in text:
+        lines = [_framed().sub("", line) for line in lines]
     if _script().search(text):
         others = [line for line in lines if not line.startswith(("npm ERR!", "npm error"))]
         lines = others if any(line.strip() for line in others) else lines
-    if tested := [line for line in lines if line.startswith("E   ")]:
-        lines = tested  # pytest prints failures on lines of their own
     bare: list[str] = []
     for line in lines:
         rest = _tools().sub("", line, count=1)
@@ -49,6 +59,7 @@ def without_advice(text: str) -> str:
     return rest if rest.strip(" \n.,:;") else text
 
 
+_framed = lazy_regex(r"^(?:[╷│╵]|(?:#\d{1,3} \d{1,5}\.\d{1,3} )?>) ?")
 _script = lazy_regex(r"npm (?:ERR!|error) (?:code ELIFECYCLE|[Ll]ifecycle script)")
 _npm = lazy_regex(
     r"(?:code ELIFECYCLE|errno\b|syscall\b|path\b|argv\b|node v\d|npm {1,2}v\d|Linux \d|Darwin \d|Windows_NT"
@@ -68,7 +79,7 @@ _LEVELS = (
 
 
 _tools = lazy_regex(
-    r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|E {3,}|#\d{1,3} \d{1,5}\.\d{1,3} "
+    r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|#\d{1,3} \d{1,5}\.\d{1,3} "
     r"|[a-z][\w.\-]{0,40}[-_]\d{1,3} {1,4}\| ?){1,3}"
 )
 
@@ -106,7 +117,7 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
     )
     tails = (
         # closing lines of tools
-        r"\[?[Pp]rocess (?:finished|exited|completed)\b",
+        r"\[?[Pp]rocess (?:finished|exited|completed)\b|Exit [Cc]ode:? \d{1,3}$|\d{1,3}$|hint: |\s*(?:from )?\S{1,300}:\d+:in |\(See ",
         r"(?:error: )?exit status \d",
         r"error: (?:aborting due to|could not compile|build failed|failed to compile|Recipe )",
         r"error: (?:process didn't exit|test failed, to rerun)",
@@ -122,6 +133,10 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         r"-- |.{0,300}: [Ii]n function [`'‘].{0,300}:$|\s{1,4}\S{1,200}:\d{1,6} \(\w{1,40}\)$"
         r"|Call Stack \(most recent|See (?:also )?\"|See '|See: |See /|See [A-Z]:\\",
         r"\[ERROR\]\s*$|\[Help \d\]|Re-run Maven|To see the full stack trace|Prompt executed in",
+        r"(?:Test Suites|Tests|Snapshots|Time|Test Files|Start at|Duration): |Ran all test suites|test result: |failures:$"
+        r"|(?:FAIL|PASS) \S|\s*[✓✕✔✗] |running \d+ tests?$|\s{4}\w[\w:]*$|---- \S+ stdout ----|BUILD FAILED in|> \S+@\S+ \w"
+        r"|\d{1,5} (?:problems?|actionable tasks?)\b|\s*\d+ (?:Warning|Error)\(s\)|✖ \d|Found \d+ errors? in|Build FAILED|To \S+$"
+        r"|\[end of output\]|note: This (?:error originates|is an issue)|\w[\w.-]* exited with code \d|\[notice\] ",
         # npm and node
         r"npm (?:WARN|warn|notice|http|info|verb|timing)\b|error Command failed|info Visit|\s?ELIFECYCLE\b|yarn run v",
         r"\s{0,8}\S{1,300}[/\\\\]_logs[/\\\\]\S{1,200}$|(?:Node\.js v\d|not ok\b|Emitted '\w+' event"
@@ -160,7 +175,7 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
 @cache
 def _advice() -> re.Pattern[str]:
     begins = (
-        r"How (?:to|can|do)\b|Instead\b|Did you mean|Do you want|See (?:also|documentation|the|https?)|For (?:more"
+        r"If ['`\"]|To install\b|How (?:to|can|do)\b|Instead\b|Did you mean|Do you want|See (?:also|documentation|the|https?)|For (?:more"
         r"|further|details)|If (?:you|this|reserved)"
         r"|Please\b|Try\b|Make sure|Ensure\b|Check (?:that|the|your)|You (?:can|may|might|need|should|must)"
         r"|To (?:avoid|fix|add|learn|see|resolve|enable)|Is the (?:server|\w+ daemon)|It is likely|Add the|Consider\b"

@@ -8,14 +8,16 @@ from satchel.base.lazy import lazy_regex
 from satchel.base.records import dataclass
 from satchel.keep.patterns.frames import innermost_frame
 from satchel.keep.patterns.masking import bounded, masked_text
-from satchel.keep.patterns.noise import unwrapped
+from satchel.keep.patterns.noise import peeled, unwrapped
 from satchel.keep.patterns.saying import plain_type, read
 from satchel.redaction import redact
 
-VERSION = 2
+VERSION = 3
 """Version of the rules; raise it with every change to signatures."""
 
 _MOST_TYPE = 200
+_TELLING = 3
+"""A sentence of more words says enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +51,20 @@ def signed(error_type: str, message: str, stack: str | None = None) -> Signed:
     text = bounded(message)
     error = read(text)
     name = error.error_type or plain_type(redact(error_type[:_MOST_TYPE]).text)
-    message = error.message
+    message = _first_sentence(error.message)
+    if name == "ImportError" and "No module named" in message:
+        name = "ModuleNotFoundError"
     core = _core(message)
     if _wrapper().fullmatch(core) and not (stack or innermost_frame(text)):
         # the wrapper only reports the failure: use the whole output
         message = "\n".join(unwrapped(text))
         core = _core(message)
-    repeats = text if error.is_headed or name.isupper() else f"{message}\n{core}"
-    if not error.error_type and core and (" " in name or _is_said(name, repeats)):
-        # a description is not a type, and other reporters may not use the output's type
+    if not error.error_type and core and (not _is_type(name) or error.message.count("\n") > 1 or _is_said(name, text)):
+        # other reporters of an output may not use this type
         name = ""
     frame = ""
     if _generic().fullmatch(core) or (error.is_panic and not _telling_panic().search(core)):
-        frame = innermost_frame("\n".join(unwrapped(text))) or (innermost_frame(bounded(stack)) if stack else "")
+        frame = innermost_frame("\n".join(peeled(text))) or (innermost_frame(bounded(stack)) if stack else "")
     there = _core(as_bazinga(message))
     return Signed(_digest(name, core, *filter(None, (frame,))), core, _digest(name, there) if there != core else None)
 
@@ -76,6 +79,12 @@ def as_bazinga(message: str) -> str:
     text = re.sub(r"line \d+", "line N", text)
     text = re.sub(r"'[^']{1,50}'", "'...'", text)
     return re.sub(r'"[^"]{1,50}"', '"..."', text).strip()[:500]
+
+
+def _first_sentence(message: str) -> str:
+    # releases and posters differ in what follows a sentence that says enough
+    match = _sentence().match(message)
+    return match[1] if match is not None and len(match[1].split()) > _TELLING else message
 
 
 def _core(message: str) -> str:
@@ -93,10 +102,15 @@ def _digest(*parts: str) -> str:
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def _is_type(name: str) -> bool:
+    return " " not in name and not name.islower()
+
+
 def _is_said(name: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
+_sentence = lazy_regex(r"\s*([^\n]{10,400}?[\w'\"`)\]])(?:[.;](?=\s+[A-Z`'\"(\[])| \((?=[A-Z]+ \d)).{0,10}", re.DOTALL)
 # as older releases of Node print it
 _older_resource = lazy_regex(r"\b(watch|open|scandir|mkdir|write) \S{1,300} (?=(?:ENOSPC|EMFILE|ENFILE)\b)")
 # the shell and the script in front of a missing interpreter
@@ -137,7 +151,7 @@ _wrapper = lazy_regex(
 _generic = lazy_regex(
     r"(?i)#?|null|(?:assertion(?:error)?(?: failed)?|\(no message\)|none|undefined|killed|aborted|panic|boom)"
     r"|.{0,60}segmentation (?:fault|violation).{0,60}|.{0,20}core dumped\)?|object reference not set.{0,40}"
-    r"|assert # [=<>!]{1,2} #"
+    r"|assert # [=<>!]{1,2} #|assertion '?\(?left [=!]= right\)?'? failed.{0,300}"
     r"|(?:access violation|bus error).{0,40}"
     r"|'?(?:nonetype|int|str|float|list|dict|tuple|set|bool|bytes|function|module|method|generator"
     r"|coroutine)'? object"
