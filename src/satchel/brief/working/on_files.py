@@ -169,7 +169,7 @@ def _note_lines(
     )
     lines = []
     for note in fresh[:_MOST_SHOWN]:
-        head = note.head(context.now, compared.get(note.number), names_file=False)
+        head = note.head(context.now, compared.get(note.number))
         items = ((Kind.ENTRY.number, note.number, note.seq),)
         lines.append(_Line(notes.line(head, note.text, _WHOLE_CHARS), items, notes.line(head, note.text), items))
     return lines, len(fresh)

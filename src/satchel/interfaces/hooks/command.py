@@ -265,7 +265,9 @@ def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> boo
         if satchel.config.hooks_end:
             satchel.sessions.end(event.reason)
         return True
-    put_in = satchel.moments.make(moment, limit.deadline(), agent_id=event.agent_id, agent_type=event.agent_type)
+    put_in = satchel.moments.make(
+        moment, limit.deadline(), agent_id=event.agent_id, agent_type=event.agent_type, prompt=event.prompt
+    )
     session = None if put_in.entered is None else put_in.entered.session
     line = put_in.line if event.shows_a_line and satchel.config.hooks_visible else ""
     if put_in.text or line:
