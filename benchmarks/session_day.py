@@ -26,6 +26,7 @@ from benchmarks.memory_stores import Item, MemoryStore
 from benchmarks.start_up import satchel_command
 from satchel import open_satchel
 from satchel.base.tokens import token_counter
+from satchel.interfaces.setup import clients
 
 GROWN = "grown"
 STORES = (*memory_stores.NAMES, GROWN)
@@ -34,6 +35,9 @@ _LEAST_BINDING, _LEAST_BINDING_GROWN, _LEAST_OTHERS = 0.95, 0.75, 0.5
 _BRIEFING_TOKENS, _LEAST_BRIEFED = 1_500, 0.7
 
 _REF = re.compile(r"\b[ecx]\d+\b|\bd\d+\b")
+_TOOLS = {event.name: event.matchers["claude"] for event in clients.EVENTS if event.matchers}
+"""The tools of Claude Code for which setup installs a hook, by the event."""
+
 _HEAD_CHARS = 40
 """Of a rule that has no words without which it is of no use, so many characters at its start must be shown."""
 
@@ -200,6 +204,8 @@ def play(folder: Path, name: str, *, only_main: bool = False, in_processes: bool
     environ = environ_of_hooks(folder)
 
     def call(session: str, event: str, fields: Mapping[str, Any]) -> str:
+        if "tool_name" in fields and not re.fullmatch(_TOOLS[event], fields["tool_name"]):
+            return ""
         if not in_processes:
             return answer_of(project, session, event, fields)
         payload = {"session_id": session, "cwd": str(project), "hook_event_name": event, **fields}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from satchel.base.errors import StoreDamaged
 from satchel.base.paging import COUNTED
@@ -18,6 +19,9 @@ from satchel.find.scopes import Scope
 from satchel.find.scoring import Surroundings
 from satchel.find.words import WORD
 from satchel.store.transaction import NO_LIMIT, Row, Transaction, set_of
+
+if TYPE_CHECKING:
+    from satchel.find.meaning import Meaning
 
 CANDIDATES = 2_000
 """How many of the newest matches the rarest terms select in larger scopes."""
@@ -60,6 +64,7 @@ class Ranking:
         own: the score of each term in a document itself.
         evidence: the same including the neighbours, where they were considered, and the share of its loop or task last.
         bonus: what a document gains if the question names its author, or loses if it names another.
+        meaning: what the best gain or lose by their meaning, where that was considered.
         is_cut: whether the query had more words than the limit.
         limits: notes about the bounds of the search, and about names in the query that do not occur.
     """
@@ -73,6 +78,7 @@ class Ranking:
     bonus: dict[int, float]
     is_cut: bool = False
     limits: tuple[str, ...] = ()
+    meaning: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -116,6 +122,7 @@ def rank(
     near_best: bool = True,
     reach: int | None = None,
     order: str | None = None,
+    meaning: Meaning | None = None,
 ) -> Ranking:
     """Search, and return every result in one snapshot, so that its pages are consistent.
 
@@ -128,6 +135,7 @@ def rank(
         near_best: whether to leave out results far below the best; callers with more criteria want all.
         reach: the end of the requested page, up to which matches beyond the scored ones are returned too, if the query
             is one term or condition; 0 counts them all, None leaves them out.
+        meaning: ranks the best matches by their meaning too.
         order: asc or desc if the caller sorts the results by time, and so needs all or the first by time.
     """
     if not query.terms:
@@ -210,6 +218,10 @@ def rank(
             if judged_population > population:
                 flat, _ = scoring.term_scores(matched, [term.weight for term in terms], judged_population)
             totals = scoring.near_best(totals, flat, evidence)
+    by_meaning: Mapping[int, float] = {}
+    if meaning is not None and query.text and len(totals) > 1:
+        by_meaning = meaning.shares(transaction, scope.project_id, query.text, totals)
+        totals |= {document: max(0.0, totals[document] + share) for document, share in by_meaning.items()}
     ordered = _ordered(totals, demoted)
     sunk = () if sink is None else sink(ordered)
     if sunk:
@@ -222,7 +234,7 @@ def rank(
     hits = tuple(
         Hit(document, totals[document], document in evidence and document not in scores) for document in ordered
     )
-    return Ranking(hits, size, terms, tuple(idf), scores, evidence, bonus, query.is_cut, tuple(limits))
+    return Ranking(hits, size, terms, tuple(idf), scores, evidence, bonus, query.is_cut, tuple(limits), by_meaning)
 
 
 def newest(transaction: Transaction, scope: Scope, offset: int, limit: int) -> tuple[Ranking, int]:

@@ -7,15 +7,12 @@ read or written there. A plain word of a language counts only where it is marked
 from __future__ import annotations
 
 import re
-from bisect import bisect
 from collections.abc import Iterator, Sequence
+from functools import cache
 
-from satchel.base.paging import Page, check_page
-from satchel.base.records import NamedTuple, dataclass
-from satchel.base.vocabulary import PRIORITIES
+from satchel.base.records import NamedTuple
 from satchel.find.kind import Kind
-from satchel.keep import globs, projects
-from satchel.keep.projects import Workplace
+from satchel.keep import globs
 from satchel.store.transaction import Row, Transaction
 
 MOST_UNBOUND = 1_000
@@ -24,19 +21,23 @@ MOST_UNBOUND = 1_000
 _MOST_IDENTIFIERS = 200
 _LEAST_IDENTIFIER = 5
 
-CRITICAL = 4
+CRITICAL, _MEDIUM = 4, 2
 
 _WORD = r"[^\W\d]\w*"
-_IDENTIFIER = re.compile(rf"{_WORD}(?:\.{_WORD})*")
-_MARKED = re.compile(r"`([^`\n]{2,100})`")
-_HUMP = re.compile(r"[a-z\d][A-Z]")
-_GLOB = re.compile(r"[\w./*{},?\-]+")
+_IDENTIFIER = rf"{_WORD}(?:\.{_WORD})*"
+_MARKED = r"`([^`\n]{2,100})`"
+_GLOB = r"[\w./*{},?\-]+"
 _PACKAGE_FILES = frozenset({"__init__", "index", "mod", "lib"})
 _SUFFIXES = frozenset(
     "c cc cfg cpp cs css go h html ini java js json jsx kt lock md mjs php py pyi rb rs sh sql swift toml ts tsx txt"
     " xml yaml yml".split()
 )
 """What makes a file's name of an identifier and a dot; other words are attributes."""
+
+
+@cache
+def _regex(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)  # when it is needed: most hooks need none
 
 
 class Binding(NamedTuple):
@@ -49,6 +50,7 @@ class Binding(NamedTuple):
         reason: why it was decided, or None.
         priority: 1 to 4 for a rule; 0 for a decision.
         by: the glob, file, folder, module or identifier by which it binds.
+        file: the first of the files that it binds.
         is_wide: whether only an identifier in the text does.
     """
 
@@ -60,6 +62,7 @@ class Binding(NamedTuple):
     reason: str | None
     priority: int
     by: str
+    file: str = ""
     is_wide: bool = False
 
     @property
@@ -67,53 +70,13 @@ class Binding(NamedTuple):
         return self.kind.ref(self.item)
 
     @property
+    def weight(self) -> int:
+        """Its priority, and more if it is about this file alone."""
+        return (self.priority or _MEDIUM) + 2 * self.file.endswith(self.by)
+
+    @property
     def is_critical(self) -> bool:
         return self.priority == CRITICAL
-
-
-@dataclass(frozen=True, slots=True)
-class BoundItem:
-    """A rule or decision that binds a file, for its reader.
-
-    Attributes:
-        kind: rule or decision.
-        key: of a decision, else None.
-        text: the rule, or the decision's value.
-        reason: why it was decided, or None.
-        priority: of a rule, else None.
-        by: the glob, or the name in its text, by which it binds.
-    """
-
-    ref: str
-    kind: str
-    key: str | None
-    text: str
-    reason: str | None
-    priority: str | None
-    by: str
-
-
-def page(workplace: Workplace, file: object, limit: int, offset: int) -> Page[BoundItem]:
-    """Return the rules and decisions that bind a file or folder, the most urgent first."""
-    from satchel.keep.paths import check_place  # imported here: hooks do without
-
-    check_page(limit, offset)
-    path = check_place(file, workplace.files_root)[0].removesuffix("**")
-    with projects.reading(workplace) as (transaction, project):
-        bound = find(transaction, project.id, [path])
-    items = tuple(
-        BoundItem(
-            one.ref,
-            "decision" if one.kind is Kind.DECISION else "rule",
-            one.key or None,
-            one.text,
-            one.reason,
-            PRIORITIES[one.priority - 1] if one.priority else None,
-            one.by,
-        )
-        for one in bound[offset : offset + limit]
-    )
-    return Page(items, len(bound), offset, limit)
 
 
 def find(transaction: Transaction, project_id: int, files: Sequence[str], text: str = "") -> list[Binding]:
@@ -122,26 +85,25 @@ def find(transaction: Transaction, project_id: int, files: Sequence[str], text: 
     ``files`` are canonical paths, those of folders with a slash at the end; ``text`` is code that is written there.
     """
     values = {"project": project_id}
-    rows = [
-        *(_rule(row) for row in transaction.all(_RULES, values)),
-        *(_decision(row) for row in transaction.all(_DECISIONS, values)),
-    ]
-    bound: dict[int, Binding] = {}
-    for place, (item, paths) in enumerate(rows):
-        by = next((one for one in paths for file in files if globs.matches(one, file)), None) if paths else None
-        if by is not None:
-            bound[place] = item._replace(by=by)
-    named = _Texts([f"{item.key} {item.text} {item.reason or ''}" for item, _ in rows])
+    rules = transaction.all(_RULES, values)
+    rows = [*rules, *transaction.all(_DECISIONS, values)]
+    bound: dict[int, tuple[str, str, bool]] = {}
+    for place, row in enumerate(rows):
+        if row[-1] != "[]":
+            for glob, file in ((glob, file) for glob in globs.globs_in(row[-1]) for file in files):
+                if globs.matches(glob, file):
+                    bound.setdefault(place, (glob, file, False))
+    named = _Texts([row[2] for row in rules], [f"{row[2]} {row[3]} {row[5] or ''}" for row in rows[len(rules) :]])
     for file in files:
         for name, places in named.naming(file):
             for place in places:
-                bound.setdefault(place, rows[place][0]._replace(by=name))
+                bound.setdefault(place, (name, file, False))
     for name, places in named.holding(text) if text else ():
         for place in places:
-            bound.setdefault(place, rows[place][0]._replace(by=name, is_wide=True))
+            bound.setdefault(place, (name, files[0], True))
     return sorted(
-        bound.values(),
-        key=lambda one: (not one.is_critical, one.is_wide, one.kind is Kind.DECISION, -one.priority, -one.seq),
+        (_binding(rows[place], *how, is_rule=place < len(rules)) for place, how in bound.items()),
+        key=lambda one: (not one.is_critical, one.is_wide, -one.weight, one.kind is Kind.DECISION, -one.seq),
     )
 
 
@@ -159,31 +121,21 @@ _DECISIONS = _query(
 )
 
 
-def _rule(row: Row) -> tuple[Binding, tuple[str, ...]]:
-    number, seq, text, priority, paths = row
-    return Binding(Kind.CONSTRAINT, number, seq, "", text, None, priority, ""), _globs(paths)
-
-
-def _decision(row: Row) -> tuple[Binding, tuple[str, ...]]:
-    number, seq, key, text, value, reason, paths = row
-    text = f"{value:.15g}" if text is None else text
-    return Binding(Kind.DECISION, number, seq, key, text, reason, 0, ""), _globs(paths)
-
-
-def _globs(paths: str) -> tuple[str, ...]:
-    return () if paths == "[]" else globs.globs_in(paths)
+def _binding(row: Row, by: str, file: str, is_wide: bool, *, is_rule: bool) -> Binding:
+    if is_rule:
+        number, seq, text, priority, _ = row
+        return Binding(Kind.CONSTRAINT, number, seq, "", text, None, priority, by, file, is_wide)
+    number, seq, key, text, amount, reason, _ = row
+    value = f"{amount:.15g}" if text is None else text
+    return Binding(Kind.DECISION, number, seq, key, value, reason, 0, by, file, is_wide)
 
 
 class _Texts:
     """Texts searched together: most names occur in none of them."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._text = "\n\n".join(texts) + "\n\n"
-        self._starts: list[int] = []
-        at = 0
-        for text in texts:
-            self._starts.append(at)
-            at += len(text) + 2
+    def __init__(self, *parts: Sequence[str]) -> None:
+        # no text holds the separator, and two signs follow the last one
+        self._text = "\0".join([*(text for part in parts for text in part), "\0"])
 
     def naming(self, file: str) -> Iterator[tuple[str, set[int]]]:
         """Yield the names of a file that occur, with the places of their texts."""
@@ -225,7 +177,7 @@ class _Texts:
         """Yield the identifiers of code that occur, with the places of their texts."""
         names: dict[str, None] = {}
         words: set[str] = set()
-        for match in _IDENTIFIER.finditer(code):
+        for match in _regex(_IDENTIFIER).finditer(code):
             parts = match[0].split(".")
             words.update(parts)
             names |= dict.fromkeys(part for part in parts if _is_telling(part))
@@ -233,7 +185,7 @@ class _Texts:
                 names |= dict.fromkeys(".".join(parts[:end]) for end in range(2, len(parts) + 1))
         for name in list(names)[:_MOST_IDENTIFIERS]:
             yield name, {self._place(start) for start in self._occurrences(name) if self._is_apart(start, name)}
-        for match in _MARKED.finditer(self._text):
+        for match in _regex(_MARKED).finditer(self._text) if "`" in self._text else ():
             name = match[1].removesuffix("()")
             if name in words:
                 yield name, {self._place(match.start())}
@@ -244,7 +196,7 @@ class _Texts:
             yield at
 
     def _place(self, start: int) -> int:
-        return bisect(self._starts, start) - 1
+        return self._text.count("\0", 0, start)
 
     def _is_file(self, start: int, name: str) -> bool:
         return self._begins(start) and not self._goes_on(start + len(name), "/-")
@@ -255,7 +207,7 @@ class _Texts:
         text, end = self._text, start + len(name)
         end -= name.endswith("/")
         if text[end] == "/" and text[end + 1] in "*{":
-            match = _GLOB.match(text, start)
+            match = _regex(_GLOB).match(text, start)
             return match is not None and globs.matches(match[0].rstrip(".,"), file)
         return not self._goes_on(end + (text[end] == "/"), "-/")
 
@@ -268,7 +220,7 @@ class _Texts:
             return False
         if _is_of_word(name[-1]) and (_is_of_word(text[end]) or (text[end] == "-" and _is_of_word(text[end + 1]))):
             return name.endswith(" file") and text[end] == "s"
-        following = _IDENTIFIER.match(text, end + 1) if text[end] == "." else None
+        following = _regex(_IDENTIFIER).match(text, end + 1) if text[end] == "." else None
         return following is None or following[0] not in _SUFFIXES
 
     def _begins(self, start: int) -> bool:
@@ -287,4 +239,7 @@ def _is_of_word(sign: str) -> bool:
 
 
 def _is_telling(name: str) -> bool:
-    return len(name) >= _LEAST_IDENTIFIER and ("_" in name.strip("_") or _HUMP.search(name) is not None)
+    """Return whether a name is no plain word: it has an underscore inside, or a capital behind a small letter."""
+    if len(name) < _LEAST_IDENTIFIER:
+        return False
+    return "_" in name.strip("_") or not (name[1:].islower() or name.isupper() or name[1:].isdigit())

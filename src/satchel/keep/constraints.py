@@ -22,7 +22,7 @@ from satchel.keep.projects import Service
 from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
-    from satchel.keep.binding import BoundItem
+    from satchel.keep.bound_items import BoundItem
 
 STATUSES = ("active", "inactive")
 """The statuses of a constraint, stored by their position, from 1."""
@@ -59,7 +59,6 @@ class Constraint:
     text: str
     priority: str
     layer: str | None
-    paths: tuple[str, ...]
     tags: tuple[str, ...]
     agent: str | None
     active: bool
@@ -67,6 +66,7 @@ class Constraint:
     deactivated_by: str | None
     deactivated_at: int | None
     created_at: int
+    paths: tuple[str, ...] = ()
     score: float | None = None
     notes: tuple[str, ...] = ()
 
@@ -263,9 +263,9 @@ class Constraints(Service):
         Raises:
             InvalidInput: the path is invalid or outside of the project.
         """
-        from satchel.keep import binding  # imported here: writers do not need it
+        from satchel.keep import bound_items  # imported here: writers do not need it
 
-        return binding.page(self._workplace, file, limit, offset)
+        return bound_items.page_of(self._workplace, file, limit, offset)
 
     def find(self, **filters: Unpack[ConstraintFilters]) -> ConstraintPage:
         """List constraints, most urgent first.

@@ -235,6 +235,7 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
         texts=_texts_of,
         reach=request.offset + request.limit,
         order=request.order if order else None,
+        meaning=None if order else view.workplace.meaning_for(query),
     )
     view.notes += ranking.notes
     # matches by neighbors only do not belong in a list ordered by time

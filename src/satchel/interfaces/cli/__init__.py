@@ -44,7 +44,22 @@ def run(arguments: Sequence[str], command: Callable[[], object] | None = None) -
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001 -- all end here, each in its own way
+        person = getattr(error, "person", None)
+        if isinstance(person, str) and _confirms(getattr(error, "problem", ""), person):
+            os.environ["SATCHEL_PERSON"] = person
+            return run(arguments, command)
         return _failed(arguments, error)
+
+
+def _confirms(problem: str, person: str) -> bool:
+    """Ask at the terminal, wherever input and output go, whether a person wants what only persons may do."""
+    from satchel.base.processes import has_terminal
+
+    if os.environ.get("SATCHEL_PERSON") or not has_terminal():
+        return False
+    with open("/dev/tty", "r+b", buffering=0) as terminal:  # noqa: PTH123 -- keeps pathlib out of the start
+        terminal.write(f"{problem}.\nAre you {person}, and is this wanted? [y/N] ".encode())
+        return terminal.readline().strip().lower() in {b"y", b"yes"}
 
 
 def _by_click(arguments: list[str]) -> object:

@@ -82,8 +82,8 @@ OPERATIONS = (
         about="The rules that hold here, most urgent first or by search.",
         found_by="rules constraints policy guidelines must never",
         command=("rule", "list"),
-        help="List the rules that hold, the most urgent first, or what matches WORDS best; of a FILE, or a folder/, the "
-        "rules and decisions that bind it.",
+        help="List the rules that hold, the most urgent first, or what matches WORDS best; of a FILE, or a folder/, "
+        "the rules and decisions that bind it.",
         examples=("rule list --layer data --priority high", "rule list src/api/auth.py"),
         parameters=(
             BINDING.parameters[0].but(required=False),

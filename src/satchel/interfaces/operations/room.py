@@ -47,7 +47,7 @@ OPERATIONS = (
         Parameter(
             "refs",
             list[str],
-            about="What answers call id, or decision, rule, fix, files or correction for all of that; "
+            about="What answers call id, or action, decision, rule, fix, files or correction for all of that; "
             "default every change",
         ),
         Parameter("up_to", int, about="The seq of the answer that was seen; default now"),

@@ -1,8 +1,8 @@
 """Rules as text: lists, and the confirmation of a new rule.
 
-A rule's line has the id, category, priority, layer, ``by`` agent, tags after one ``#``, ``paths:``, and the time it was added;
-its text follows below. A retracted rule is ``inactive``, ``since`` a time, ``by`` an agent, and ``because`` of a reason
-as a JSON string.
+A rule's line has the id, category, priority, layer, ``by`` agent, tags after one ``#``, ``paths:``, and the time it was
+added; its text follows below. A retracted rule is ``inactive``, ``since`` a time, ``by`` an agent, and ``because`` of a
+reason as a JSON string.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from satchel.interfaces.text.lists import (
     note_lines,
 )
 from satchel.interfaces.text.parts import content_lines, place_in_list, quoted, shown_of, value_text
-from satchel.keep.binding import BoundItem
+from satchel.keep.bound_items import BoundItem
 from satchel.keep.constraints import Constraint, ConstraintPage
 
 _BLANKS = (None, None, NO_LAYER, NO_AGENT)

@@ -74,11 +74,11 @@ class DecisionState:
     layer: str | None
     tags: tuple[str, ...]
     scopes: tuple[str, ...]
-    paths: tuple[str, ...]
     agent: str | None
     rationale: str | None
     set_at: int
     replaced_at: int
+    paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +127,11 @@ class Decision:
     layer: str | None
     tags: tuple[str, ...]
     scopes: tuple[str, ...]
-    paths: tuple[str, ...]
     agent: str | None
     rationale: str | None
     created_at: int
     updated_at: int
+    paths: tuple[str, ...] = ()
     score: float | None = None
     notes: tuple[str, ...] = ()
     replaced: DecisionState | None = None
@@ -170,6 +170,7 @@ class ChangedDecision:
     Attributes:
         agent_id: the author of the replaced state.
         by_id: the author of the change, or None.
+        kept: the key of a person's decision, which stays; ``decision`` is the draft that an agent proposes instead.
     """
 
     project_id: int
@@ -177,3 +178,4 @@ class ChangedDecision:
     by_id: int | None
     before: DecisionState
     decision: Decision
+    kept: str | None = None

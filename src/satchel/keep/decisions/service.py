@@ -29,7 +29,7 @@ from satchel.keep.decisions.state import Current, State
 from satchel.keep.globs import globs_in
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.actors import acting
+from satchel.keep.sessions.actors import acting, persons_gate
 from satchel.store.transaction import Row, Transaction
 
 MAX_BATCH = 200
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 OnDecisionChanged = Callable[[Transaction, ChangedDecision], None]
-"""Called within the transaction when an agent changes another one's decision."""
+"""Called within the transaction when an agent changes another one's decision, or proposes to."""
 
 OnDecisionSet = Callable[[Transaction, int, Decision], None]
 """Called within the transaction when a decision is set, with its project."""
@@ -76,7 +76,8 @@ class Decisions:
         """Set one decision; it is durable when this returns, and what it replaces is in its history.
 
         A field left out keeps what there is; None, or an empty list or text, clears it. A reason belongs to its value:
-        a new value without one has none.
+        a new value without one has none. What a person decided only a person changes: an agent's change becomes a draft
+        beside it, and the person gets a message.
         """
         new = NewDecision(key, value, tags, scopes, paths, layer, version, status, rationale, expected_revision)
         return self.set_many([new], agent=agent)[0]
@@ -105,10 +106,11 @@ class Decisions:
             )
         with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)
+            passes = persons_gate(transaction, work, project.id, agent, now)
             author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
             for place, decision in enumerate(prepared):
                 with _placed(place, several):
-                    one = updates.upsert(transaction, work, project.id, author, decision, now, similar)
+                    one = updates.upsert(transaction, work, project.id, author, decision, now, passes, similar)
                 if one.overtaken is not None and self._on_overtaken is not None:
                     self._on_overtaken(transaction, one.overtaken)
                 if self._on_set is not None:

@@ -17,7 +17,7 @@ from satchel.base.clock import system_clock
 from satchel.base.errors import InvalidInput, Refused, SatchelError
 from satchel.base.folders import state_folder
 from satchel.client import open_satchel
-from satchel.interfaces.cli.common import json_option
+from satchel.interfaces.cli.common import json_option, require_person_here
 from satchel.interfaces.http.databases import Databases, configuration_file
 from satchel.interfaces.http.tokens import ACTIVE, Tokens
 
@@ -88,6 +88,8 @@ def command(
                 "Give a name or an address, with a port or without, and no scheme: --host-name satchel.example.org",
             )
     _check_exposure(host, host_names, behind_tls=behind_tls, insecure=insecure)
+    if opens:
+        require_person_here("open the pages")
     try:
         from satchel.interfaces.http import server as http
         from satchel.interfaces.http.running import Servers

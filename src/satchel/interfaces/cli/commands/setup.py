@@ -11,7 +11,7 @@ import click
 from satchel.base.errors import ERROR_KINDS, InvalidInput, NotFound, Refused, SatchelError, unknown_name
 from satchel.base.paths import StorePlace, locate_store
 from satchel.client import through_a_server
-from satchel.interfaces.cli.common import json_option, show_json
+from satchel.interfaces.cli.common import json_option, require_person_here, show_json
 from satchel.interfaces.cli.setup_remote import Remote
 from satchel.interfaces.setup.address import plan_no_address
 from satchel.interfaces.setup.all_data import AllData, delete
@@ -125,6 +125,8 @@ def command(
             if data.paths and not yes and not _is_deletion_agreed(data, as_json=as_json):
                 click.echo("nothing was deleted")
                 return 0
+            if all_data:
+                require_person_here("delete all data")
             carry_out(plan, journal)
             delete(data.paths, place.home)
         deleted = [f"{'would delete' if dry_run else 'deleted'} {path}" for path in data.paths]
@@ -168,8 +170,19 @@ def command(
     carry_out(plan, Journal())
     made = None if _has_server(remote) else _store(store, asks=asks, yes=yes)
     versions = [version_note(client, place) for client in selection if wish.hooks]
-    _show(plan, place, [note, *versions, made], is_done=True, as_json=as_json)
+    _show(plan, place, [note, *versions, made, _meaning_note(plan)], is_done=True, as_json=as_json)
     return 0
+
+
+def _meaning_note(plan: Plan) -> str | None:
+    """Return a note about the extra for search by meaning, where something was set up and it is not installed."""
+    from satchel.base.installation import command_adding
+    from satchel.find.meaning import is_installed
+
+    if not plan.edits or is_installed():
+        return None
+    command = command_adding("meaning")
+    return f"searches can rank by meaning too, offline: `{command}`"
 
 
 def _guard_left(root: Path) -> list[str]:
