@@ -213,19 +213,18 @@ class TestWhatIsKept:
 
 
 class TestKnownErrors:
+    @pytest.mark.usefixtures("fix")
     @pytest.mark.parametrize("command", ["pytest | tail -40", "pytest || true", "pytest; echo $?"])
-    def test_a_fix_is_shown_where_the_status_is_not_that_of_the_command(
-        self, work: Working, fix: Callable[[], Solution], command: str
-    ) -> None:
+    def test_a_fix_is_shown_where_the_status_is_not_that_of_the_command(self, work: Working, command: str) -> None:
         assert FIX in work.command_succeeded(HERE, command, f"{FAILURE}\n1\n").text
 
-    def test_and_where_the_status_is_unknown(self, work: Working, fix: Callable[[], Solution]) -> None:
+    @pytest.mark.usefixtures("fix")
+    def test_and_where_the_status_is_unknown(self, work: Working) -> None:
         assert FIX in work.command_ended("pytest", FAILURE).text
 
+    @pytest.mark.usefixtures("fix")
     @pytest.mark.parametrize("command", ["pytest", "cat log | tail", "grep -r Error . | head"])
-    def test_not_where_the_output_is_not_of_a_failure(
-        self, work: Working, fix: Callable[[], Solution], command: str
-    ) -> None:
+    def test_not_where_the_output_is_not_of_a_failure(self, work: Working, command: str) -> None:
         assert work.command_succeeded(HERE, command, FAILURE).text == ""
 
     def test_an_unknown_error_is_not_stored(self, work: Working, satchel: Satchel) -> None:

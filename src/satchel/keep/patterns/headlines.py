@@ -104,17 +104,21 @@ _LISTS = ("* What went wrong:\n", "Could not resolve dependency:\n", "The confli
 _SECTIONS = ("--- stderr\n", " lines of output]\n")
 """Lines below which a wrapped program's own output stands."""
 
+_WRAPPERS = (
+    *("Execution failed for task", "A problem occurred", "Could not determine the dependencies", "exit code: "),
+    *("A failure occurred while executing", "Build failed with an exception", "Compilation error. See"),
+    *("Could not compile settings file", "Could not compile build file", "failed to run custom build command"),
+    *("process didn't exit success", "failed to push some refs", "subprocess-exited-with-error"),
+    *("metadata-generation-failed", "failed-wheel-build", "Encountered error while", "Lifecycle script"),
+    *("Test suite failed to run", "rake aborted", "failed to build", "failed to solve", "Failed building"),
+    *("Failed to build", "Failed to load ApplicationContext", "Application run failed", "The user requested "),
+    *("Command failed with exit code", "error during build", "error when starting", "ResolutionImpossible: "),
+)
+"""Beginnings of lines that only report that something else failed."""
+
 _wrapping = lazy_regex(
-    r"^ *(?:[>│×●|+] *)*(?:\[?(?i:error)\]?:? )?(?:"
-    r"Exit [Cc]ode:? \d{1,3}$|exit code: \d|Execution failed for task|A problem occurred|Could not determine the dependencies"
-    r"|Build failed with an exception|Task :\S+ FAILED|failed to run custom build command|process didn't exit success"
-    r"|failed to push some refs|(?:subprocess-exited-with-error|metadata-generation-failed|failed-wheel-build)"
-    r"|(?:failed to solve: )?process \".*\" did not complete|.{0,100} did not run successfully"
-    r"|Encountered error while|Lifecycle script|command failed$|Test suite failed to run|rake aborted"
-    r"|(?:error: )?failed to (?:build|solve)\b|ERROR: Failed (?:building|to build)|.{0,60}Exception on \S+ \[\w+\]$"
-    r"|A failure occurred while executing|Could not compile (?:settings|build|initialization) (?:file|script)|Compilation error\. See|error (?:during build|when starting)\b.{0,40}:$"
-    r"|Application run failed|The user requested |Command failed with exit code"
-    r"|.{0,40}Failed to load ApplicationContext|To \S+$|ResolutionImpossible: )"
+    r"Exit [Cc]ode:? \d{1,3}$|Task :\S+ FAILED|process \".*\" did not complete|.{0,100} did not run successfully"
+    r"|command failed$|.{0,60}Exception on \S+ \[\w+\]$|.{0,40}Failed to load ApplicationContext|To \S+$"
 )
 
 
@@ -142,4 +146,7 @@ def plain(text: str) -> str:
 
 def is_wrapping(line: str) -> bool:
     """Return whether a line only reports that something else failed."""
-    return _wrapping().match(line) is not None
+    bare = line.lstrip(" >│×●|+")
+    if bare[:6].lower() in {"error:", "[error"}:
+        bare = bare[6:].lstrip("]: ")
+    return bare.startswith(_WRAPPERS) or _wrapping().match(bare) is not None

@@ -160,11 +160,13 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         r"\[ERROR\]\s*$|\[Help \d\]|\S{1,40} exited with code \d",
         # summaries of tests and checks
         r"(?:Test Suites|Tests|Snapshots|Time|Test Files|Start at|Duration): |failures:$|(?:FAIL|PASS)(?: \S|$)"
-        r"|running \d+ tests?$|\s{4}\w[\w:]*$|---- \S+ stdout ----|> \S+@\S+ \w|\d{1,5} (?:problems?|actionable tasks?)\b"
+        r"|running \d+ tests?$|\s{4}\w[\w:]*$|---- \S+ stdout ----|> \S+@\S+ \w"
+        r"|\d{1,5} (?:problems?|actionable tasks?)\b"
         r"|\s*\d+ (?:Warning|Error)\(s\)|✖ \d|Found \d+ errors? in|To \S+$",
         # npm and node
         r"npm (?:WARN|warn|notice|http|info|verb|timing)\b|\s?ELIFECYCLE\b",
-        r"\s{0,8}\S{1,300}[/\\\\]_logs[/\\\\]\S{1,200}$|(?:not ok\b|Emitted '\w+' event|\s{0,4}(?:\w+: )?\[?\]?[{}],?$)",
+        r"\s{0,8}\S{1,300}[/\\\\]_logs[/\\\\]\S{1,200}$"
+        r"|(?:not ok\b|Emitted '\w+' event|\s{0,4}(?:\w+: )?\[?\]?[{}],?$)",
         r"\s{1,8}(?:errno|code|syscall|address|port|path|filename|dest|stack|library|reason|parent"
         r"|opensslErrorStack): ",
         r"(?:code|errno|syscall|filename|dir|name|hostname): ['-]|pid: \d|node:\w{1,20}[/\w]{0,60}:\d+$",
@@ -187,8 +189,8 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
 @cache
 def _advice() -> re.Pattern[str]:
     begins = (
-        r"If ['`\"]|To install\b|How (?:to|can|do)\b|Instead\b|Did you mean|Do you want|See (?:also|documentation|the|https?)|For (?:more"
-        r"|further|details)|If (?:you|this|reserved)"
+        r"If ['`\"]|To install\b|How (?:to|can|do)\b|Instead\b|Did you mean|Do you want"
+        r"|See (?:also|documentation|the|https?)|For (?:more|further|details)|If (?:you|this|reserved)"
         r"|Please\b|Try\b|Make sure|Ensure\b|Check (?:that|the|your)|You (?:can|may|might|need|should|must)"
         r"|To (?:avoid|fix|add|learn|see|resolve|enable)|Is the (?:server|\w+ daemon)|It is likely|Add the|Consider\b"
         r"|Or,\s|Alternatively\b|Update the\b|CUDA kernel errors might|For debugging\b|Compile with\b"
