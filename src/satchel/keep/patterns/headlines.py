@@ -137,10 +137,10 @@ def plain(text: str) -> str:
         text = text.rpartition(lead)[2] or text
     for lead in _LISTS:
         _, found, below = text.rpartition(lead)
-        named = (
-            line for line in below.lstrip().partition("\n\n")[0].splitlines() if line.strip() and not is_wrapping(line)
-        )
-        text = next(named, text) if found else text
+        paragraph = below.lstrip().partition("\n\n")[0]
+        named = [line for line in paragraph.splitlines() if line.strip() and not is_wrapping(line)]
+        if found and named:
+            text = "\n".join(named[: 2 if named[0].rstrip().endswith(":") else 1])
     return text
 
 
