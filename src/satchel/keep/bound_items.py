@@ -1,4 +1,4 @@
-"""The list of what binds a file, for its readers."""
+"""List of the rules and decisions that bind a file, for its readers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class BoundItem:
 
 @dataclass(frozen=True, slots=True)
 class FileBinding:
-    """What binds a file.
+    """A file with the items that bind it.
 
     Attributes:
         file: its canonical path; a folder has a slash at its end.
