@@ -186,18 +186,18 @@ class Config:
         maximum=10,
         project="yes",
     )
-    search_meaning: str = _key(
-        "wordllama",
-        "Whether a search ranks by meaning too, with the model of the extra `meaning` where that is installed.",
-        choices=("off", "wordllama"),
-        project="yes",
-    )
     brief_deadline_ms: int = _key(
         500,
         "Milliseconds of processor time after which a briefing makes do with what it has.",
         minimum=1,
         maximum=60_000,
         project="lower",
+    )
+    search_meaning: str = _key(
+        "wordllama",
+        "Whether a search ranks by meaning too, with the model of the extra `meaning` where that is installed.",
+        choices=("off", "wordllama"),
+        project="yes",
     )
     hooks_start: int = _tokens(2_200, "when a session starts, or its window was cleared")
     hooks_resume: int = _tokens(600, "when a session is resumed: what changed since")

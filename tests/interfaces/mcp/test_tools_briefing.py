@@ -44,8 +44,8 @@ CASES = [
     repeated("window_used", 0.9, field("zone"), "wrap-up"),
     repeated("dry_run", True, field("is_recorded"), False),
     # all but the scratchpad of the loop was delivered already
-    Case("get_briefing", "iteration", {**HERE, "iteration": 1}, shown, ["e1", "e2", "p1"]),
-    Case("get_briefing", "again", {**HERE, "again": True}, shown, ["e1", "e2", "p1"]),
+    Case("get_briefing", "iteration", {**HERE, "iteration": 1}, shown, ["p1", "e1", "e2"]),
+    Case("get_briefing", "again", {**HERE, "again": True}, shown, ["p1", "e1", "e2"]),
     Case("get_briefing", "agent", {"run_id": "r1", "agent": "ben"}, shown, []),
     # two runs are active
     Case("get_briefing", "run_id", {"run_id": "r2"}, field("run_id"), "r2"),
@@ -65,7 +65,7 @@ def world(new_asker: Callable[[], Asker]) -> Callable[[], Asker]:
         pad = {"iteration": 0, "done": False}
         ask.text("write_context", type="scratchpad", content=pad, loop_id="L1", run_id="r1", agent="ben")
         ask.text("save_package", summary="a map", content="x", consumers=["developer"], run_id="r1", agent="ann")
-        assert shown(ask.fields("get_briefing", **HERE)) == ["e1", "e2", "p1"]
+        assert shown(ask.fields("get_briefing", **HERE)) == ["p1", "e1", "e2"]
         return ask
 
     return make
@@ -167,7 +167,7 @@ def test_a_cancelled_call_packs_nothing(world: Callable[[], Asker]) -> None:
     call.cancel()
     with pytest.raises(Interrupted):
         registry.tool("get_briefing").handler(call, **HERE, iteration=1)
-    assert shown(ask.fields("get_briefing", **HERE, iteration=1)) == ["e1", "e2", "p1"]
+    assert shown(ask.fields("get_briefing", **HERE, iteration=1)) == ["p1", "e1", "e2"]
 
 
 @pytest.mark.parametrize(
