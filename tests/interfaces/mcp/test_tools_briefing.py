@@ -78,9 +78,8 @@ def full(new_asker: Callable[[], Asker]) -> Callable[[], Asker]:
     def make() -> Asker:
         ask = new_asker()
         notes = [{"type": "discovery", "content": f"note {n} " + "on and on " * 20} for n in range(40)]
-        ask.text(
-            "write_context", entries=[*notes, {"type": "error", "content": "boom", "file": "src/a.py"}], agent="ann"
-        )
+        boom = {"type": "error", "content": "boom", "file": "src/a.py"}
+        ask.text("write_context", entries=[boom, *notes], agent="ann")
         ask.text("send_message", message="stop", to="ben", priority="critical", agent="ann")
         ask.text("claim_files", paths=["src/a.py"], agent="ann")
         return ask
@@ -119,7 +118,8 @@ def test_the_whole_answer_stays_inside_the_budget(full: Callable[[], Asker], bud
 def test_a_full_briefing_keeps_room_for_the_notice(full: Callable[[], Asker], budget: int) -> None:
     ask = full()
     assert ask.fields("get_briefing", agent="ben", budget=budget, dry_run=True)["left_out"]
-    last = ask.text("get_briefing", agent="ben", budget=budget).split("\n")[-1]
+    text = ask.text("get_briefing", agent="ben", budget=budget)
+    last = text.split("\n")[-1]
     assert last.startswith(CLAIMED)
 
 
