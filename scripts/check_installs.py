@@ -211,6 +211,13 @@ def check_tokens(one: Environment) -> None:
     _expect("tokens: exact", one.satchel("doctor"))
 
 
+def check_meaning(one: Environment) -> None:
+    """Check that a search ranks by meaning without the network, and says how much that counts."""
+    one.satchel("write", "discovery", "The search for a physician takes a while")
+    one.satchel("write", "discovery", "The search for a parking space takes a while")
+    _expect("meaning: ", one.satchel("search", "search", "for", "a", "doctor", "while", "ill", "--explain"))
+
+
 def check_briefed(one: Environment, began: float) -> None:
     """Check the way from nothing to a briefed session of a client, and that setup takes back what it wrote."""
     before = one.files()
@@ -231,6 +238,7 @@ CHECKS: Mapping[str, Callable[[Environment], None]] = {
     "serve": check_serve,
     "postgres": check_postgres,
     "tokens": check_tokens,
+    "meaning": check_meaning,
     **dict.fromkeys(MODELS, check_provider),
 }
 """What an extra brings, beside what every installation does."""

@@ -143,6 +143,17 @@ def nobodys_git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def without_meaning() -> Iterator[None]:
+    """Searches rank the same whether the extra ``meaning`` is installed or not, here and in processes of a test."""
+    from satchel.find import meaning
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SATCHEL_SEARCH_MEANING", "off")
+        patch.setattr(meaning, "is_installed", lambda: False)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def outside_any_client() -> Iterator[None]:
     """That a developer's agent, editor or terminal runs the tests changes nothing: a person does, who confirms all.
 

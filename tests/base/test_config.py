@@ -417,7 +417,7 @@ LOWERED = {
 
 def test_a_projects_file_may_set_only_what_cannot_send_or_delete() -> None:
     assert {
-        *("layers.open", "claims.minutes", "brief.token_factor", "tokens.encoding", "search.meaning"),
+        *("layers.open", "claims.minutes", "brief.token_factor", "tokens.encoding"),
     } == OF_PROJECTS
     assert {key.name for key in KEYS if key.project == "lower"} == LOWERED
     assert {key.name for key in KEYS if key.project == "stricter"} == STRICTER

@@ -197,7 +197,6 @@ class Config:
         "wordllama",
         "Whether a search ranks by meaning too, with the model of the extra `meaning` where that is installed.",
         choices=("off", "wordllama"),
-        project="yes",
     )
     hooks_start: int = _tokens(2_200, "when a session starts, or its window was cleared")
     hooks_resume: int = _tokens(600, "when a session is resumed: what changed since")

@@ -84,7 +84,7 @@ class Model:
     def tokens(self, text: str) -> tuple[Any, float]:
         """Return the distinct tokens of the first words of a text, and the share of its words that these are."""
         words = [word.lower() for word in _WORD.findall(text[:_MAX_CHARS]) if len(word) > 1]
-        cut = max(1.0, len(text) / _MAX_CHARS, len(words) / _MAX_WORDS)
+        cut = max(1.0, len(text) / _MAX_CHARS) * max(1.0, len(words) / _MAX_WORDS)
         known = self._tokens
         tokens: set[int] = set()
         for word in words[:_MAX_WORDS]:

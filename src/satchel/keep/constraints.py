@@ -59,7 +59,6 @@ class Constraint:
     text: str
     priority: str
     layer: str | None
-    paths: tuple[str, ...]
     tags: tuple[str, ...]
     agent: str | None
     active: bool
@@ -67,6 +66,7 @@ class Constraint:
     deactivated_by: str | None
     deactivated_at: int | None
     created_at: int
+    paths: tuple[str, ...] = ()
     score: float | None = None
     notes: tuple[str, ...] = ()
 

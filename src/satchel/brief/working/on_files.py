@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.base.tokens import PROSE_MARGIN
+from satchel.brief.fields import name_text
 from satchel.brief.working import notes
 from satchel.brief.working.hook_context import FILE, REMINDERS, HookContext, ItemVersion, estimate
 from satchel.find.kind import Kind
@@ -88,7 +89,7 @@ def tell(context: HookContext, files: Sequence[str], code: str, budget: int) -> 
         wanted = _binding_lines(binding_file, got)
         # notes come once a file, whatever is written there later
         note_lines, fresh = ([], 0) if number in got.get(FILE, {}) else _note_lines(context, on_file, code, got)
-        name = shortened(file, _NAME_CHARS)
+        name = name_text(shortened(file, _NAME_CHARS))
         frame = _tokens(f"Satchel on {name} (20 of 20; {_BOTH}):")
         rules, rule_items, cost, rest = _fitting(wanted, left - frame)
         reports, report_items, note_cost, _ = _fitting(note_lines, left - frame - cost)
@@ -137,7 +138,7 @@ def _binding_lines(bound: Sequence[Binding], got: Mapping[int, Mapping[int, int]
         if got.get(reminder[0], {}).get(one.item, -1) >= one.seq:
             continue
         rule = "critical rule" if one.is_critical else "rule"
-        head = f"{one.ref} decided, {one.key}" if one.kind is Kind.DECISION else f"{one.ref} {rule}"
+        head = f"{one.ref} decided, {name_text(one.key)}" if one.kind is Kind.DECISION else f"{one.ref} {rule}"
         if got.get(kind, {}).get(one.item, -1) >= one.seq:
             title = "" if one.kind is Kind.DECISION else f": {shortened(one.text, _TITLE_CHARS // 2)}"
             reminders.append(_Line(f"{head}, as above{title}", (reminder,)))

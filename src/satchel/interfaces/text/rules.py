@@ -1,8 +1,8 @@
 """Rules as text: lists, and the confirmation of a new rule.
 
 A rule's line has the id, category, priority, layer, ``by`` agent, tags after one ``#``, ``paths:``, and the time it was
-added; its text follows below. A retracted rule is ``inactive``, ``since`` a time, ``by`` an agent, and ``because`` of a reason
-as a JSON string.
+added; its text follows below. A retracted rule is ``inactive``, ``since`` a time, ``by`` an agent, and ``because`` of a
+reason as a JSON string.
 """
 
 from __future__ import annotations

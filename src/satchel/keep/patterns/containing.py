@@ -150,5 +150,5 @@ def _is_in(word: str, tokens: frozenset[str]) -> bool:
 
 _word = lazy_regex(r"[^\W\d]\w*|\d[\w.]*\w|\d")
 # a file, or a path of at least two names
-_file = lazy_regex(r"(?<![\w/.])(?:\.{0,2}/)?((?:[\w@+-]+/)+[\w.@+-]*\w|[\w-]+\.[a-z]{1,5})(?![\w/(])")
+_file = lazy_regex(r"(?<![\w/.@+-])(?:\.{0,2}/)?((?:[\w@+-]+/)+[\w.@+-]*\w|[\w-]+\.[a-z]{1,5})(?![\w/(])")
 _quoted = lazy_regex(r"(?<!\w)['\"`]([^'\"`\n]{1,100})['\"`]")

@@ -170,8 +170,19 @@ def command(
     carry_out(plan, Journal())
     made = None if _has_server(remote) else _store(store, asks=asks, yes=yes)
     versions = [version_note(client, place) for client in selection if wish.hooks]
-    _show(plan, place, [note, *versions, made], is_done=True, as_json=as_json)
+    _show(plan, place, [note, *versions, made, _meaning_note(plan)], is_done=True, as_json=as_json)
     return 0
+
+
+def _meaning_note(plan: Plan) -> str | None:
+    """Return a note about the extra for search by meaning, where something was set up and it is not installed."""
+    from satchel.base.installation import command_adding
+    from satchel.find.meaning import is_installed
+
+    if not plan.edits or is_installed():
+        return None
+    command = command_adding("meaning")
+    return f"searches can rank by meaning too, offline: `{command}`"
 
 
 def _guard_left(root: Path) -> list[str]:
