@@ -82,7 +82,7 @@ def test_a_server_that_stays_away_after_a_lost_answer_leaves_it_unknown(
 def test_an_error_of_a_lost_answer_is_told_on_the_retry(proxy: Proxy, open_at: Opens) -> None:
     proxy.plan.append(Cut(BEFORE_ANSWER))
     with pytest.raises(NotFound):
-        operation_named("retract").bound(open_at(proxy.url))("e999", reason="none")
+        operation_named("retract").bound(open_at(proxy.url))(ref="e999", reason="none")
 
 
 def test_a_retry_with_a_token_that_was_revoked_meanwhile_says_that_it_is_not_known(

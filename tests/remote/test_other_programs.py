@@ -181,3 +181,21 @@ def test_a_program_of_another_version_is_told_both_versions(
     with pytest.raises(Conflict, match="Bring both to the same version") as refused:
         send(satchel)
     assert "9.9.9" in str(refused.value)
+
+
+def test_the_error_of_a_hostile_server_has_no_characters_that_act_on_a_terminal(open_at: Opens) -> None:
+    error = {
+        "code": "refused\x1b[2J",
+        "problem": "no\x1b]0;owned\x07 \u202epermission\x9b2J",
+        "remedy": "\x1b[31mgo\x00",
+    }
+    body = json.dumps({"error": error})
+    with answering(reply("403 No", "application/json", body)) as url, pytest.raises(SatchelError) as caught:
+        open_at(url).sessions.end()
+    assert str(caught.value).isprintable()
+
+
+def test_a_reply_that_is_no_http_is_shown_without_such_characters(open_at: Opens) -> None:
+    with answering(b"\x1b[2Jowned\r\n\r\n") as url, pytest.raises(SatchelError) as caught:
+        open_at(url).sessions.end()
+    assert str(caught.value).isprintable()

@@ -14,6 +14,7 @@ from satchel import __version__
 from satchel.base import processes, wire
 from satchel.base.errors import AnswerLost, Busy, Interrupted, InvalidInput, Unreachable
 from satchel.base.records import dataclass
+from satchel.base.text import clean_content
 from satchel.base.wire import packed, unpacked
 from satchel.keep.sessions.caller import COMMAND, HOOK, SERVER, Caller
 from satchel.keep.sessions.clients import CLIENTS, VARIABLE
@@ -171,9 +172,10 @@ class Calls:
 
     def _taken(self, fields: dict[str, Any]) -> Any:
         self.kept += bool(fields.get("kept"))
-        self._side.beside = {name: fields[name] for name in ("notice", "receipt") if name in fields}
-        if self._caller is not None and "notes" in fields:
-            self._caller.notes.append(fields["notes"])
+        beside = {name: fields[name] for name in ("notice", "receipt") if name in fields}
+        self._side.beside = {name: _plain(one) if isinstance(one, str) else one for name, one in beside.items()}
+        if self._caller is not None and isinstance(fields.get("notes"), str):
+            self._caller.notes.append(_plain(fields["notes"]))
         if "answer" not in fields:
             raise AnswerLost("the answer was lost; what was to be kept is kept", _READ_BACK)
         try:
@@ -268,17 +270,17 @@ def _read(reply: Reply, lost: str | None) -> dict[str, Any]:
         Unreachable: it is not a Satchel server, or does not know the result of a lost call.
         SatchelError: an error of the server.
     """
-    fields, is_cut = None, False
+    fields, is_cut, kind = None, False, _plain(reply.content_type)[:80]
     try:
         fields = json.loads(reply.body)
     except (ValueError, RecursionError):
         is_cut = "json" in reply.content_type
-    status = f"status {reply.status}, {reply.content_type[:80] or 'no type'}"
+    status = f"status {reply.status}, {kind or 'no type'}"
     if not isinstance(fields, dict) and (reply.status >= 500 or is_cut):
         raise Lost(status)
     error = fields.get("error") if isinstance(fields, dict) else None
     if isinstance(error, dict) and isinstance(error.get("code"), str) and isinstance(error.get("problem"), str):
-        failure = wire.error_of(error)
+        failure = wire.error_of({name: _plain(text) for name, text in error.items() if isinstance(text, str)})
         if isinstance(failure, Unreachable) or (lost is not None and isinstance(failure, Busy)):
             raise Lost(failure.problem)
         if lost is not None and isinstance(fields, dict) and "kept" not in fields:
@@ -292,6 +294,11 @@ def _read(reply: Reply, lost: str | None) -> dict[str, Any]:
         f"what answered is no Satchel server: {status}",
         "See that SATCHEL_URL or server.url names the server itself, and what stands in front of it",
     )
+
+
+def _plain(text: str) -> str:
+    """Return a text of a server without characters that act on a terminal, since it may be any program's."""
+    return clean_content(text).text
 
 
 def _is_answer(fields: Mapping[str, Any]) -> bool:

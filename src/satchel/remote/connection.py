@@ -249,4 +249,4 @@ def _reason(error: Exception) -> str:
         return "the connection ended"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    return f"{type(error).__name__}: {error}"[:200]
+    return repr(error)[:200]

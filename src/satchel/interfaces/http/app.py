@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute
 
 from satchel.base.errors import SatchelError
 from satchel.interfaces.http import api, events, health, mcp
-from satchel.interfaces.http.failing import Refusal, body_of, headers_of, internal, refusal_of
+from satchel.interfaces.http.failing import Refusal, body_of, confined, headers_of, internal, refusal_of
 from satchel.interfaces.http.gate import Gate
 from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.web.guard import PageGuard
@@ -40,19 +40,19 @@ def make_app(serving: Serving) -> Starlette:
                 await stack.enter_async_context(enter())
             yield
 
+    async def refused(_request: Request, error: Exception) -> Response:
+        refusal = confined(refusal_of(error) or internal(), serving.stores.without_places)
+        body = body_of(refusal)
+        response = Response(body, refusal.status)
+        response.raw_headers = headers_of(refusal, body)
+        return response
+
     app = Starlette(
         routes=routes,
         middleware=[Middleware(Gate, serving=serving, routes=routes, guard=guard)],
-        exception_handlers=dict.fromkeys((SatchelError, Refusal, HTTPException), _refused),
+        exception_handlers=dict.fromkeys((SatchelError, Refusal, HTTPException), refused),
         lifespan=lifespan,
     )
+    app.state.without_places = serving.stores.without_places
     app.router.redirect_slashes = False
     return app
-
-
-async def _refused(_request: Request, error: Exception) -> Response:
-    refusal = refusal_of(error) or internal()
-    body = body_of(refusal)
-    response = Response(body, refusal.status)
-    response.raw_headers = headers_of(refusal, body)
-    return response

@@ -7,6 +7,7 @@ is progress to report or the call takes long.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -59,6 +60,8 @@ _STREAM_HEADERS = [
 ]
 
 _YES, _NO = frozenset({"", "1", "true", "yes"}), frozenset({"0", "false", "no"})
+
+_CODE = re.compile(rb'"text":"error \[([a-z_]+)\]')
 
 Key = tuple[str, str, Id]
 """Token, session and id of a request."""
@@ -190,9 +193,15 @@ class Endpoint:
         try:
             if request.method == "tools/call":
                 call.service = self._satchel(context)
-            return server.reply(request, revision, call)
+            body, failure = server.reply(request, revision, call)
+            if b'"isError":true' in body:
+                code = _CODE.search(body)
+                named = "" if code is None else code[1].decode()
+                body = self._stores.without_places(body.decode(), named).encode()
+            return body, failure
         except SatchelError as error:
-            content = [{"type": "text", "text": f"error [{error.code}]: {error}"}]
+            text = self._stores.without_places(str(error), error.code)
+            content = [{"type": "text", "text": f"error [{error.code}]: {text}"}]
             return encode_result(request.id, {"content": content, "isError": True}), None
         finally:
             call.finish()

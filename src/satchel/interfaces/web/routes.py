@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 
 from satchel.base.errors import InvalidInput, Refused, SatchelError
 from satchel.interfaces.http import events, logs
-from satchel.interfaces.http.failing import internal, refusal_of
+from satchel.interfaces.http.failing import confined, internal, refusal_of
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.web import pages
 from satchel.interfaces.web.guard import LOGIN_PATH, STATIC_PATH, PageGuard, Visitor
@@ -244,12 +244,14 @@ def _fail(
         refusal = internal()
     if as_json:
         raise refusal
+    login = _login(visitor)
+    if login.token is not None:
+        refusal = confined(refusal, request.app.state.without_places)
     # with the form as it was sent, so that no text is lost
     address = request.path_params.get("project")
     back = f"/p/{address}/" if address else "/"
     context = {"refusal": refusal, "back": back, "values": values, "path": request.url.path}
-    person = _login(visitor).author
-    return html("error.html", context, key=form_key(visitor.cookie), person=person, status=refusal.status)
+    return html("error.html", context, key=form_key(visitor.cookie), person=login.author, status=refusal.status)
 
 
 def _visitor(request: Request) -> Visitor:
