@@ -25,8 +25,6 @@ _JSON = st.recursive(
 )
 _MARKS = st.sampled_from(["$t", "$s", "$b", "$m", "$p", "$r"])
 _WIRED = _JSON | st.builds(lambda mark, inner: {mark: inner}, _MARKS, _JSON)
-    lambda mark, inner: {mark: inner}, st.sampled_from(["$t", "$s", "$b", "$m", "$p", "$r"]), _JSON
-)
 _MEMBERS = ("standing", "caller", "settings", "facts", "recorded", "key", "notice", "arguments", "named")
 _OPERATIONS = sorted(set(operations()) - {"consult"})
 _PARAMETERS = sorted({one.passed_as or one.name for of in operations().values() for one in of.parameters})

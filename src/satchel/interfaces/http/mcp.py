@@ -21,6 +21,7 @@ from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.records import dataclass, replace
 from satchel.client import Satchel
 from satchel.interfaces.http.access import Access
+from satchel.interfaces.http.bodies import parse
 from satchel.interfaces.http.callers import SESSION_HEADER, Callers, agent_of, checked_session
 from satchel.interfaces.http.exchange import Gone
 from satchel.interfaces.mcp.call import Call
@@ -116,7 +117,7 @@ class Endpoint:
         context = _read_context(http.state.access, http.query_params, session, self._callers)
         try:
             check_media_types(http.headers.get("content-type", ""), ",".join(http.headers.getlist("accept")))
-            message = read_body(await http.body())
+            message = await parse(await http.body(), read_body)
             if isinstance(message, Request):
                 server = make_server_of(context.registry, lambda: self._satchel(context), context.caller)
                 revision = admit(server, message, http.headers)
