@@ -9,7 +9,7 @@ import threading
 import time
 from pathlib import Path
 
-from benchmarks.content import open_filled
+from benchmarks.content import notes, open_filled
 from benchmarks.harness import Bench, Figure, Section
 from benchmarks.serving import ServedStore
 from satchel.interfaces.http.bodies import MAX_VALUES
@@ -25,7 +25,7 @@ def run(bench: Bench) -> Section:
     seconds = bench.choose(20, 4)
     folder = bench.folder.resolve()
     file = folder / "held.db"
-    open_filled(file, 200).close()
+    open_filled(file, notes(200)).close()
     with ServedStore(file, folder) as served:
         reader, sender = served.token(), served.token()
         _reads(served.port, reader, 1)

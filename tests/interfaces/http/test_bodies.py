@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -101,10 +102,8 @@ def test_no_bytes_are_too_odd_to_be_looked_at(text: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bodies, "MAX_DEPTH", 1)
         patch.setattr(bodies, "MAX_VALUES", 2)
-        try:
+        with suppress(InvalidInput, TooLarge):
             check_shape(text)
-        except (InvalidInput, TooLarge) as error:
-            assert error.remedy
 
 
 def test_the_page_about_security_names_the_limits_of_bodies_and_events() -> None:

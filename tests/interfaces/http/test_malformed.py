@@ -114,8 +114,7 @@ _METHODS = (
     )
     | st.tuples(
         st.sampled_from(("tools/call", *_METHODS)),
-        st.dictionaries(st.sampled_from(["name", "uri", "arguments", "_meta"]), _JSON, max_size=3)
-        | _JSON,
+        st.dictionaries(st.sampled_from(["name", "uri", "arguments", "_meta"]), _JSON, max_size=3) | _JSON,
     )
 )
 @settings(max_examples=examples(300))
