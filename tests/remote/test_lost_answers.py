@@ -172,7 +172,7 @@ def test_what_a_killed_server_had_kept_is_reported_as_kept_by_the_next(
     open_at: Opens, store: Path, times_kept: Count
 ) -> None:
     token = token_for(store, "theirs")
-    with ServerProcess() as process, proxy_to(process.port) as proxy:
+    with ServerProcess() as process, proxy_to(process.port, process.proxy_port) as proxy:
         satchel = open_at(proxy.url, token)
         for number, how in enumerate((FIN, RST) * 2):
             proxy.plan.append(Cut(BEFORE_ANSWER, how, process.restart))
@@ -202,7 +202,7 @@ def test_what_a_killed_server_had_kept_is_reported_as_kept_by_the_next(
 @pytest.mark.slow
 def test_a_briefing_whose_answer_was_lost_is_given_whole_by_the_next_server(open_at: Opens, store: Path) -> None:
     token = token_for(store, "theirs")
-    with ServerProcess() as process, proxy_to(process.port) as proxy:
+    with ServerProcess() as process, proxy_to(process.port, process.proxy_port) as proxy:
         satchel = open_at(proxy.url, token)
         operation_named("add_constraint").bound(satchel)(text="Never log a token", category="security", priority="high")
         proxy.plan.append(Cut(BEFORE_ANSWER, FIN, process.restart))

@@ -65,6 +65,17 @@ def refusal_of(error: BaseException) -> Refusal | None:
     return None
 
 
+def unknown_token() -> Refusal:
+    """Return the refusal of a token that gives no rights."""
+    return Refusal(
+        401,
+        "refused",
+        "the token is not known, has expired or was revoked",
+        "Ask for a new one: `satchel token new NAME` makes it where the server runs",
+        (("WWW-Authenticate", 'Bearer realm="satchel", error="invalid_token"'),),
+    )
+
+
 def not_found() -> Refusal:
     """Return the refusal of an unknown path; the path itself is not repeated."""
     return Refusal(404, "not_found", "there is nothing under this path", "MCP is under /mcp, the JSON API under /api")
