@@ -42,13 +42,14 @@ test-postgresql: $(VENV)/.dev  ## run the fast tests of what is kept, found, bri
 	$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not referee and not slow" --postgresql \
 		$(addprefix tests/,keep find brief consult)
 
-check: $(VENV)/.dev  ## lint, format, types, layers, import cycles
+check: $(VENV)/.dev  ## lint, format, types, layers, import cycles, parameters of operations
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy tests benchmarks scripts
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/import_cycles.py
+	$(BIN)/python scripts/check_parameters.py
 
 installs: $(VENV)/.dev  ## install the wheel with each extra alone, and run what the README promises
 	$(BIN)/python scripts/check_installs.py

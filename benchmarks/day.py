@@ -176,14 +176,7 @@ def play(folder: Path, size: int, day: Mapping[str, Any] | None = None) -> Playe
     (project / ".git").mkdir(parents=True)
     (project / ".satchel").mkdir(mode=0o700)
     _write_files(project, day["files"])
-    environ = {
-        "HOME": str(folder),
-        "XDG_STATE_HOME": str(folder / "state"),
-        "SATCHEL_TRUST": "1",
-        "SATCHEL_HOOKS_DEADLINE_MS": "60000",
-        "PATH": os.environ.get("PATH", ""),
-    }
-    with mock.patch.dict(os.environ, environ, clear=True):
+    with mock.patch.dict(os.environ, environ_of_hooks(folder), clear=True):
         refs = _fill(project, day, size)
         _write_files(project, day["changed_before_the_day"])
         return _Player(project, refs).play(day["day"])
@@ -302,7 +295,7 @@ class _Player:
         return self.played
 
     def _hear(self, kind: str, name: str, wanted: set[str], **fields: Any) -> None:
-        text = self._call(name, {"tool_use_id": f"t{next(self._numbers)}", **fields})
+        text = answer_of(self._project, "day", name, {"tool_use_id": f"t{next(self._numbers)}", **fields})
         counted = self.played.moments.setdefault(kind, _Counted())
         counted.times += 1
         counted.tokens += self._counter.count(text) if text else 0
@@ -319,20 +312,37 @@ class _Player:
             self.played.needless += [(about, one) for one in sorted(shown - wanted)]
         self._got |= shown
 
-    def _call(self, name: str, fields: Mapping[str, Any]) -> str:
-        """Call a hook as its client does, in this process; return what it puts in."""
-        event = {"session_id": "day", "cwd": str(self._project), "hook_event_name": name, **fields}
-        printed: list[str] = []
-        with (
-            mock.patch.object(command, "_read", return_value=json.dumps(event).encode()),
-            mock.patch.object(command, "_print", printed.append),
-            mock.patch.object(state, "_SAME_MS", 0),  # a day's events follow each other at once here
-            _in(self._project),
-        ):
-            assert command.run(["claude", name]) == 0
-        answer = json.loads("".join(printed) or "{}")
-        said = answer.get("hookSpecificOutput", {})
-        return str(said.get("additionalContext") or said.get("permissionDecisionReason") or answer.get("reason") or "")
+
+def answer_of(project: Path, session: str, name: str, fields: Mapping[str, Any]) -> str:
+    """Call a hook of Claude Code as the client does, in this process; return what it puts in."""
+    event = {"session_id": session, "cwd": str(project), "hook_event_name": name, **fields}
+    printed: list[str] = []
+    with (
+        mock.patch.object(command, "_read", return_value=json.dumps(event).encode()),
+        mock.patch.object(command, "_print", printed.append),
+        mock.patch.object(state, "_SAME_MS", 0),  # a day's events follow each other at once here
+        _in(project),
+    ):
+        assert command.run(["claude", name]) == 0
+    return text_of("".join(printed))
+
+
+def text_of(printed: str) -> str:
+    """Return what a hook's answer to Claude Code puts in."""
+    answer = json.loads(printed or "{}")
+    said = answer.get("hookSpecificOutput", {})
+    return str(said.get("additionalContext") or said.get("permissionDecisionReason") or answer.get("reason") or "")
+
+
+def environ_of_hooks(folder: Path) -> dict[str, str]:
+    """Return the environment of hooks that have time and a folder of their own for their state."""
+    return {
+        "HOME": str(folder),
+        "XDG_STATE_HOME": str(folder / "state"),
+        "SATCHEL_TRUST": "1",
+        "SATCHEL_HOOKS_DEADLINE_MS": "60000",
+        "PATH": os.environ.get("PATH", ""),
+    }
 
 
 @contextlib.contextmanager

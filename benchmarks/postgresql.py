@@ -165,8 +165,9 @@ def _engine(satchel: Satchel) -> PostgresEngine:
 
 
 def _satchel(url: str, folder: Path, *, project: str | None = _PROJECT) -> Satchel:
-    """Open a store in PostgreSQL as the server does: bound to its project."""
-    opened = open_satchel(url, _PROJECT, "bencher", _PROJECT, cwd=folder, environ={}, clock=lambda: LATER)
+    """Open a store in PostgreSQL as the server does: bound to its project; without one as a person."""
+    environ = {"SATCHEL_PERSON": "bencher"} if project is None else {}
+    opened = open_satchel(url, _PROJECT, "bencher", _PROJECT, cwd=folder, environ=environ, clock=lambda: LATER)
     if project is None:
         return opened
     with opened.workplace.engine.read() as transaction:

@@ -52,6 +52,7 @@ class Environment:
         (self.project / ".git").mkdir(parents=True)
         path = f"{self.programs}{os.pathsep}{os.environ['PATH']}"
         self.environ = {"PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8"}
+        self.environ["SATCHEL_PERSON"] = "checker"  # nobody is at a terminal
         self.environ["SATCHEL_HOOKS_DEADLINE_MS"] = "20000"  # on a busy machine too
         _run([sys.executable, "-m", "venv", "--without-pip", str(folder / "environment")])
         python, spec = self.programs / "python", str(wheel) if extra in {BASE, BRIEFED} else f"{wheel}[{extra}]"
@@ -210,6 +211,13 @@ def check_tokens(one: Environment) -> None:
     _expect("tokens: exact", one.satchel("doctor"))
 
 
+def check_meaning(one: Environment) -> None:
+    """Check that a search ranks by meaning without the network, and says how much that counts."""
+    one.satchel("write", "discovery", "The search for a physician takes a while")
+    one.satchel("write", "discovery", "The search for a parking space takes a while")
+    _expect("meaning: ", one.satchel("search", "search", "for", "a", "doctor", "while", "ill", "--explain"))
+
+
 def check_briefed(one: Environment, began: float) -> None:
     """Check the way from nothing to a briefed session of a client, and that setup takes back what it wrote."""
     before = one.files()
@@ -230,6 +238,7 @@ CHECKS: Mapping[str, Callable[[Environment], None]] = {
     "serve": check_serve,
     "postgres": check_postgres,
     "tokens": check_tokens,
+    "meaning": check_meaning,
     **dict.fromkeys(MODELS, check_provider),
 }
 """What an extra brings, beside what every installation does."""

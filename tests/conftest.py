@@ -10,7 +10,8 @@ import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
-from functools import cache
+from functools import cache, wraps
+from inspect import unwrap
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,11 @@ import pytest
 import examples
 import postgres_cluster
 from satchel import Satchel, open_satchel
+from satchel.base import processes
 from satchel.base.clock import Clock
 from satchel.interfaces.http import logs
+from satchel.keep.sessions import standing
+from satchel.keep.sessions.caller import Caller
 from satchel.keep.sessions.clients import CLIENTS, VARIABLE
 from satchel.store import known_stores, migrations, opening
 from satchel.store.known_stores import _connect
@@ -139,13 +143,41 @@ def nobodys_git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def outside_any_client() -> Iterator[None]:
-    """That a developer's agent runs the tests does not make an agent of the commands that they run."""
-    variables = [VARIABLE, *(name for one in CLIENTS for name in (one.id_variable, *one.markers) if name is not None)]
+def without_meaning() -> Iterator[None]:
+    """Searches rank the same whether the extra ``meaning`` is installed or not, here and in processes of a test."""
+    from satchel.find import meaning
+
     with pytest.MonkeyPatch.context() as patch:
-        for name in variables:
-            patch.delenv(name, raising=False)
+        patch.setenv("SATCHEL_SEARCH_MEANING", "off")
+        patch.setattr(meaning, "is_installed", lambda: False)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def outside_any_client() -> Iterator[None]:
+    """That a developer's agent, editor or terminal runs the tests changes nothing: a person does, who confirms all.
+
+    A program without a caller counts as that person's here, but not in tests with the fixture ``programs_are_agents``.
+    """
+    variables = [VARIABLE, *(name for one in CLIENTS for name in (one.id_variable, *one.markers) if name is not None)]
+    standing_of = standing.standing_of
+
+    @wraps(standing_of)
+    def decide(caller: Caller | None) -> standing.Standing:
+        return standing.Standing(True, True) if caller is None else standing_of(caller)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in (*variables, "TERM_PROGRAM", "TERMINAL_EMULATOR", standing.PERSON_VARIABLE):
+            patch.delenv(name, raising=False)
+        patch.setattr(processes, "has_terminal", lambda: True)
+        patch.setattr(standing, "standing_of", decide)
+        yield
+
+
+@pytest.fixture
+def programs_are_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that uses the library counts as it does outside of tests."""
+    monkeypatch.setattr(standing, "standing_of", unwrap(standing.standing_of))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -6,6 +6,7 @@ hooks, as Claude Code does.
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 import re
@@ -204,6 +205,7 @@ def a_world(folder: Path, name: str = "project", address: Address | None = None)
     own = {key: value for key, value in os.environ.items() if not re.match("SATCHEL_|CLAUDE", key)}
     environment = own | {
         "HOME": str(folder),
+        "SATCHEL_PERSON": getpass.getuser(),
         "XDG_STATE_HOME": str(folder / "state"),
         "SATCHEL_HOOKS_DEADLINE_MS": "60000",
     }

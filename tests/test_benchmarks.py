@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from benchmarks import memory_stores, session_day
 from benchmarks.briefing import silent, unshown
 from benchmarks.harness import NotMeasuredError
 from benchmarks.repositories import Repository, Task, commits_of, repositories
@@ -75,6 +76,36 @@ def test_commits_are_taken_only_if_they_are_those_that_were_tagged(tmp_path: Pat
         commits_of(replace(made, tasks=(Task("find it", frozenset({"9876543210"})),)), tmp_path)
     with pytest.raises(NotMeasuredError, match="holds no other"):
         commits_of(replace(made, name="other"), tmp_path)
+
+
+@pytest.mark.parametrize("name", memory_stores.NAMES)
+def test_a_day_of_sessions_needs_only_items_that_hold_at_its_end(name: str) -> None:
+    store = memory_stores.load(name)
+    labels = {
+        label
+        for session in store.sessions
+        for label in (*session["fits"], *(one for event in session["events"] for one in event.get("needs", ())))
+    }
+    assert labels <= store.live().keys()
+    main = {label for event in store.sessions[0]["events"] for label in event.get("needs", ())}
+    assert 14 <= len(main) <= 16
+
+
+def test_a_session_is_played_over_its_store(tmp_path: Path) -> None:
+    (session,), judge = session_day.play(tmp_path, memory_stores.NAMES[0], only_main=True)
+    (start,) = (moment for moment in session.moments if moment.kind == "start")
+    critical = {name for name, item in judge.live.items() if item.get("priority") == "critical"}
+    assert critical <= judge.names(start.text)
+    assert [moment.text for moment in session.moments if moment.kind == "small"] == [""] * 3
+
+
+def test_a_grown_store_is_the_same_each_time_and_keeps_the_items_of_its_own() -> None:
+    own = memory_stores.load(memory_stores.GROWN)
+    store = memory_stores.grown(own)
+    assert list(store.items) == list(memory_stores.grown(own).items)
+    assert [item for item in store.items if item in own.items] == list(own.items)
+    assert len(store.items) == memory_stores.SIZE
+    assert len({item["decision"] for item in store.items if "decision" in item}) == memory_stores.DECISIONS
 
 
 def briefed(text: str, stands_for: tuple[str, ...] = (), counted: int = 0) -> Briefing:

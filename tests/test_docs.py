@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 import re
@@ -223,9 +224,21 @@ def test_the_examples_of_a_page_run_one_after_the_other(page: str, tmp_path: Pat
     assert [said for said in re.findall(r'\|\| echo "(.+)"', blocks) if f"{said}\n" not in done.stdout] == []
 
 
+def test_what_is_enforced_names_tests_that_exist() -> None:
+    text = (ROOT / "SECURITY.md").read_text()
+    rows = [line for line in text.splitlines() if "| enforced |" in line]
+    assert rows
+    for row in rows:
+        (named,) = re.findall(r"`(tests/[^`]+)`", row)
+        file, _, test = named.partition("::")
+        assert f"def {test}" in (ROOT / file).read_text(), row
+
+
 def run_example(language: str, text: str, home: Path, **environ: str) -> subprocess.CompletedProcess[str]:
     """Run what a document shows, in the folder ``project`` of somebody's home."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("SATCHEL_")}
+    if language == "sh":
+        own["SATCHEL_PERSON"] = getpass.getuser()
     path = os.pathsep.join([str(Path(sys.executable).parent), own.get("PATH", "")])
     return subprocess.run(
         ["sh", "-eu", "-c", text] if language == "sh" else [sys.executable, "-W", "error", "-c", text],

@@ -332,6 +332,7 @@ def open_satchel(
             config.retention_zone,
         ),
         caller=acting,
+        meaning="off" if acting is not None and acting.kind == HOOK else config.search_meaning,
         person=cache(lambda: _person_here(config, environ)),
     )
     return Satchel(workplace, place, config, environ)

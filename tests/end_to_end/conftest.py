@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 from pathlib import Path
 
@@ -20,4 +21,4 @@ def folder(tmp_path: Path) -> Path:
 def environment(tmp_path: Path) -> dict[str, str]:
     """The environment of the processes, without what the person who tests has configured for Satchel."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("SATCHEL_")}
-    return own | {"HOME": str(tmp_path)}
+    return own | {"HOME": str(tmp_path), "SATCHEL_PERSON": getpass.getuser()}

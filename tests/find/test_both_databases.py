@@ -125,7 +125,7 @@ def ranked(satchel: Satchel, text: str, syntax: str, scope: Scope, **sizes: Any)
     with satchel.workplace.engine.read() as transaction:
         ranking = search.rank(transaction, parse(text, syntax), scope, texts=texts_of, **sizes)
     found = [(hit.document, hit.by_surroundings) for hit in ranking.hits]
-    return [found, ranking.is_complete, ranking.missing, ranking.terms], [hit.score for hit in ranking.hits]
+    return [found, ranking.total, ranking.limits, ranking.terms], [hit.score for hit in ranking.hits]
 
 
 SCOPES: tuple[dict[str, Any], ...] = (

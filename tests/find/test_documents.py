@@ -6,6 +6,7 @@ import pytest
 
 from satchel import InvalidInput, Satchel
 from satchel.find import documents
+from satchel.find.conditions import Either
 from satchel.find.documents import Document
 from satchel.find.index import index_of, scoped_index
 from satchel.find.kind import SUPERSEDED, Kind
@@ -30,7 +31,7 @@ def found(engine: Engine, word: str, project: int = 1, run: int | None = 1) -> l
     """Return the numbers of the entries that the index finds by a word, without any other filter."""
     with engine.read() as transaction:
         scoped = scoped_index(transaction, Scope(project, run_id=run, kinds=(Kind.ENTRY,)))
-        held = scoped.holding(parse(word).terms, 100)
+        held = scoped.documents(Either(parse(word).terms), 100)
         rows = transaction.all(f"SELECT item_id FROM documents WHERE id IN {set_of(held)} ORDER BY item_id")
     return [row[0] for row in rows]
 

@@ -63,6 +63,8 @@ def test_every_word_of_a_text_is_one_of_a_name_or_plain(text: str) -> None:
         ("src/auth", "src/auth.py", False),
         ("1.2.3", "v1.2.3, at last", True),
         ("1.2.3", "0.1.2.3", False),
+        ("1.2.3", "node-v1.2.3.tar.gz", True),
+        ("v1.2.3", "pool==1.2.3", True),
         ("1.2.3", "1.2.3.4", False),
         ("1.2.3", "1.2.3-rc1", False),
         ("409", "a 409.", True),

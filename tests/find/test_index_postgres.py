@@ -109,7 +109,7 @@ def check(transaction: Transaction, living: dict[int, Document], chance: random.
         most = chance.choice((3, 1_000))
         assert within.counts([term], most) == [min(len(expected), most)], (term, scope)
         newest = sorted(expected, reverse=True)[:most]
-        assert scoped_index(transaction, scope).holding([term], most) == newest
+        assert scoped_index(transaction, scope).documents(term, most) == newest
         for condition, choosing in ((None, ()), (None, (term,)), (term, ())):
             found = scoped_index(transaction, scope).matches([term], choosing, condition, most, newest=True)
             assert {number: tuple(counts) for number, counts in found} == {
@@ -174,7 +174,7 @@ def test_the_newest_documents_come_from_the_newest_bucket_first(
         )
         for most in (1, 2, 3):
             newest = [3 * size, size, size - 1][:most]
-            assert scoped_index(transaction, Scope(1)).holding([Term(("cache",))], most) == newest
+            assert scoped_index(transaction, Scope(1)).documents(Term(("cache",)), most) == newest
             oldest = scoped_index(transaction, Scope(1)).matches([Term(("cache",))], (), None, most, newest=False)
             assert [number for number, _ in oldest] == sorted(newest := [size - 1, size, 3 * size][:most], reverse=True)
 
@@ -196,6 +196,6 @@ def test_a_search_reads_no_documents_of_another_project(satchel: Satchel, monkey
         for project in (1, 11):
             theirs = replace(made(random.Random(1)), run_id=None, project_id=project, item_id=project, text="cache")
             documents.add(transaction, theirs, counts=True)
-        numbers = [scoped_index(transaction, Scope(project)).holding([Term(("cache",))], 9) for project in (1, 11)]
+        numbers = [scoped_index(transaction, Scope(project)).documents(Term(("cache",)), 9) for project in (1, 11)]
         assert [len(one) for one in numbers] == [1, 1]
         assert numbers[0] != numbers[1]

@@ -25,6 +25,7 @@ RESERVED_VARIABLES = {
     "SATCHEL_RUN": "the default run",
     "SATCHEL_AGENT": "the default agent",
     "SATCHEL_SESSION": "the uid of the session; it precedes every other way to find the session",
+    "SATCHEL_PERSON": "your name, for scripts and CI that you run outside of any client: they act as you, unasked",
     "SATCHEL_TRUST": "1 trusts every store, whatever its origin and owner: for containers and CI",
     "SATCHEL_TOKEN": "the token for the server at SATCHEL_URL, or at server.url",
     "SATCHEL_CONSULT_KEY": "the key for the address in consult.base_url",
@@ -32,7 +33,7 @@ RESERVED_VARIABLES = {
 }
 """Environment variables that are not configuration keys, with descriptions."""
 
-_YOUR_FILE = "your config.toml"
+YOUR_FILE = "your config.toml"
 _PROJECTS = "projects"
 _DATABASES = "databases"
 """Tables for ``satchel serve``, which reads them separately."""
@@ -80,7 +81,7 @@ def load_config(
     warnings += _unknown("environment", filter(_is_ours, sorted(environ)), variables)
     from_user, from_project, problems = _from_files(folder, user_file, root)
     warnings += problems
-    for source, values in ((_YOUR_FILE, from_user), (FILE_NAME, from_project)):
+    for source, values in ((YOUR_FILE, from_user), (FILE_NAME, from_project)):
         warnings += _unknown(source, values, names)
     warnings += _drop_user_keys(from_project, user_file)
 
@@ -111,10 +112,10 @@ def _from_files(
                         user |= flat(own)
             else:
                 warnings.append(
-                    f'{_YOUR_FILE}: {_PROJECTS} is not a table; write [{_PROJECTS}."/path/of/project".store]'
+                    f'{YOUR_FILE}: {_PROJECTS} is not a table; write [{_PROJECTS}."/path/of/project".store]'
                 )
         except (InvalidInput, Refused) as error:
-            warnings.append(f"{_YOUR_FILE}: {error}")
+            warnings.append(f"{YOUR_FILE}: {error}")
     if folder is not None:
         if folder.is_symlink():
             raise Refused(f"{folder} is a link, not a folder", "Remove it, or name a store with --db PATH")
@@ -123,7 +124,7 @@ def _from_files(
         except InvalidInput as error:
             warnings.append(f"{FILE_NAME}: {error}")
     return (
-        {name: (value, _YOUR_FILE) for name, value in user.items()},
+        {name: (value, YOUR_FILE) for name, value in user.items()},
         {name: (value, FILE_NAME) for name, value in project.items()},
         warnings,
     )

@@ -86,9 +86,17 @@ class NotFound(SatchelError):
 
 
 class Unconfirmed(SatchelError):
-    """The request is probably a mistake, and no person was there to ask; nothing was done."""
+    """The request is probably a mistake, or a person has to confirm it; nothing was done.
+
+    Attributes:
+        person: the name of the person who has to confirm it at the terminal, or None.
+    """
 
     code = "unconfirmed"
+
+    def __init__(self, problem: str, remedy: str | None = None, *, person: str | None = None) -> None:
+        super().__init__(problem, remedy)
+        self.person = person
 
 
 class Conflict(SatchelError):

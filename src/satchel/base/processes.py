@@ -69,6 +69,15 @@ def ancestors() -> tuple[tuple[Process, str], ...]:
     return tuple(above)
 
 
+def has_terminal() -> bool:
+    """Return whether this process has a terminal, wherever its input and output go."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
+
+
 @seen_by_caller(unknown=None)
 def find_client(programs: tuple[str, ...] = ()) -> Process | None:
     """Return the program that started this one, skipping wrappers such as ``uvx`` and ``sh -c``.

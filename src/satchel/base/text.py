@@ -20,6 +20,16 @@ _CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 _CLEANED = f"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{INVISIBLE}]"
 _SURROGATE = "[\ud800-\udfff]"
 _NAME_FORBIDDEN = "[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]"
+HOST_CONTEXT = "system-reminder|ide_[a-z_]+|environment_context|hook_context"
+"""The tags that clients put around what they add to a prompt, as the alternatives of a pattern."""
+
+_HOST_TAGS = (
+    f"{HOST_CONTEXT}|task-notification|untrusted_context|project_context|mcp_instructions|user_instructions|"
+    "local-command-[a-z]+|command-(?:name|message|args)"
+)
+"""All tags by which clients mark what they say to the model themselves."""
+
+_HOST_TAG = rf"(?i)<(?=\s*/?\s*(?:{_HOST_TAGS})\b)"
 _PLACEHOLDER = r"(?i)\{\{.*?\}\}|\$\{.*?\}|<your[-_ ][^>]*>"
 
 
@@ -138,6 +148,11 @@ def shortened(text: str, most: int = 200) -> str:
     """Return the beginning of a text on one line, for quoting in a notice."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def neutral(text: str) -> str:
+    """Return a text in which no tag of a client is one any more: its ``<`` is a ``‹``; all else stays as it is."""
+    return _compiled(_HOST_TAG).sub("‹", text) if "<" in text else text
 
 
 def said_once(texts: Iterable[str | None], seen_texts: set[str] | None = None) -> list[str | None]:

@@ -8,7 +8,7 @@ from satchel.keep.decisions import ChangedDecision
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
-_FIELDS = ("value", "status", "version", "layer", "tags", "scopes", "rationale")
+_FIELDS = ("value", "status", "version", "layer", "tags", "scopes", "paths", "rationale")
 
 
 def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], None]:
@@ -24,7 +24,7 @@ def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], 
             to_id=overtaken.agent_id,
             type="decision",
             priority="medium",
-            text=_text(overtaken),
+            text=_text(overtaken) if overtaken.kept is None else _proposal_text(overtaken),
             now=overtaken.decision.updated_at,
             retention=workplace.retention,
         )
@@ -32,12 +32,20 @@ def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], 
     return announce
 
 
-_BEGIN, _MIDDLE = "Decision ", ", which you had set, was changed ("
+_BEGIN, _MIDDLE = "Decision ", ", which you had set, "
 
 
 def is_notice(text: str) -> bool:
     """Return whether a message is such a notice."""
     return text.startswith(_BEGIN) and _MIDDLE in text
+
+
+def _proposal_text(proposed: ChangedDecision) -> str:
+    draft = proposed.decision
+    return (
+        f"{_BEGIN}{proposed.kept}{_MIDDLE}stays as it is; an agent proposes a change: see the draft "
+        f"{draft.ref} {draft.key}. Set {proposed.kept} to accept it"
+    )
 
 
 def _text(overtaken: ChangedDecision) -> str:
@@ -47,6 +55,6 @@ def _text(overtaken: ChangedDecision) -> str:
     if "value" in changed and now.rationale is None and "rationale" in changed:
         changed.remove("rationale")  # a rationale belongs to its value
     return (
-        f"{_BEGIN}{now.key}{_MIDDLE}{', '.join(changed)}): revision {before.revision} is now "
+        f"{_BEGIN}{now.key}{_MIDDLE}was changed ({', '.join(changed)}): revision {before.revision} is now "
         f"{now.revision}, get_decision shows both"
     )

@@ -11,6 +11,7 @@ from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import SatchelError
 from satchel.base.grouping import grouped
 from satchel.base.text import fold, quoted_line, shortened
+from satchel.brief.fields import by, name_text
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.files.presence import CLAIM, REFUSAL
@@ -201,7 +202,7 @@ def _noted(transaction: Transaction, project_id: int, actor: Actor, paths: Seque
     )
     matches = [notes.Note(*row) for row in rows]
     texts = [
-        f"{Kind.ENTRY.ref(one.number)} on {one.file} {quoted_line(shortened(one.text, _NOTE_CHARS))}"
+        f"{Kind.ENTRY.ref(one.number)} on {name_text(one.file)} {quoted_line(shortened(one.text, _NOTE_CHARS))}"
         for one in matches[:_MAX_NOTES]
     ]
     return [f"notes: {', '.join(texts)}{' and more' if len(matches) > _MAX_NOTES else ''} (get_items)"] if texts else []
@@ -218,4 +219,4 @@ def _claim_text(claim: Claim, worktree: str | None) -> str:
         where = f" in worktree {PurePath(claim.worktree).name}" if claim.worktree else " in the main worktree"
     until = moment_text(claim.expires_at, year_of(claim.created_at))
     share = "" if claim.exclusive else " (shared)"
-    return f"claimed{share} by {claim.agent}{where} until {until} UTC"
+    return f"claimed{share} {by(claim.agent)}{where} until {until} UTC"

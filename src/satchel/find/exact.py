@@ -1,19 +1,20 @@
 """Exact names in queries: identifiers, paths, versions, numbers, error codes, flags and quoted words.
 
 Each is searched for in stages, and the first stage with a match anywhere is used: the whole name, as typed or in
-another spelling of the same identifier; then longer words that contain it; then its parts. The index knows words only,
-so the texts that contain the words are checked for the whole: ``src/auth.py`` does not occur in ``src/auth.pyi``, nor
-in "src, auth and py".
+another spelling of the same identifier; then, in a question, longer words that contain it, and its parts. A lookup of a
+name that is nowhere finds nothing and names the nearest. The index knows words only, so the texts that contain the
+words are checked for the whole: ``src/auth.py`` does not occur in ``src/auth.pyi``, nor in "src, auth and py".
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from satchel.base.records import dataclass, replace
-from satchel.find.conditions import Term
+from satchel.base.text import shortened
+from satchel.find.conditions import Either, Term
 from satchel.find.index import ScopedIndex
 from satchel.find.words import STOP_WORDS, WORD, identifier_parts, unspaced_runs
 from satchel.store.transaction import Transaction
@@ -36,6 +37,12 @@ _UNIT = re.compile(
 _LEADING = re.compile(r"^(?:\.{3,}|[:+\\])+")
 _TRAILING = "-./:\\@$~"
 _VERSION = re.compile(r"[vV]?(\d+(?:\.\d+)+(?:[-+.]?[^\W_]+)*)")
+_ROOTED = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]")
+"""The beginning of an absolute path, or of one from the current folder."""
+
+_NEAREST, _LEAST_RATIO = 3, 0.6
+_SEARCHED_FOR_NEAREST, _CHARS_FOR_NEAREST = 200, 4_000
+
 _WITH_LINE = re.compile(r"(?P<path>.*[^\W\d_].*?)(?::\d+){1,2}")
 
 
@@ -48,12 +55,14 @@ class Stage:
         whole: an expression that a text must match too; None accepts every text that contains a term.
         label: how a note describes the matches; None where they contain the name itself.
         separate: whether the terms are different things instead of spellings of one.
+        loose: whether its matches only resemble the name, so that a lookup does not return them.
     """
 
     terms: tuple[Term, ...]
     whole: str | None = None
     label: str | None = None
     separate: bool = False
+    loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +122,7 @@ def _quoted(text: str, words: Sequence[str]) -> tuple[Stage, ...]:
     return (
         Stage((_whole(phrase),), _bounded(r"\s+".join(map(re.escape, text.split())), text)),
         Stage((Term(phrase, _WHOLE_WEIGHT),), label="its words in other forms"),
-        *(_parts(telling) if len(phrase) > 1 else ()),
+        *(replace(stage, loose=False) for stage in (_parts(telling) if len(phrase) > 1 else ())),
     )
 
 
@@ -132,7 +141,8 @@ def _stages(unit: str, words: Sequence[str]) -> tuple[Stage, ...]:
     version = _VERSION.fullmatch(unit)
     if version is not None:
         bare = tuple(WORD.findall(version[1].lower()))
-        whole = _bounded(f"v?{re.escape(version[1])}", "v" + version[1])
+        # a hyphen may join it to the name of what it is of: node-v2.15.0
+        whole = _bounded(f"v?{re.escape(version[1])}", "v" + version[1]).replace(r"(?<!\w-)", r"(?<!\d-)")
         return (Stage((_whole(bare), _whole((f"v{bare[0]}", *bare[1:]))), whole),)
     return (*_compound(unit, lowered), *_parts(parts))
 
@@ -140,14 +150,14 @@ def _stages(unit: str, words: Sequence[str]) -> tuple[Stage, ...]:
 def _marked(unit: str, word: str) -> tuple[Stage, ...]:
     whole = Stage((_whole((word,)),), _bounded(re.escape(unit), unit))
     if unit.startswith("#") and word.isdigit():
-        return (whole, *(replace(stage, label=stage.label or word) for stage in _number(word)))
+        return (whole, *(replace(stage, label=stage.label or word, loose=True) for stage in _number(word)))
     return (whole, *_parts((word,)))
 
 
 def _number(digits: str) -> tuple[Stage, ...]:
     return (
         Stage((_whole((digits,)),), _bounded(digits, digits)),
-        Stage((Term((digits,), _WHOLE_WEIGHT),), label="longer words that hold it"),
+        Stage((Term((digits,), _WHOLE_WEIGHT),), label="longer words that hold it", loose=True),
     )
 
 
@@ -157,22 +167,30 @@ def _identifier(words: tuple[str, ...], parts: tuple[str, ...]) -> tuple[Stage, 
     whole = _bounded("[-_]?".join(map(re.escape, parts)), "".join(words))
     return (
         Stage((_whole(ways[0]), *(replace(_whole(way), weight=1.0) for way in ways[1:])), whole),
-        Stage(tuple(Term(way, _PART_WEIGHT) for way in ways), label="its parts side by side"),
+        Stage(tuple(Term(way, _PART_WEIGHT) for way in ways), label="its parts side by side", loose=True),
         *_parts(parts),
     )
 
 
 def _compound(unit: str, words: tuple[str, ...]) -> Iterator[Stage]:
-    """Yield stages for a path or a dotted name: whole, its words, without the line number, without leading folders."""
+    """Yield stages for a path or a dotted name: whole, its words, without the line number, without leading folders.
+
+    Leading folders may be missing in a text if the path begins at a root; otherwise it is another file.
+    """
     yield Stage((_whole(words),), _bounded(re.escape(unit), unit))
-    yield Stage((Term(words, _PART_WEIGHT),), label="its words side by side")
+    yield Stage((Term(words, _PART_WEIGHT),), label="its words side by side", loose=True)
     with_line = _WITH_LINE.fullmatch(unit)
     path = with_line["path"] if with_line is not None else unit
+    is_rooted = _ROOTED.match(path) is not None
     tails = [path[match.end() :] for match in re.finditer(r"[/\\]+", path)]
     for shorter in (*([path] if path != unit else []), *tails):
         words_of_tail = tuple(word.lower() for word in WORD.findall(shorter))
         if len(words_of_tail) > 1 or (words_of_tail and shorter == path):
-            yield Stage((_whole(words_of_tail),), _bounded(re.escape(shorter), shorter), label=shorter)
+            whole = _bounded(re.escape(shorter), shorter)
+            if shorter != path:
+                whole = rf"(?<![/\\]){whole}"
+            loose = shorter != path and not (is_rooted and re.search(r"[/\\]", shorter))
+            yield Stage((_whole(words_of_tail),), whole, label=shorter, loose=loose)
 
 
 def _parts(parts: Sequence[str]) -> tuple[Stage, ...]:
@@ -180,7 +198,8 @@ def _parts(parts: Sequence[str]) -> tuple[Stage, ...]:
     telling = [part for part in dict.fromkeys(parts) if len(part) > 1 and not part.isdigit()]
     if not telling:
         return ()
-    return (Stage(tuple(Term((part,), _PART_WEIGHT) for part in telling), label="its parts", separate=True),)
+    terms = tuple(Term((part,), _PART_WEIGHT) for part in telling)
+    return (Stage(terms, label="its parts", separate=True, loose=True),)
 
 
 def _whole(words: tuple[str, ...]) -> Term:
@@ -225,11 +244,18 @@ class Choice:
     note: str | None
 
 
-def choose(transaction: Transaction, name: Name, index: ScopedIndex, texts: Texts | None) -> Choice:
-    """Return the first stage that has a match; without ``texts`` to check the whole, the index alone decides."""
+def choose(
+    transaction: Transaction, name: Name, index: ScopedIndex, texts: Texts | None, *, is_lookup: bool = False
+) -> Choice:
+    """Return the first stage that has a match; without ``texts`` to check the whole, the index alone decides.
+
+    A lookup finds nothing by loose stages.
+    """
     for stage in name.stages:
+        if is_lookup and stage.loose:
+            continue
         is_checked = stage.whole is not None and texts is not None
-        documents = index.holding(stage.terms, _CHECKED if is_checked else 1)
+        documents = index.documents(Either(stage.terms), _CHECKED if is_checked else 1) if stage.terms else []
         only = None
         if documents and stage.whole is not None and texts is not None:
             whole = re.compile(stage.whole, re.IGNORECASE)
@@ -241,4 +267,33 @@ def choose(transaction: Transaction, name: Name, index: ScopedIndex, texts: Text
                 else f"nothing contains {name.text} as a whole word; shown are hits of {stage.label}"
             )
             return Choice(stage, only, note)
-    return Choice(Stage(()), None, f"nothing contains {name.text}")
+    words = {word for stage in name.stages for term in stage.terms for word in term.words}
+    return Choice(Stage(()), None, missing_note(transaction, name.text, words, index, texts))
+
+
+def missing_note(
+    transaction: Transaction, name: str, words: Collection[str], index: ScopedIndex, texts: Texts | None
+) -> str:
+    """Return a note that a name or word is nowhere, with up to three that look most like it in the newest texts."""
+    nearest = _nearest(transaction, name, words, index, texts) if texts is not None and len(name) <= _MAX_CHARS else []
+    return f"nothing contains {shortened(name, 80)}" + (f"; nearest: {', '.join(nearest)}" if nearest else "")
+
+
+def _nearest(
+    transaction: Transaction, name: str, words: Collection[str], index: ScopedIndex, texts: Texts
+) -> list[str]:
+    # imported here because few lookups fail
+    from difflib import get_close_matches
+
+    beginnings = {word[: 4 if word.isalpha() else max(1, len(word) - 2)] for word in words}
+    telling = {one for one in beginnings if len(one) > 1} or beginnings
+    probes = Either(tuple(Term((one,), prefix=True) for one in sorted(telling, key=len, reverse=True)[:_MAX_WORDS]))
+    documents = index.documents(probes, _SEARCHED_FOR_NEAREST)
+    candidates: dict[str, str] = {}
+    for text in texts(transaction, documents).values():
+        for match in _UNIT.finditer(text[:_CHARS_FOR_NEAREST]):
+            unit = _stripped(match["run"] or "")
+            if any(one in unit.lower() for one in telling):
+                candidates.setdefault(unit.lower(), unit)
+    close = get_close_matches(name.lower(), candidates, _NEAREST, _LEAST_RATIO)
+    return [candidates[one] for one in close]

@@ -63,8 +63,8 @@ class ScopedIndex(Protocol):
     def counts(self, terms: Sequence[Term], most: int) -> list[int]:
         """Return how many documents contain each term, up to a limit."""
 
-    def holding(self, terms: Sequence[Term], most: int) -> list[int]:
-        """Return the newest documents that contain any of the terms."""
+    def documents(self, condition: Condition, most: int, *, newest: bool = True, filtered: bool = False) -> list[int]:
+        """Return the newest or oldest documents that meet a condition, and every filter if ``filtered``."""
 
     def matches(
         self, terms: Sequence[Term], choosing: Sequence[Term], condition: Condition | None, most: int, *, newest: bool

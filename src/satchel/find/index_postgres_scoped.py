@@ -141,8 +141,9 @@ class ScopedPostgresIndex:
         )
         return [row[0] for row in rows]
 
-    def holding(self, terms: Sequence[Term], most: int) -> list[int]:
-        return [row[0] for row in self._select("w.document", Either(tuple(terms)), most)]
+    def documents(self, condition: Condition, most: int, *, newest: bool = True, filtered: bool = False) -> list[int]:
+        filters: tuple[str, dict[str, object]] = scopes.filters(self._scope) if filtered else ("", {})
+        return [row[0] for row in self._select("w.document", condition, most, filters, newest=newest)]
 
     def matches(
         self, terms: Sequence[Term], choosing: Sequence[Term], condition: Condition | None, most: int, *, newest: bool

@@ -49,6 +49,10 @@ class Plan:
     conditions: tuple[str, ...]
     counted: tuple[tuple[str, ...], ...]
 
+    def joined(self, scope: Scope | None) -> tuple[str, dict[str, object]]:
+        """Return its conditions and the filters of a scope, as SQL over ``documents d``, with parameters."""
+        return (" AND ".join(self.conditions), {}) if scope is None else scopes.filters(scope, self.conditions)
+
 
 class ScopedSqliteIndex:
     """The index of one scope in a SQLite store."""
@@ -71,12 +75,17 @@ class ScopedSqliteIndex:
             counts.append(int(row[0]) if row else 0)
         return counts
 
-    def holding(self, terms: Sequence[Term], most: int) -> list[int]:
-        source, filtering = _filtered(" AND ".join(self._plan.conditions))
+    def documents(self, condition: Condition, most: int, *, newest: bool = True, filtered: bool = False) -> list[int]:
+        conditions, values = self._plan.joined(self._scope if filtered else None)
+        source, filtering = _filtered(conditions)
         rows = self._transaction.all(
             f"SELECT documents_fts.rowid FROM {source} WHERE documents_fts MATCH :match{filtering} "
-            "ORDER BY documents_fts.rowid DESC LIMIT :most",
-            {"match": f"{_within(self._plan.groups)}{{text parts}} : ({_any(terms)})", "most": most},
+            f"ORDER BY documents_fts.rowid {'DESC' if newest else 'ASC'} LIMIT :most",
+            {
+                **values,
+                "match": f"{_within(self._plan.groups)}{{text parts}} : ({expression(condition)})",
+                "most": most,
+            },
         )
         return [row[0] for row in rows]
 
@@ -91,7 +100,7 @@ class ScopedSqliteIndex:
             self._connection.register_fts5_function("satchel_counts", _counts)
             _READY.add(self._connection)
         groups = self._plan.groups
-        conditions, values = scopes.filters(self._scope, self._plan.conditions)
+        conditions, values = self._plan.joined(self._scope)
         source, filtering = _filtered(conditions)
         order = "DESC" if newest else "ASC"
         scope_match = _within(groups)

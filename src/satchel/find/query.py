@@ -60,6 +60,7 @@ class Query:
         names: exact names; the search decides from the index how to match each.
         other_terms: the terms that are not names.
         is_lookup: whether to return only matches that contain most of it.
+        text: the query as it was typed, if matches may be ranked by its meaning too.
     """
 
     terms: tuple[Term, ...]
@@ -69,6 +70,7 @@ class Query:
     names: tuple[Name, ...] = ()
     other_terms: tuple[Term, ...] = ()
     is_lookup: bool = False
+    text: str = ""
 
 
 def parse(text: str, syntax: str = "natural") -> Query:
@@ -131,9 +133,11 @@ def _natural(text: str) -> Query:
             name for name in names[: exact.MAX_NAMES] if WORD.fullmatch(name.text) and not name.text.isdigit()
         )
         other_terms = _bag(text, frozenset(name.text for name in names)) if names else ()
-        return Query(terms, is_question=True, is_cut=is_cut, names=names, other_terms=other_terms)
+        return Query(terms, is_question=True, is_cut=is_cut, names=names, other_terms=other_terms, text=text)
     other_terms = tuple(Term((piece,)) for word in telling for piece in _searched_as(word)) if names else ()
-    return Query(terms, is_cut=is_cut, names=names, other_terms=other_terms, is_lookup=True)
+    # a name is looked up by its letters
+    meaningful = text if not names and len(terms) > 1 else ""
+    return Query(terms, is_cut=is_cut, names=names, other_terms=other_terms, is_lookup=True, text=meaningful)
 
 
 def _bag(text: str, without: Container[str] = ()) -> tuple[Term, ...]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from satchel.base.errors import StoreDamaged
+from satchel.base.paging import COUNTED
 from satchel.base.records import dataclass, field, replace
 from satchel.find import exact, scopes, scoring
-from satchel.find.conditions import Term
+from satchel.find.conditions import Either, Term
 from satchel.find.exact import Texts
 from satchel.find.index import ScopedIndex, scoped_index
 from satchel.find.kind import LIVE, SUPERSEDED
@@ -18,12 +20,14 @@ from satchel.find.scoring import Surroundings
 from satchel.find.words import WORD
 from satchel.store.transaction import NO_LIMIT, Row, Transaction, set_of
 
+if TYPE_CHECKING:
+    from satchel.find.meaning import Meaning
+
 CANDIDATES = 2_000
 """How many of the newest matches the rarest terms select in larger scopes."""
 
 OF_ONE_TERM = 500
-"""How many of the newest matches of a single term are scored (the largest page): only length and repetition
-distinguish them."""
+"""How many of the newest matches of a single term are scored: only length and repetition distinguish them."""
 
 MANY_TERMS = 24
 """The most terms of a query in scopes larger than :data:`CANDIDATES`: the rarest are kept, because work grows with
@@ -53,34 +57,36 @@ class Ranking:
     """All results of a search, best first.
 
     Attributes:
-        hits: live items, then superseded ones.
-        is_complete: False if there are more matches than were scored.
+        hits: live items, then superseded ones; those that were not scored have a score of 0.
+        total: the number of results, including those that no requested page reaches; one more than
+            :data:`satchel.base.paging.COUNTED` (or than the end of the page) means that there are more.
         terms: the searched terms, in the order of ``idf``.
         own: the score of each term in a document itself.
         evidence: the same including the neighbours, where they were considered, and the share of its loop or task last.
         bonus: what a document gains if the question names its author, or loses if it names another.
+        meaning: what the best gain or lose by their meaning, where that was considered.
         is_cut: whether the query had more words than the limit.
-        missing: notes about names in the query that do not occur.
+        limits: notes about the bounds of the search, and about names in the query that do not occur.
     """
 
     hits: tuple[Hit, ...]
-    is_complete: bool
+    total: int
     terms: tuple[Term, ...]
     idf: tuple[float, ...]
     own: dict[int, list[float]]
     evidence: dict[int, list[float]]
     bonus: dict[int, float]
     is_cut: bool = False
-    missing: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    meaning: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for the reader about omissions and replacements."""
-        return self.missing + (INCOMPLETE,) * (not self.is_complete) + (CUT,) * self.is_cut
+        return self.limits + (CUT,) * self.is_cut
 
 
 CUT = f"the search has more than {MAX_TERMS} words: only the first {MAX_TERMS} were looked for"
-INCOMPLETE = "more match: very common words were left out, add a rarer one to narrow it down"
 
 SUNK = 0.5
 """Factor for the score of a result that sinks."""
@@ -88,7 +94,7 @@ SUNK = 0.5
 Sink = Callable[[Sequence[int]], Collection[int]]
 """Returns which of some documents to rank lower."""
 
-NOTHING = Ranking((), True, (), (), {}, {}, {})
+NOTHING = Ranking((), 0, (), (), {}, {}, {})
 
 LEAST_SHARE = 0.42
 """A lookup leaves out results that contain less of the query, by idf, than this share of what the best contains: where
@@ -96,6 +102,8 @@ a result contains both of two words, the rarer one alone is enough; the other is
 
 _FEW_MATCHES = 500
 """The most matches to check for expiry by number; beyond, all expired documents are read."""
+
+_MAX_NAMED = 3
 
 _FEW = 20
 """Smaller populations count as this many, because rarity among fewer documents means little."""
@@ -112,6 +120,9 @@ def rank(
     sink: Sink | None = None,
     texts: Texts | None = None,
     near_best: bool = True,
+    reach: int | None = None,
+    order: str | None = None,
+    meaning: Meaning | None = None,
 ) -> Ranking:
     """Search, and return every result in one snapshot, so that its pages are consistent.
 
@@ -122,6 +133,10 @@ def rank(
         sink: returns the documents whose score is multiplied by :data:`SUNK`; called once, with the best first.
         texts: loads documents, to tell texts that contain a path or the like from those that contain its words.
         near_best: whether to leave out results far below the best; callers with more criteria want all.
+        reach: the end of the requested page, up to which matches beyond the scored ones are returned too, if the query
+            is one term or condition; 0 counts them all, None leaves them out.
+        meaning: ranks the best matches by their meaning too.
+        order: asc or desc if the caller sorts the results by time, and so needs all or the first by time.
     """
     if not query.terms:
         return NOTHING
@@ -134,7 +149,7 @@ def rank(
     resolved = _resolve(transaction, query, index, texts)
     terms = resolved.terms
     if not terms:
-        return replace(NOTHING, missing=resolved.missing)
+        return replace(NOTHING, limits=resolved.missing)
     if len(terms) == 1 and query.condition is None:
         small, candidates = min(small, OF_ONE_TERM), min(candidates, OF_ONE_TERM)
         is_small = population <= small
@@ -143,10 +158,14 @@ def rank(
     if query.condition is None and not is_small and len(terms) > 1:
         terms, choosing = _rarest(index, terms, candidates, MANY_TERMS if is_long else len(terms))
         if not terms:
-            return replace(NOTHING, missing=resolved.missing)
-    matches = index.matches(terms, choosing, query.condition, most + 1, newest=not is_small)
-    is_complete = not choosing and len(matches) <= most
-    demoted, excluded = _demotions(transaction, scope, [row[0] for row in matches[:most]])
+            return replace(NOTHING, limits=resolved.missing)
+    oldest = order == "asc"
+    matches = index.matches(terms, choosing, query.condition, most + 1, newest=not is_small and not oldest)
+    is_bounded = len(matches) > most
+    if oldest and is_bounded:
+        del matches[0]
+    is_flat = not choosing and (len(terms) == 1 or query.condition is not None)
+    demoted, excluded = _demotions(transaction, scope, [row[0] for row in matches[:most]], every=is_bounded and is_flat)
     if scope.status == "live":
         excluded |= {document for document, status in demoted.items() if status == SUPERSEDED}
     matched = [row for row in matches[:most] if row[0] not in excluded]
@@ -154,8 +173,27 @@ def rank(
     judged_population = max(population, _FEW)
     if query.is_lookup and near_best and len(resolved.things) > 1:
         matched = scoring.holding_most(matched, resolved.places(terms), resolved.whole, judged_population, LEAST_SHARE)
+    limits = [*resolved.missing]
+    unscored: list[int] = []
+    least_total = 0
+    if is_bounded and is_flat and reach is not None:
+        bound = max(COUNTED, reach) if reach else NO_LIMIT - 1
+        selecting = query.condition or Either(terms)
+        numbers = index.documents(selecting, min(bound + 1 + len(excluded), NO_LIMIT), newest=not oldest, filtered=True)
+        without = excluded.union(row[0] for row in matched)
+        of_name = resolved.only.get(terms[0])
+        unscored = [one for one in numbers if one not in without and (of_name is None or one in of_name)]
+        is_listed_whole = len(matched) + len(unscored) <= bound
+        limits += _listing_notes(len(matched), None if is_listed_whole else bound, order)
+        least_total = 0 if is_listed_whole else bound + 1
+        del unscored[max(0, bound - len(matched)) :]
+    elif is_bounded or choosing:
+        limits.append(_ranking_note(choosing, most if is_bounded else None, oldest=oldest))
     if not matched:
-        return Ranking((), is_complete, terms, (), {}, {}, {}, query.is_cut, resolved.missing)
+        if query.is_lookup and not query.names and len(terms) == 1 and not is_bounded:
+            (word,) = terms[0].words
+            limits.append(exact.missing_note(transaction, word, (word,), index, texts))
+        return replace(NOTHING, terms=terms, limits=tuple(limits), is_cut=query.is_cut)
     scores, idf = scoring.term_scores(matched, [term.weight for term in terms], population)
     totals = {document: sum(values) for document, values in scores.items()}
     evidence: dict[int, list[float]] = {}
@@ -180,13 +218,23 @@ def rank(
             if judged_population > population:
                 flat, _ = scoring.term_scores(matched, [term.weight for term in terms], judged_population)
             totals = scoring.near_best(totals, flat, evidence)
+    by_meaning: Mapping[int, float] = {}
+    if meaning is not None and query.text and len(totals) > 1:
+        by_meaning = meaning.shares(transaction, scope.project_id, query.text, totals)
+        totals |= {document: max(0.0, totals[document] + share) for document, share in by_meaning.items()}
     ordered = _ordered(totals, demoted)
     sunk = () if sink is None else sink(ordered)
     if sunk:
         totals |= {document: totals[document] * SUNK for document in sunk}
         ordered = _ordered(totals, demoted)
-    hits = tuple(Hit(document, totals[document], document not in scores) for document in ordered)
-    return Ranking(hits, is_complete, terms, tuple(idf), scores, evidence, bonus, query.is_cut, resolved.missing)
+    size = max(least_total, len(totals) + len(unscored))
+    if unscored and (order is not None or (reach or 0) > len(totals.keys() - demoted.keys())):
+        totals |= dict.fromkeys(unscored, 0.0)
+        ordered = _ordered(totals, demoted)
+    hits = tuple(
+        Hit(document, totals[document], document in evidence and document not in scores) for document in ordered
+    )
+    return Ranking(hits, size, terms, tuple(idf), scores, evidence, bonus, query.is_cut, tuple(limits), by_meaning)
 
 
 def newest(transaction: Transaction, scope: Scope, offset: int, limit: int) -> tuple[Ranking, int]:
@@ -268,14 +316,30 @@ def _rarest(
     return scored_terms, tuple(terms[place] for place in sorted(choosing))
 
 
-def _demotions(transaction: Transaction, scope: Scope, documents: Sequence[int]) -> tuple[dict[int, int], set[int]]:
-    """Return the status of documents that rank last, and which of some documents have expired."""
+def _listing_notes(scored: int, bound: int | None, order: str | None) -> list[str]:
+    notes = [] if order else [f"the newest {scored:,} are ranked, the others follow newest first"]
+    which = "oldest" if order == "asc" else "newest"
+    return notes if bound is None else [*notes, f"more match: the {which} {bound:,} are listed"]
+
+
+def _ranking_note(choosing: Sequence[Term], most: int | None, *, oldest: bool) -> str:
+    words = [" ".join(term.words) for term in choosing[:_MAX_NAMED]]
+    more = " and others" if len(choosing) > _MAX_NAMED else ""
+    named = f" with {' or '.join(words)}{more} (the rarest words here)" if words else ""
+    items = "items" if most is None else f"the {'oldest' if oldest else 'newest'} {most:,} items"
+    return f"only {items}{named} were ranked: a rarer word narrows it down"
+
+
+def _demotions(
+    transaction: Transaction, scope: Scope, documents: Sequence[int], *, every: bool = False
+) -> tuple[dict[int, int], set[int]]:
+    """Return the status of documents that rank last, and which of some or of all documents have expired."""
     parts: list[str] = []
     if scope.status != "superseded":
         run = "" if scope.run_id is None else " AND run_id = :run"
         parts.append(f"SELECT id, status FROM documents WHERE project_id = :project AND status <> {LIVE}{run}")
     if documents:
-        of_documents = f" AND id IN {set_of(documents)}" if len(documents) <= _FEW_MATCHES else ""
+        of_documents = f" AND id IN {set_of(documents)}" if len(documents) <= _FEW_MATCHES and not every else ""
         # expired documents may not be deleted yet
         parts.append(f"SELECT id, 0 FROM documents WHERE expires_at <= :now AND project_id = :project{of_documents}")
     if not parts:
@@ -397,7 +461,7 @@ def _resolve(transaction: Transaction, query: Query, index: ScopedIndex, texts: 
     only: dict[Term, frozenset[int]] = {}
     missing: list[str] = []
     for name in query.names:
-        choice = exact.choose(transaction, name, index, texts)
+        choice = exact.choose(transaction, name, index, texts, is_lookup=query.is_lookup)
         stage = choice.stage
         if stage.separate:
             other_things += [(term,) for term in stage.terms]

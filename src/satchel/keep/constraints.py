@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from satchel.base.paging import KeptPage
+from satchel.base.paging import DEFAULT_LIMIT, KeptPage, Page
 from satchel.base.records import dataclass
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents, near
@@ -20,6 +20,9 @@ from satchel.keep.kind import ItemKind, names_part
 from satchel.keep.listing import Filter, Order, View
 from satchel.keep.projects import Service
 from satchel.store.transaction import Transaction, set_of
+
+if TYPE_CHECKING:
+    from satchel.keep.bound_items import BoundItem
 
 STATUSES = ("active", "inactive")
 """The statuses of a constraint, stored by their position, from 1."""
@@ -38,6 +41,7 @@ class Constraint:
         seq: the number of its last change.
         category: its subject, such as security.
         priority: low, medium, high or critical.
+        paths: globs of the files that it binds; empty for all.
         agent: its author, or None.
         active: whether it is in force.
         reason: why it ended.
@@ -62,6 +66,7 @@ class Constraint:
     deactivated_by: str | None
     deactivated_at: int | None
     created_at: int
+    paths: tuple[str, ...] = ()
     score: float | None = None
     notes: tuple[str, ...] = ()
 
@@ -89,6 +94,7 @@ CONSTRAINT = ItemKind(
         fields.name_field("category", fields.CATEGORY, "categories", "category_id", required=True),
         Field("priority", fields.one_of(PRIORITIES), required=True),
         fields.name_field("layer", fields.LAYER, "layers", "layer_id"),
+        Field("paths", fields.PATHS, default="[]"),
         fields.name_field("agent", fields.AGENT, "agents", "created_by", merge=fields.FILL),
         Field("status", _STATUS, "active", default=1, merge=fields.SOFT, attribute="active"),
         Field("reason", fields.TEXT, merge=fields.SOFT),
@@ -101,7 +107,7 @@ CONSTRAINT = ItemKind(
     record=Constraint,
     statuses=STATUSES,
     text=("text",),
-    words=("category", "layer", "tags"),
+    words=("category", "layer", "paths", "tags"),
     document={"agent_id": "created_by"},
     shown=lambda transaction, numbers: dict(
         transaction.all(f"SELECT id, text FROM constraints WHERE id IN {set_of(numbers)}")
@@ -207,6 +213,7 @@ class Constraints(Service):
         category: str = DEFAULT_CATEGORY,
         priority: str = DEFAULT_PRIORITY,
         layer: str | None = None,
+        paths: Sequence[str] = (),
         tags: Sequence[str] = (),
         supersedes: str | int | None = None,
         agent: str | None = None,
@@ -218,6 +225,8 @@ class Constraints(Service):
             category: its subject, such as security; created on first use.
             priority: low, medium, high or critical.
             layer: one of the project's layers.
+            paths: at most 20 globs of the files that it binds, relative to the project, such as ``src/api/**``,
+                ``*.py`` or ``docs/``; without any it binds everywhere.
             tags: at most 50 names, case-insensitive; created on first use.
             supersedes: the short id of the rule it replaces, such as ``c7``.
             agent: the author; None takes the default, which may be nobody.
@@ -232,7 +241,9 @@ class Constraints(Service):
                 person may replace it.
         """
         work = self._workplace
-        new = kept.check(CONSTRAINT, work, text=text, category=category, priority=priority, layer=layer, tags=tags)
+        new = kept.check(
+            CONSTRAINT, work, text=text, category=category, priority=priority, layer=layer, paths=paths, tags=tags
+        )
         return kept.add(
             CONSTRAINT,
             work,
@@ -242,6 +253,19 @@ class Constraints(Service):
             similar=partial(_notes_on_similar, text=new.values["text"]),
             end=_replace,
         )
+
+    def binding(self, file: str, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> Page[BoundItem]:
+        """List the rules and decisions that bind a file or folder, the most urgent first.
+
+        Args:
+            file: a path in the project; a folder has a slash at its end.
+
+        Raises:
+            InvalidInput: the path is invalid or outside of the project.
+        """
+        from satchel.keep import bound_items  # imported here: writers do not need it
+
+        return bound_items.page_of(self._workplace, file, limit, offset)
 
     def find(self, **filters: Unpack[ConstraintFilters]) -> ConstraintPage:
         """List constraints, most urgent first.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 from satchel.base.clock import DAY_MS
 from satchel.base.records import dataclass
 from satchel.base.text import fold
+from satchel.base.tokens import PROSE_MARGIN
 from satchel.find.kind import Kind
 from satchel.keep import events
 from satchel.keep.sessions.records import Actor
@@ -15,6 +17,15 @@ from satchel.store.transaction import Row, Rows, Transaction
 MOMENTS = ("briefing", "start", "clear", "resume", "compaction", "subagent", "prompt", "edit", "command", "plan")
 """The moments of deliveries: a requested briefing, a new window or subagent, or an action of the session. Stored by
 position, from 1."""
+
+SESSION_TOKENS = 4_000
+"""The most tokens that all texts of hooks take in one window of a session; critical items come in any case."""
+
+_LEAST_AGAIN, _FOR_PROMPTS = 1_800, 150
+"""What a window gets after a compaction, however much the one before has taken, and what of the rest is not used."""
+
+_SPENT, _BY_HOOKS = -3, 0
+"""The pseudo-kind and item of a delivery whose seq is what hooks have spent in the window."""
 
 _NONE, _NOBODY = "", 0
 """Stored for a missing task, role, run, session or agent: nulls would be distinct in the key."""
@@ -95,6 +106,30 @@ def by_kind(items: Rows) -> dict[int, dict[int, int]]:
     return groups
 
 
+def tokens_left(items: Mapping[int, Mapping[int, int]]) -> int:
+    """Return the tokens left for texts of hooks in a window, from its items as :func:`delivered` returns them."""
+    return _left(items.get(_SPENT, {}).get(_BY_HOOKS, 0))
+
+
+def tokens_left_of_session(transaction: Transaction, window: Window) -> int:
+    """Return the tokens left for texts of hooks in a window after those of the session's earlier windows.
+
+    They are never fewer than what shows the rules again that a compaction has removed.
+    """
+    row = transaction.one(
+        f"""
+        SELECT sum(d.seq) FROM windows w JOIN deliveries d ON d.window_id = w.id AND d.kind = {_SPENT}
+        WHERE w.project_id = :project_id AND w.agent_id = :agent_id AND w.session_id = :session_id
+        """,
+        window.key,
+    )
+    return max(_LEAST_AGAIN, _left(int(row[0] or 0) if row is not None else 0) - _FOR_PROMPTS)
+
+
+def _left(spent: int) -> int:
+    return max(0, SESSION_TOKENS - math.ceil(spent * PROSE_MARGIN))
+
+
 def first_delivery(transaction: Transaction, window: Window) -> int | None:
     """Return the time of a window's first delivery, or None."""
     row = transaction.one(
@@ -117,7 +152,16 @@ def deliver(
 
     ``moment`` is one of :data:`MOMENTS`; ``tokens`` is the text's size.
     """
-    record(transaction, window, items, now, tokens)
+    number = record(transaction, window, items, now, tokens)
+    if moment != MOMENTS[0]:
+        transaction.run(
+            """
+            INSERT INTO deliveries (window_id, kind, item_id, seq, created_at)
+            VALUES (:window, :kind, :item, :tokens, :now)
+            ON CONFLICT (window_id, kind, item_id) DO UPDATE SET seq = deliveries.seq + excluded.seq
+            """,
+            {"window": number, "kind": _SPENT, "item": _BY_HOOKS, "tokens": tokens, "now": now},
+        )
     transaction.run(
         """
         INSERT INTO delivery_days (day, project_id, moment, agent_id, deliveries, items, tokens)
@@ -156,14 +200,21 @@ def sweep(transaction: Transaction, project_id: int, now: int) -> None:
 
 
 def record(
-    transaction: Transaction, window: Window, items: Iterable[tuple[int, int, int]], now: int, tokens: int = 0
-) -> None:
-    """Record delivered items (kind, number and seq); an unchanged repeated item keeps its first time."""
+    transaction: Transaction,
+    window: Window,
+    items: Iterable[tuple[int, int, int]],
+    now: int,
+    tokens: int = 0,
+) -> int:
+    """Record delivered items (kind, number and seq), and return the window's id.
+
+    An unchanged repeated item keeps its first time.
+    """
     row = transaction.one(f"SELECT w.id FROM windows w WHERE {_IS_WINDOW}", window.key)
     if row is None:
-        number = transaction.add("windows", {**window.key, "seen_at": now, "tokens": tokens})
+        number = int(transaction.add("windows", {**window.key, "seen_at": now, "tokens": tokens}))
     else:
-        number = row[0]
+        number = int(row[0])
         transaction.run(
             "UPDATE windows SET seen_at = :now, tokens = tokens + :tokens WHERE id = :id",
             {"now": now, "id": number, "tokens": tokens},
@@ -176,6 +227,7 @@ def record(
         """,
         [{"window": number, "kind": kind, "item": item, "seq": seq, "now": now} for kind, item, seq in items],
     )
+    return number
 
 
 _MOST_WINDOWS = 2_000

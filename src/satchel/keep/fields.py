@@ -10,7 +10,7 @@ from satchel.base.errors import InvalidInput, SatchelError, unknown_name
 from satchel.base.paging import check_whole
 from satchel.base.records import dataclass
 from satchel.base.text import fold
-from satchel.keep import names
+from satchel.keep import globs, names
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, check_short
 from satchel.store.transaction import Transaction
@@ -154,6 +154,10 @@ def _file(value: Any, reading: Reading, name: str) -> str | None:
         return None
 
 
+def _paths(value: Any, reading: Checking, name: str) -> str:
+    return globs.text_of(globs.check_globs(value, reading.workplace, name))
+
+
 def _hex(value: Any, _: Reading, name: str) -> bytes:
     try:
         return bytes.fromhex(value)
@@ -183,6 +187,13 @@ LAYER = Codec(
 )
 FILE = Codec("a path inside the project", None, _file)
 FILE_NUMBER = Codec("a path inside the project", None, _file_number, is_number=True)
+PATHS = Codec(
+    "a list of globs relative to the project",
+    lambda text: list(globs.globs_in(text)) or None,
+    _paths,
+    check=_paths,
+    decode=globs.globs_in,
+)
 HEX = Codec("hexadecimal digits", bytes.hex, _hex)
 
 

@@ -11,8 +11,8 @@ from satchel.base.paging import DEFAULT_LIMIT, check_page, next_offset
 from satchel.base.records import dataclass, replace
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import LIVENESS
+from satchel.find import meaning, search
 from satchel.find import rebuild as rebuilding
-from satchel.find import search
 from satchel.find.kind import KIND_OF, Kind
 from satchel.find.query import SYNTAXES, Query, parse
 from satchel.find.scopes import Scope
@@ -58,11 +58,13 @@ class Explanation:
         shares: one per term.
         segment: the bonus for the best matches of the item's loop or task.
         author: the bonus for naming the author, or penalty for naming another.
+        meaning: the gain or loss by the meaning of the text, if the extra ``meaning`` is installed.
     """
 
     shares: tuple[TermShare, ...]
     segment: float
     author: float
+    meaning: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,11 +236,20 @@ class Finding(Service):
                 page = ranking.hits
                 sinking([hit.document for hit in page])
             else:
-                ranking = search.rank(transaction, query, scope, sink=sinking, texts=texts_of)
+                reach = offset + limit + (itself is not None)
+                ranking = search.rank(
+                    transaction,
+                    query,
+                    scope,
+                    sink=sinking,
+                    texts=texts_of,
+                    reach=reach,
+                    meaning=work.meaning_for(query),
+                )
                 hits = _others(transaction, ranking.hits, itself)
-                page, total = hits[offset : offset + limit], len(hits)
+                page, total = hits[offset : offset + limit], ranking.total - len(ranking.hits) + len(hits)
             results = _results(transaction, ranking, page, sinking.citations, explain=explain)
-            results_page = FoundPage(results, total, offset, limit, ranking.notes)
+            results_page = FoundPage(results, total, offset, limit, ranking.notes + meaning.problems())
             filters = {
                 "run_id": run_id if chosen_run is not None else None,
                 "kinds": kinds,
@@ -291,7 +302,7 @@ def _written_with(
 def _count(transaction: Transaction, query: Query | None, scope: Scope) -> int:
     if query is None:
         return search.count(transaction, scope)
-    return len(search.rank(transaction, query, scope, texts=texts_of).hits)
+    return search.rank(transaction, query, scope, texts=texts_of, reach=0).total
 
 
 def _ended_note(transaction: Transaction, query: Query | None, scope: Scope) -> list[str]:
@@ -442,4 +453,5 @@ def _explained(document: int, ranking: Ranking) -> Explanation:
         ),
         segment=round(evidence[size], 3),
         author=ranking.bonus.get(document, 0.0),
+        meaning=round(ranking.meaning.get(document, 0.0), 3),
     )

@@ -19,7 +19,7 @@ from satchel.keep.fields import BORN, TIME, Check, Store
 from satchel.keep.kind import ItemKind, Part, Record
 from satchel.keep.listing import Filter, Listing, Order, View
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.actors import acting, is_by_person
+from satchel.keep.sessions.actors import acting, persons_gate
 from satchel.store.transaction import Row, Transaction, set_of
 
 if TYPE_CHECKING:
@@ -114,7 +114,9 @@ def add(
     similar_notes = projects.looked_up(workplace, lambda transaction, project: similar(transaction, project, old))
     with projects.writing(workplace) as (transaction, project, now):
         actor = acting(transaction, workplace, project.id, agent, now)
-        corrector = log.Corrector(actor.number, actor.session, is_by_person(workplace, agent), now)
+        corrector = log.Corrector(
+            actor.number, actor.session, persons_gate(transaction, workplace, project.id, agent, now), now
+        )
         if old is not None:
             log.check_replaceable(transaction, project.id, (kind.kind, old), corrector)
         notes = (*new.notes, *log.replaced_note(kind.kind, old), *similar_notes)

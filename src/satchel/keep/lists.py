@@ -226,15 +226,18 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
         # missing items pass, so that they are detected later
         condition = f"COALESCE((SELECT ({condition}) IS TRUE FROM {listing.table} WHERE {alias}.id = d.item_id), TRUE)"
     scope: dict[str, Any] = {"kinds": (listing.kind,), "status": "all", "now": request.now} | view.scope
+    order = listing.order(request).sql
     ranking = search.rank(
         transaction,
         query,
         Scope(view.project_id, condition=condition, values=view.values, **scope),
         sink=None if listing.sink is None else listing.sink(view),
         texts=_texts_of,
+        reach=request.offset + request.limit,
+        order=request.order if order else None,
+        meaning=None if order else view.workplace.meaning_for(query),
     )
     view.notes += ranking.notes
-    order = listing.order(request).sql
     # matches by neighbors only do not belong in a list ordered by time
     hits = {hit.document: round(hit.score, 4) for hit in ranking.hits if not (order and hit.by_surroundings)}
     documents_shown = list(hits)
@@ -251,7 +254,7 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
     records = _load(view, listing, list(view.scores))
     if len(records) < len(documents_shown):
         raise search.disagreement()
-    return records, len(hits)
+    return records, ranking.total - len(ranking.hits) + len(hits)
 
 
 def _ordered(transaction: Transaction, listing: Listing[Any], hits: Iterable[int], order: str) -> list[int]:

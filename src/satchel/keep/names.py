@@ -12,6 +12,7 @@ from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import HUMAN, LAYERS
 from satchel.keep import projects
 from satchel.keep.projects import Service, Workplace
+from satchel.keep.sessions import standing
 from satchel.redaction import finds_secret
 from satchel.store.transaction import Row, Transaction
 
@@ -190,12 +191,10 @@ def check_agent(workplace: Workplace, agent: str | None) -> str | None:
 
 
 def _check_speaker(workplace: Workplace, agent: str) -> str:
-    name, caller = check_identifier(agent, "agent"), workplace.caller
-    if caller is not None and is_persons(name) and not caller.is_person:
-        raise caller.refuse_agent(
-            f"an agent does not speak as a person, and {name!r} is one",
-            f"Leave agent out, or give a name that neither is {HUMAN} nor begins with {HUMAN}:",
-        )
+    name = check_identifier(agent, "agent")
+    if is_persons(name) and not standing.standing_of(workplace.caller).is_person:
+        remedy = f"Leave agent out, or give a name that neither is {HUMAN} nor begins with {HUMAN}:"
+        standing.require_person(workplace.caller, f"act as {name!r}", remedy, workplace.person)
     return name
 
 

@@ -22,7 +22,8 @@ _MAX_MEANT = 3
 
 EVERYTHING = "**"
 _IN_FOLDER = "/**"
-PLACE = re.compile(r"(?P<file>.*?[^/:]):(?P<line>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8})|:\d+)?")
+PLACE = r"(?P<file>.*?[^/:]):(?P<line>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8})|:\d+)?"
+"""The pattern of a place in a file, compiled on use: hooks need none."""
 
 
 def check_path(value: object, root: str | None, field: str = "path") -> str:
@@ -119,7 +120,7 @@ def check_lines(value: object, root: str | None, field: str) -> tuple[str, int |
 
     A column after the line is ignored. A file with such a name takes precedence.
     """
-    match = PLACE.fullmatch(value) if isinstance(value, str) else None
+    match = re.fullmatch(PLACE, value) if isinstance(value, str) else None
     if match is None or (root is not None and os.path.lexists(Path(root, match[0]))):
         return check_path(value, root, field), None, None
     line, last = int(match["line"]), int(match["last"] or match["line"])

@@ -9,6 +9,7 @@ from satchel.base.errors import InvalidInput
 from satchel.base.text import fold, nameable
 from satchel.base.vocabulary import HUMAN
 from satchel.keep.names import check_author_name, check_identifier, is_persons
+from satchel.keep.sessions.standing import PERSON_VARIABLE
 
 _MOST_CHARS = 60
 
@@ -38,12 +39,14 @@ def person_named(name: str) -> str | None:
 
 
 def person_here(configured: str | None, environ: Mapping[str, str]) -> str:
-    """Return the stored name of the local person: from ``person.name``, else git's user, else the login."""
-    if configured is not None:
-        person = person_named(configured)
-        if person is None:
-            raise InvalidInput(f"person.name is not a name: {configured!r}", "Set it to your name in your config.toml")
-        return person
+    """Return the stored name of the local person: from ``SATCHEL_PERSON``, ``person.name``, git's user or the login."""
+    given = environ.get(PERSON_VARIABLE)
+    for source, name in ((PERSON_VARIABLE, given or None), ("person.name in your config.toml", configured)):
+        if name is not None:
+            person = person_named(name)
+            if person is None:
+                raise InvalidInput(f"{source} is not a name: {name!r}", "Set it to your name")
+            return person
     from satchel.base.git_config import user_name
 
     candidates = (user_name(environ), *(environ.get(name) for name in ("LOGNAME", "USER", "USERNAME")), _login())

@@ -9,13 +9,12 @@ from satchel.base.grouping import grouped
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
-from satchel.base.vocabulary import HUMAN
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import events, projects
 from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
-from satchel.keep.sessions.actors import acting, is_by_person
+from satchel.keep.sessions.actors import acting, record_passage, require_person
 from satchel.store.asking import Asking, answering
 from satchel.store.transaction import Transaction, set_of
 
@@ -109,8 +108,7 @@ class Pins(Service):
                 f"{ref} cannot be pinned", "Notes (e), decisions (d), rules (c) and strategies (s) can be"
             )
         agent = check_agent(work, agent)
-        if work.caller is not None and not is_by_person(work, agent):
-            raise work.caller.refuse_agent("only a person can pin items", f"Ask for it with send_message to={HUMAN}")
+        require_person(work, f"{'pin' if pinned else 'unpin'} items", agent=agent)
         with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)
             _check(transaction, project.id, kind, number, pinned=pinned)
@@ -134,6 +132,9 @@ class Pins(Service):
             event = events.PINNED if pinned else events.UNPINNED
             item = (kind, number)
             events.record(transaction, project.id, event, now, by=actor, item=item)
+            record_passage(
+                transaction, work, project.id, f"{'pinned' if pinned else 'unpinned'} {kind.ref(number)}", now
+            )
         return Pin(kind.ref(number), *texts, actor.name, now if pinned else None)
 
 

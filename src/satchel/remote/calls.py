@@ -26,9 +26,16 @@ SERVED = frozenset(
     {
         *("brief", "entries.load_state", "notices.line", "moments.make", "sessions.end", "files.check_commit"),
         *("sessions.record_hooks", "sessions.recorded"),
-        *("working.before_edit", "working.after_edit", "working.unchecked_edit", "working.prompt", "working.look"),
+        *(
+            "working.before_edit",
+            "working.after_edit",
+            "working.after_read",
+            "working.unchecked_edit",
+            "working.prompt",
+            "working.look",
+        ),
         *("working.command_failed", "working.command_succeeded", "working.command_ended", "working.plan_approved"),
-        *("dry_working.before_edit", "dry_working.after_edit", "dry_working.plan_approved"),
+        *("dry_working.before_edit", "dry_working.after_edit", "dry_working.after_read", "dry_working.plan_approved"),
         *("dry_working.command_ended", "dry_working.last_error"),
     }
 )
@@ -51,7 +58,7 @@ RECORDED = "sessions.recorded"
 _PAUSES = (0.1, 0.3, 1.0, 2.0, 4.0, 8.0)
 """Seconds before a call whose answer was lost is sent again."""
 
-_OF_EDITS = (".before_edit", ".after_edit", ".unchecked_edit")
+_OF_EDITS = (".before_edit", ".after_edit", ".after_read", ".unchecked_edit")
 """How the calls end that say which files a client's tool edits."""
 
 _VARIABLES = (VARIABLE, *{name for one in CLIENTS for name in (one.id_variable, *one.markers) if name is not None})

@@ -29,10 +29,11 @@ _FILE = "config.toml"
 _TABLE, _PROJECTS = "server", "projects"
 _MOST_TOKEN_BYTES = 4_096
 _MOST_URL_CHARS = 200
-_TOKEN = re.compile(r"[!-~]{8,500}")
-_WITH_ID = re.compile(r"satchel_([0-9a-f]{10})_[A-Za-z0-9_-]{43}")
-_HOST = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*|[0-9a-f:.]*:[0-9a-f:.]*")
-_LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")
+# compiled on use: hooks without a server need none
+_PRINTABLE = r"[!-~]{8,500}"
+_WITH_ID = r"satchel_([0-9a-f]{10})_[A-Za-z0-9_-]{43}"
+_HOST = r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*|[0-9a-f:.]*:[0-9a-f:.]*"
+_LOOPBACK = r"localhost|127(\.\d{1,3}){3}|::1"
 _BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -202,9 +203,9 @@ def checked_url(text: str, *, insecure: bool = False) -> str:
         raise InvalidInput(f"the server's address {shown} does not begin with https:// and a host", right)
     if "?" in text or "#" in text:
         raise InvalidInput("the server's address has a query or a fragment", "Leave out what follows ? or #")
-    if port == 0 or not _HOST.fullmatch(host):
+    if port == 0 or not re.fullmatch(_HOST, host):
         raise InvalidInput(f"the server's address {shown} names no host or port that can be asked", right)
-    if parts.scheme == "http" and not insecure and not _LOOPBACK.fullmatch(host):
+    if parts.scheme == "http" and not insecure and not re.fullmatch(_LOOPBACK, host):
         raise Refused(
             f"{shown} would send the token and all contents to {host} unencrypted",
             f"Use https://; where the network is private, set server.insecure = true in your own file, or {INSECURE}=1",
@@ -225,7 +226,7 @@ def checked_token(text: str, source: str) -> str:
         InvalidInput: it cannot be a token.
     """
     token = text.strip()
-    if not _TOKEN.fullmatch(token):
+    if not re.fullmatch(_PRINTABLE, token):
         raise InvalidInput(
             f"what stands in {source} is no token",
             "A token is one word of letters, digits and signs, as `satchel token new` shows it once",
@@ -278,7 +279,7 @@ def token_path(name: str) -> Path:
 
 def public_id(token: str) -> str:
     """Return the public part of a token; nothing of one in an unknown format."""
-    match = _WITH_ID.fullmatch(token)
+    match = re.fullmatch(_WITH_ID, token)
     return match[1] if match else "of another form"
 
 

@@ -25,7 +25,7 @@ _OWN_TABLES: Final = frozenset(
     | {f"documents_fts_{part}" for part in ("config", "content", "data", "docsize", "idx")}
 )
 
-_TABLE_NAME: Final = re.compile(r"CREATE TABLE (\w+)")
+_TABLE_NAME: Final = r"CREATE TABLE (\w+)"
 
 # the text alone says what an object is: SQLite takes its name and kind from there, and reads the other columns only for
 # an index that a constraint makes, which has no text
@@ -62,7 +62,7 @@ def missing_tables(connection: apsw.Connection) -> list[str]:
 
 @cache
 def _expected_texts() -> frozenset[str]:
-    """Return the SQL of every object that a migration or SQLite makes, without spaces and newlines.
+    """Return the SQL of every object that a migration or SQLite makes, without layout and added columns.
 
     The layout differs in stores that 0.2.0 made, whose tables got some of their columns one by one.
     """
@@ -73,11 +73,25 @@ def _statements() -> list[str]:
     return [statement for migration in MIGRATIONS for statement in migration.statements]
 
 
+@cache
+def _added_columns() -> tuple[str, ...]:
+    """Return the columns that migrations add, as SQLite writes them at the end of a table's columns."""
+    added = [statement.partition(" ADD COLUMN ")[2] for statement in _statements()]
+    return tuple(dict.fromkeys(f",{_bare(column)}" for column in added if column))
+
+
 def _tables() -> set[str]:
-    return {match[1] for match in map(_TABLE_NAME.match, _statements()) if match}
+    return {match[1] for match in (re.match(_TABLE_NAME, statement) for statement in _statements()) if match}
 
 
 def _without_layout(text: str) -> str:
+    text = _bare(text)
+    for column in _added_columns():
+        text = text.replace(column, "")
+    return text
+
+
+def _bare(text: str) -> str:
     return text.replace("\n", "").replace(" ", "")
 
 

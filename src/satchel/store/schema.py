@@ -77,10 +77,36 @@ _SMALLER = (
     "DROP TABLE bands",
 )
 
+_IS_FOLDER = " AND ".join(
+    ("replace(n.name, '/', '') <> n.name", *(f"replace(n.name, '{sign}', '') = n.name" for sign in '",\\'))
+)
+"""Of a scope: it has a slash, and can be written into JSON as it is."""
+
+_OF_FOLDERS = f"scope_id IN (SELECT n.id FROM scopes n WHERE {_IS_FOLDER})"
+
+_PATHS = (
+    *(
+        f"ALTER TABLE {table} ADD COLUMN paths TEXT NOT NULL DEFAULT '[]'"
+        for table in ("constraints", "decisions", "decision_history")
+    ),
+    "CREATE INDEX constraints_paths ON constraints (project_id) WHERE paths <> '[]'",
+    "CREATE INDEX decisions_paths ON decisions (project_id) WHERE paths <> '[]'",
+    f"""
+    UPDATE decisions SET paths = '["' || replace((
+        SELECT group_concat(name, ', ') FROM (
+            SELECT n.name FROM decision_scopes j JOIN scopes n ON n.id = j.scope_id
+            WHERE j.decision_id = decisions.id AND {_IS_FOLDER} ORDER BY n.folded)), ', ', '", "') || '"]'
+    WHERE id IN (SELECT decision_id FROM decision_scopes WHERE {_OF_FOLDERS})
+    """,
+    f"DELETE FROM decision_counts WHERE dimension = 3 AND name_id IN (SELECT n.id FROM scopes n WHERE {_IS_FOLDER})",
+    f"DELETE FROM decision_scopes WHERE {_OF_FOLDERS}",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("the tables of 0.2.0", _read_statements()),
     # 0.2.0 would record bands of 64 bits, which nobody looks for
     Migration("fewer indexes, and bands of 32 bits", _SMALLER, min_writer=28),
+    Migration("paths of rules and decisions, which folders among scopes become", _PATHS, min_writer=28),
 )
 """The first makes a new store, at :data:`BASE_VERSION`; each of the others brings a store to the next version."""
 

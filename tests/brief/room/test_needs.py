@@ -116,9 +116,15 @@ def test_a_decision_that_another_changed_needs_a_person_until_they_saw_or_set_it
     assert needs(satchel) == []
 
 
-def test_what_a_person_decided_and_an_agent_changed_is_urgent_and_shown_once(satchel: Satchel) -> None:
+def test_what_an_agent_proposes_instead_of_a_persons_decision_is_shown_once(satchel: Satchel) -> None:
     satchel.decisions.set("port", 80, agent="human:ann")
     ref = satchel.decisions.set("port", 8080, agent="ben").ref
+    assert needs(satchel, "human:ann") == [("draft", ref)]
+
+
+def test_what_a_person_decided_and_another_changed_is_urgent_and_shown_once(satchel: Satchel) -> None:
+    satchel.decisions.set("port", 80, agent="human:ann")
+    ref = satchel.decisions.set("port", 8080, agent="human:ben").ref
     assert (needs(satchel, "human:ann"), only(satchel, "human:ann").severity) == ([("overtaken", ref)], "high")
 
 

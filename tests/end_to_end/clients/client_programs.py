@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 import platform
@@ -73,7 +74,8 @@ class Workplace:
         for one in (project, home, temporary):
             one.mkdir()
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        made = cls(project, home, {"PATH": path, "HOME": str(home), "TMPDIR": str(temporary), "LANG": "C.UTF-8"})
+        own = {"PATH": path, "HOME": str(home), "TMPDIR": str(temporary), "LANG": "C.UTF-8"}
+        made = cls(project, home, own | {"SATCHEL_PERSON": getpass.getuser()})
         made.run(["git", "init", "--quiet"])
         made.run(["satchel", "init"])
         return made

@@ -82,7 +82,7 @@ class TestEventsAtWork:
         store.entries.write("discovery", "rounds down", file="a.py", agent="ann")
         self.edited(use, "PreToolUse")
         said = explained("claude", "PreToolUse")
-        assert "budget: 150 tokens (hooks.edit, default)\nnot kept, since it may hold a secret: what the edit" in said
+        assert "budget: 250 tokens (hooks.edit, default)\nnot kept, since it may hold a secret: what the edit" in said
         assert said.rstrip().endswith("rounds down")
 
     def test_shows_why_an_edit_would_be_stopped(

@@ -49,7 +49,9 @@ def test_each_client_names_the_files_of_an_edit(client: str, fields: dict[str, A
     ],
 )
 def test_to_read_a_file_is_no_edit(client: str, fields: dict[str, Any]) -> None:
-    assert tools.read(fields, client, is_failure=False) is None
+    call = tools.read(fields, client, is_failure=False)
+    assert call is not None
+    assert (list(call.edits), list(call.reads)) == ([], [("/p/a.py", "")])
 
 
 def test_gemini_says_in_the_answer_that_an_edit_failed() -> None:

@@ -147,27 +147,30 @@ def test_hooks_in_groups(name: str) -> None:
 MATCHERS = {
     "claude": {
         "PreToolUse": "Edit|Write|MultiEdit|NotebookEdit",
-        "PostToolUse": "Edit|Write|MultiEdit|NotebookEdit|Bash|ExitPlanMode",
+        "PostToolUse": "Edit|Write|MultiEdit|NotebookEdit|Read|Bash|ExitPlanMode",
         "PostToolUseFailure": "Bash",
     },
     "codex": {"PreToolUse": "apply_patch", "PostToolUse": "apply_patch|Bash"},
-    "gemini": {"BeforeTool": "^(write_file|replace)$", "AfterTool": "^(write_file|replace|run_shell_command)$"},
+    "gemini": {
+        "BeforeTool": "^(write_file|replace)$",
+        "AfterTool": "^(write_file|replace|read_file|run_shell_command)$",
+    },
     "qwen": {
         "PreToolUse": "^(write_file|edit|notebook_edit)$",
-        "PostToolUse": "^(write_file|edit|notebook_edit|run_shell_command|exit_plan_mode)$",
+        "PostToolUse": "^(write_file|edit|notebook_edit|read_file|run_shell_command|exit_plan_mode)$",
         "PostToolUseFailure": "^(run_shell_command)$",
     },
-    "copilot": {"preToolUse": "create|edit|apply_patch", "postToolUse": "create|edit|apply_patch|bash"},
+    "copilot": {"preToolUse": "create|edit|apply_patch", "postToolUse": "create|edit|apply_patch|view|bash"},
     "cursor": {
         "preToolUse": "Write|StrReplace|Edit|Delete",
-        "postToolUse": "Write|StrReplace|Edit|Delete|Shell",
+        "postToolUse": "Write|StrReplace|Edit|Delete|Read|Shell",
         "postToolUseFailure": "Shell",
     },
 }
 
 
 @pytest.mark.parametrize("name", MATCHERS)
-def test_hooks_at_tools_are_called_for_edits_and_commands_alone(name: str) -> None:
+def test_hooks_at_tools_are_called_for_edits_reads_and_commands_alone(name: str) -> None:
     hooks = written(targets(name)[1])["hooks"]
     assert isinstance(hooks, dict)
     assert {event: groups[0].get("matcher") for event, groups in hooks.items() if "Tool" in event} == MATCHERS[name]

@@ -143,9 +143,9 @@ def test_an_error_without_a_solution_says_so() -> None:
 
 
 def test_a_similar_error_has_its_id_and_its_likeness() -> None:
-    told = Reported(PATTERN, True, similar=(SimilarError("x3", "KeyError", "'a'", 62, None),))
+    told = Reported(PATTERN, True, similar=(SimilarError("x3", "KeyError", "'a'", 62, None, ("a",)),))
     assert fields_of(told)["similar"] == [
-        {"id": "x3", "error_type": "KeyError", "message": "'a'", "likeness": 62, "solution": None}
+        {"id": "x3", "error_type": "KeyError", "message": "'a'", "likeness": 62, "solution": None, "words": ["a"]}
     ]
 
 
@@ -156,6 +156,7 @@ def test_a_report_has_all_its_fields() -> None:
         "recorded": SOLUTION_FIELDS,
         "notes": ["n"],
         "similar": [],
+        "tried": [],
     }
     assert fields_of(Reported(PATTERN, True))["recorded"] is None
 

@@ -161,8 +161,8 @@ def test_what_somebody_else_changed_since_is_not_undone(satchel: Satchel) -> Non
 
 def test_a_pin_is_taken_back(satchel: Satchel) -> None:
     ref = satchel.entries.write("discovery", "the gateway signs", agent="ben").ref
-    satchel.pins.pin(ref, agent="ann")
-    assert satchel.corrections.undo_change(agent="ann").action == "pinned"
+    satchel.pins.pin(ref, agent="human:ann")
+    assert satchel.corrections.undo_change(agent="human:ann").action == "pinned"
     assert satchel.pins.list().total == 0
 
 

@@ -9,6 +9,8 @@ import pytest
 from satchel import NewEntry, Satchel
 from satchel.find import scopes, scoring, search
 
+BY_RARE = "only items with rare (the rarest words here) were ranked: a rarer word narrows it down"
+
 
 @pytest.fixture
 def scored(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -37,7 +39,7 @@ def crowded(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> Satchel:
 
 def test_in_a_large_scope_the_rare_words_choose_and_this_is_said(crowded: Satchel, scored: list[int]) -> None:
     page = crowded.finding.search("common rare")
-    assert (page.total, page.notes) == (5, (search.INCOMPLETE,))
+    assert (page.total, page.notes) == (5, (BY_RARE,))
     assert all("rare" in one.snippet.text for one in page.results)
     assert scored == [5]
 
@@ -59,15 +61,25 @@ def test_common_words_that_were_left_out_of_choosing_still_count_and_are_marked(
 
 
 @pytest.mark.parametrize(
-    ("query", "syntax"), [("common", "natural"), ("common usual", "natural"), ("comm*", "operators")]
+    ("query", "syntax", "total", "note"),
+    [
+        ("common", "natural", 200, "the newest 20 are ranked, the others follow newest first"),
+        ("comm*", "operators", 200, "the newest 20 are ranked, the others follow newest first"),
+        (
+            "common usual",
+            "natural",
+            20,
+            "only the newest 20 items with common (the rarest words here) were ranked: a rarer word narrows it down",
+        ),
+    ],
 )
-def test_a_common_word_alone_never_scans_everything(
-    crowded: Satchel, scored: list[int], query: str, syntax: str
+def test_common_words_alone_never_score_everything_and_the_bound_is_said(
+    crowded: Satchel, scored: list[int], query: str, syntax: str, total: int, note: str
 ) -> None:
     page = crowded.finding.search(query, syntax=syntax)
     assert scored == [20]
-    assert (page.total, page.notes) == (20, (search.INCOMPLETE,))
-    assert {one.ref for one in page.results} == {f"e{number}" for number in range(181, 201)}, "the newest"
+    assert (page.total, page.notes) == (total, (note,))
+    assert all(int(one.ref[1:]) > 160 for one in page.results), "the newest"
 
 
 def test_a_word_that_nothing_holds_does_not_choose(crowded: Satchel, scored: list[int]) -> None:
@@ -86,15 +98,46 @@ def test_a_small_run_in_a_large_store_is_searched_whole(crowded: Satchel) -> Non
 
 def test_reading_by_search_says_when_words_were_left_out_too(crowded: Satchel) -> None:
     page = crowded.entries.read(query="common rare", limit=500)
-    assert (page.total, page.notes) == (5, (search.INCOMPLETE,))
+    assert (page.total, page.notes) == (5, (BY_RARE,))
 
 
-def test_of_what_holds_the_only_word_the_newest_are_scored(
-    satchel: Satchel, scored: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def one_word(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> Satchel:
+    """30 live notes that hold one word (e6 to e35), five superseded ones, and only 20 are scored."""
     monkeypatch.setattr(search, "OF_ONE_TERM", 20)
-    satchel.entries.write_many([NewEntry("discovery", "common text")] * 30)
-    page = satchel.finding.search("common")
-    assert (page.total, page.notes, scored) == (20, (search.INCOMPLETE,), [20])
-    assert {one.ref for one in page.results} == {f"e{number}" for number in range(11, 31)}
-    assert satchel.finding.search("common text").total == 30
+    satchel.entries.write_many([NewEntry("discovery", f"common text {number}") for number in range(35)])
+    for number in range(1, 6):
+        satchel.corrections.retract(f"e{number}", reason="wrong")
+    return satchel
+
+
+def test_every_match_of_one_word_is_counted_and_reached_by_pages(one_word: Satchel, scored: list[int]) -> None:
+    pages = [one_word.finding.search("common", offset=offset, limit=12) for offset in (0, 12, 24, 36)]
+    assert {page.total for page in pages} == {30}
+    assert set(scored) == {20}
+    refs = [int(one.ref[1:]) for page in pages for one in page.results]
+    assert sorted(refs) == list(range(6, 36))
+    assert refs[20:] == list(range(15, 5, -1)), "those that are not ranked follow newest first"
+    assert one_word.finding.search("common", limit=0).total == 30
+
+
+def test_superseded_matches_come_last_on_the_last_page(one_word: Satchel) -> None:
+    page = one_word.finding.search("common", status="all", limit=500)
+    assert page.total == 35
+    assert [one.ref for one in page.results][-5:] == ["e5", "e4", "e3", "e2", "e1"]
+
+
+def test_a_list_by_time_sorts_every_match(one_word: Satchel) -> None:
+    page = one_word.entries.read(query="common", order="asc", limit=3, status="all")
+    assert ([one.id for one in page.items], page.total, page.notes) == ([1, 2, 3], 35, ())
+    assert [one.id for one in one_word.entries.read(query="common", order="asc", offset=33).items] == []
+
+
+def test_beyond_the_bound_more_match_and_the_bound_is_said(one_word: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "COUNTED", 25)
+    page = one_word.finding.search("common", limit=5)
+    assert (page.total, page.notes[-1]) == (26, "more match: the newest 25 are listed")
+    assert one_word.finding.search("common", limit=0).total == 30
+    oldest = one_word.entries.read(query="common", order="asc", limit=2)
+    assert ([one.id for one in oldest.items], oldest.total) == ([6, 7], 26)
+    assert oldest.notes == ("more match: the oldest 25 are listed",)

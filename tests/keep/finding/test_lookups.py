@@ -109,19 +109,14 @@ def test_a_lookup_finds_exactly_what_holds_it_whole(project: Project, lookup: st
 @pytest.mark.parametrize(
     ("lookup", "keys", "instead"),
     [
-        ("webhookSecret", {"webhook"}, "its parts"),
-        ("SQLITE_BUSY_RECOVERY", {"sqlite", "sqlite-near"}, "its parts"),
         ("UTF-8 encoding", {"utf8"}, None),
         ("src/auth/tokens.py:99", {"path"}, "src/auth/tokens.py"),
-        ("lib/src/billing/invoice.py", {"path-line", "path-other-line"}, "src/billing/invoice.py"),
-        ("--verify", {"no-verify", "verify"}, "its parts"),
-        ("k8", {"k8s"}, "its parts side by side"),
-        ("1409", set(), None),
-        ("#409", {"409"}, "409"),
+        ("/home/ann/shop/src/billing/invoice.py", {"path-line", "path-other-line"}, "src/billing/invoice.py"),
+        ("./src/auth/tokens.py", {"path"}, "src/auth/tokens.py"),
         ('"connection pooling"', {"pool", "pools"}, "its words in other forms"),
     ],
 )
-def test_what_occurs_nowhere_is_looked_for_by_what_it_holds_and_this_is_said(
+def test_a_place_without_its_line_or_root_and_a_phrase_in_other_forms_are_found_and_this_is_said(
     project: Project, lookup: str, keys: set[str], instead: str | None
 ) -> None:
     found, total, notes = project.found(lookup)
@@ -130,8 +125,71 @@ def test_what_occurs_nowhere_is_looked_for_by_what_it_holds_and_this_is_said(
         assert notes == (f"nothing contains {lookup} as a whole word; shown are hits of {instead}".replace('"', ""),)
 
 
-@pytest.mark.parametrize("lookup", ["zebra7", "x7", "9.9.9", "77777", "#77777", "Q1", "-q", "C-12", "F#"])
-def test_where_the_parts_would_be_single_letters_or_numbers_nothing_is_found(project: Project, lookup: str) -> None:
+@pytest.mark.parametrize(
+    ("lookup", "nearest"),
+    [
+        # identifiers
+        ("parseConfg", "parseConfig"),
+        ("parse_confgi", "parse_config"),
+        ("parseConfigs", "parseConfig"),
+        ("TokenBuckets", "TokenBucket"),
+        ("token_bukket", "token_bucket"),
+        ("flush_queues", "flush_queue"),
+        ("MAX_RETRY", "MAX_RETRIES"),
+        ("webhookSecret", "webhook"),
+        ("SQLITE_BUSY_RECOVERY", "SQLITE_BUSY"),
+        ("SQLITE_BUSY_SNAPSHOTS", "SQLITE_BUSY_SNAPSHOT"),
+        ("k8", "k8s"),
+        ("mark00999", "mark00099"),
+        ("KeyErrors", "KeyError"),
+        ("getHTTPResponseCode3", "getHTTPResponseCode2"),
+        ("middelware", "middleware"),
+        # paths
+        ("lib/src/billing/invoice.py", "src/billing/invoice.py:42"),
+        ("src/billing/tokens.py", "src/auth/tokens.py"),
+        ("src/auth/token.py", "src/auth/tokens.py"),
+        ("/opt/tokens.py", "tokens.py"),
+        ("deploy/config.json", "deploy/config.toml"),
+        ("/healthz/deeper", "/healthz/deep"),
+        ("https://status.example.org/api/v3", "https://status.example.org/api/v2"),
+        ("satchel.billing.invoices", "satchel.billing.invoice"),
+        # versions
+        ("1.2.4", "1.2.3"),
+        ("v1.2.31", "1.2.30"),
+        ("4.41.0", "4.1.0"),
+        ("2.0.0-beta.2", "2.0.0-beta.1"),
+        # numbers, codes, ids and flags
+        ("18444", "18443"),
+        ("#409", "409"),
+        ("#312", "#311"),
+        ("8444", "8443"),
+        ("2024-03-16", "2024-03-15"),
+        ("E502", "E501"),
+        ("W699", "W609"),
+        ("TS2346", "TS2345"),
+        ("ORA-00943", "ORA-00942"),
+        ("CVE-2024-3095", "CVE-2024-3094"),
+        ("0x80070006", "0x80070005"),
+        ("33146ef", "33146ec"),
+        ("7f3c2a10-88de-4c1b-9b7e-0a1d2c3e4f52", "7f3c2a10-88de-4c1b-9b7e-0a1d2c3e4f50"),
+        ("--verify", "--no-verify"),
+        ("--no-verfy", "--no-verify"),
+    ],
+)
+def test_a_lookup_of_what_is_nowhere_finds_nothing_and_names_the_nearest(
+    project: Project, lookup: str, nearest: str
+) -> None:
+    found, total, (note,) = project.found(lookup)
+    assert (found, total) == (set(), 0)
+    start = f"nothing contains {lookup}; nearest: "
+    assert note.startswith(start)
+    names = note.removeprefix(start).split(", ")
+    assert len(names) <= 3
+    assert any(nearest in name for name in names), names
+
+
+@pytest.mark.parametrize("lookup", ["zebra7", "x7", "97531", "-q", "C-12", "F#", "src/nowhere/gone.rs"])
+def test_what_resembles_nothing_here_has_no_nearest(project: Project, lookup: str) -> None:
     assert project.found(lookup) == (set(), 0, (f"nothing contains {lookup}",))
 
 

@@ -26,7 +26,6 @@ from satchel import Satchel
         ("UTF-8 encoding on windows", "utf8"),
         ("C++", "cpp"),
         ("Go", "go"),
-        ("k8", "k8s"),
         ("k8s", "k8s"),
         ("/healthz", "k8s"),
         ("git commit -m", "hook"),

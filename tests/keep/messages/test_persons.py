@@ -107,7 +107,7 @@ def test_no_agent_speaks_as_a_person(open_in: Callable[..., Satchel], project: P
         open_in(project, caller=COMMAND, environ={"CLAUDECODE": "1"}),
     )
     for satchel in agents:
-        with pytest.raises(Refused, match="does not speak as a person"):
+        with pytest.raises(Refused, match="only a person can act as"):
             satchel.messages.send("stop", agent=name)
         with pytest.raises(Refused):
             satchel.messages.inbox(agent=name)

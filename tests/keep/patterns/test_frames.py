@@ -38,7 +38,7 @@ PYTHON = """Traceback (most recent call last):
             "main.(*Cart).Total(0xc0)\n\t/app/cart.go:7 +0x1",
             "cart.go (*Cart).Total",
         ),
-        ("thread 'main' panicked at src/cart.rs:3:4:\nno", "cart.rs"),
+        ("thread 'main' panicked at src/cart.rs:3:4:\nno", "cart.rs column 4"),
         ("thread 'main' panicked at /home/a/.cargo/registry/src/x-1ecc/cart-1.2.3/src/lib.rs:3:4:\nno", "cart lib.rs"),
         ("#0  0x00007f in total (n=3) at src/cart.c:7", "cart.c total"),
         ("==12==    at 0x4E2A: total (cart.c:7)", "cart.c total"),

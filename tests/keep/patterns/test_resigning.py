@@ -20,7 +20,7 @@ SAME = ("requests.exceptions.ConnectionError: the pool is closed", "ConnectionEr
 def make_old(satchel: Satchel, messages: Sequence[str]) -> list[str]:
     """Report errors, and let the store hold them as the rules before would have signed them, each by itself."""
     numbers = [
-        satchel.patterns.report("ConnectionError", f"old {'x' * place}: {message}").pattern.id
+        satchel.patterns.report("ConnectionError", f"old {'abcde'[place] * 9}: {message}").pattern.id
         for place, message in enumerate(messages)
     ]
     with satchel.workplace.engine.write() as transaction:

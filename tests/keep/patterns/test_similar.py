@@ -5,25 +5,46 @@ from __future__ import annotations
 from satchel import Satchel
 from satchel.interfaces.text.errors import reported_text
 
+POOL = "cannot open the database of the shop"
+LONGER = f"{POOL} after the backup"
+
 
 def test_a_new_error_comes_with_what_is_like_it(satchel: Satchel) -> None:
-    satchel.patterns.report("PoolError", "cannot open the database of the shop", solution="Start it", agent="Ann")
-    told = satchel.patterns.report("PoolError", "cannot open the database of the market")
+    satchel.patterns.report("PoolError", POOL, solution="Start it", agent="Ann")
+    told = satchel.patterns.report("PoolError", LONGER)
     assert (told.is_new, told.solutions) == (True, ())
     (alike,) = told.similar
-    assert (alike.ref, alike.likeness, alike.error_type) == ("x1", 80, "PoolError")
+    assert (alike.ref, alike.likeness, alike.error_type) == ("x1", 86, "PoolError")
+    assert alike.words == ("open", "database", "shop")
     assert alike.solution is not None
     assert alike.solution.text == "Start it"
 
 
+def test_it_comes_at_every_meeting_until_a_fix_is_known(satchel: Satchel) -> None:
+    satchel.patterns.report("PoolError", POOL, solution="Start it")
+    refs = [[one.ref for one in satchel.patterns.report("PoolError", LONGER).similar] for _ in range(2)]
+    assert refs == [["x1"], ["x1"]]
+    satchel.patterns.solve("x2", "Wait")
+    assert satchel.patterns.report("PoolError", LONGER).similar == ()
+
+
 def test_no_more_than_three_are_shown_the_most_alike_first(satchel: Satchel) -> None:
-    for name in ("shop", "market", "shop floor", "market stall", "shop window"):
-        satchel.patterns.report("PoolError", f"cannot open the database of the {name}")
-    told = satchel.patterns.report("PoolError", "cannot open the database of the window")
-    likeness = [one.likeness for one in told.similar]
-    assert len(likeness) == 3
-    assert likeness == sorted(likeness, reverse=True)
-    assert told.similar[0].ref == "x5"
+    for more in (" and market", " and market stall", " and market stall window", ""):
+        satchel.patterns.report("PoolError", f"{POOL} after the weekly backup{more}")
+    told = satchel.patterns.report("PoolError", f"{POOL} after the weekly backup twice")
+    assert [one.ref for one in told.similar] == ["x4"]
+    told = satchel.patterns.report("PoolError", f"{POOL} after the weekly backup and market stall window twice today")
+    assert [one.ref for one in told.similar] == ["x3", "x2", "x5"]
+
+
+def test_what_each_says_alone_makes_them_different(satchel: Satchel) -> None:
+    satchel.patterns.report("PoolError", f"{POOL} after the restart")
+    assert satchel.patterns.report("PoolError", LONGER).similar == ()
+
+
+def test_what_names_something_else_is_not_similar(satchel: Satchel) -> None:
+    satchel.patterns.report("PoolError", "cannot open the database 'shop' of the region")
+    assert satchel.patterns.report("PoolError", "cannot open the database 'mall' of the region today").similar == ()
 
 
 def test_what_shares_few_words_is_not_shown(satchel: Satchel) -> None:
@@ -31,27 +52,21 @@ def test_what_shares_few_words_is_not_shown(satchel: Satchel) -> None:
     assert satchel.patterns.report("TypeError", "cannot add a plan to a number").similar == ()
 
 
-def test_a_known_error_comes_without(satchel: Satchel) -> None:
-    for name in ("shop", "market", "shop"):
-        told = satchel.patterns.report("PoolError", f"cannot open the database of the {name}")
-    assert (told.is_new, told.similar) == (False, ())
-
-
 def test_an_error_of_another_project_is_not_shown(satchel: Satchel) -> None:
-    satchel.patterns.report("PoolError", "cannot open the database of the shop")
+    satchel.patterns.report("PoolError", POOL)
     with satchel.workplace.engine.write() as transaction:
         transaction.run("INSERT INTO projects (uid, name, created_at) VALUES (:uid, 'other', 0)", {"uid": b"other"})
         transaction.run("UPDATE error_patterns SET project_id = 2")
-    assert satchel.patterns.report("PoolError", "cannot open the database of the market").similar == ()
+    assert satchel.patterns.report("PoolError", LONGER).similar == ()
 
 
 def test_the_text_labels_them_as_similar(satchel: Satchel) -> None:
-    satchel.patterns.report("PoolError", "cannot open the database of the shop", solution="Start it\nnow", agent="Ann")
-    text = reported_text(satchel.patterns.report("PoolError", "cannot open the database of the market"))
+    satchel.patterns.report("PoolError", POOL, solution="Start it\nnow", agent="Ann")
+    text = reported_text(satchel.patterns.report("PoolError", LONGER))
     assert text.splitlines()[1:] == [
         "no solution is known yet; report_outcome with id=x2 and solution records what does",
         "similar, not the same:",
-        "x1 80 % alike, PoolError, fixed by y1 tentative, confidence 5 of 10",
+        "x1 86 % alike (open, database, shop), PoolError, fixed by y1 tentative, confidence 5 of 10",
         " cannot open the database of the shop",
         " Start it now",
     ]

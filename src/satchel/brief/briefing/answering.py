@@ -18,6 +18,7 @@ from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
     from satchel.brief.briefing.collecting import Deadline
+    from satchel.find.meaning import Meaning
 
 __all__ = ["Relevance", "find_in_time", "parse"]
 
@@ -73,9 +74,12 @@ def _find(context: BriefingContext, query: Query, small: int, candidates: int) -
     items beside 600 turns of LoCoMo a briefing of 1,000 tokens then shows .822 of the evidence, else .795.
     """
     transaction, scope = context.transaction, Scope(context.project_id, now=context.now)
-    ranking = search.rank(transaction, query, scope, small=small, candidates=candidates, near_best=False)
+    meaning = context.workplace.meaning_for(query)
+    ranking = search.rank(
+        transaction, query, scope, small=small, candidates=candidates, near_best=False, meaning=meaning
+    )
     scores = {hit.document: hit.score for hit in ranking.hits}
-    scores |= _among_entries(transaction, query, scope, scores, small, candidates)
+    scores |= _among_entries(transaction, query, scope, scores, small, candidates, meaning)
     best = max(scores.values(), default=0.0)
     relevance: dict[int, dict[int, float]] = {}
     if best <= 0:
@@ -97,7 +101,13 @@ def _find(context: BriefingContext, query: Query, small: int, candidates: int) -
 
 
 def _among_entries(
-    transaction: Transaction, query: Query, scope: Scope, scores: Mapping[int, float], small: int, candidates: int
+    transaction: Transaction,
+    query: Query,
+    scope: Scope,
+    scores: Mapping[int, float],
+    small: int,
+    candidates: int,
+    meaning: Meaning | None,
 ) -> dict[int, float]:
     counted = transaction.one(
         "SELECT count(*) FROM (SELECT 1 FROM context WHERE project_id = :project LIMIT :most) AS counted",
@@ -111,6 +121,7 @@ def _among_entries(
         candidates=candidates,
         population=counted[0] if counted else 0,
         near_best=False,
+        meaning=meaning,
     )
     own = {hit.document: hit.score for hit in ranking.hits}
     highest = max((scores[document] for document in own if document in scores), default=0.0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.errors import Interrupted
 from satchel.base.records import dataclass, field, replace
 from satchel.brief import attempts, loop_history
-from satchel.brief.briefing import left_off, own, packages, rules, run
+from satchel.brief.briefing import handover, left_off, own, packages, rules, run
 from satchel.brief.briefing.packages import joined
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import BriefingContext, Gathered, Source, gather, with_pins
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 _SOURCES: tuple[Callable[[BriefingContext], Source], ...] = (
     run.attempts,
-    run.reviews,
-    packages.packages,
     rules.constraints,
     rules.decisions,
+    run.reviews,
+    packages.packages,
     packages.messages,
     packages.error_patterns,
     packages.strategies,
@@ -64,7 +64,9 @@ class Request:
         again: whether delivered items are shown again.
         since: only later changes are shown, in milliseconds UTC; None is everything.
         reminds: whether a line of critical items stays after their delivery.
-        counts: whether everything left out is counted; otherwise only critical items.
+        within_session: whether the budget is also limited by what hooks have left in the window.
+        counts: whether everything left out is counted; otherwise only rules, decisions and critical items.
+        begins: whether its session begins: then it is told what the last one did.
     """
 
     role: str | None
@@ -79,7 +81,9 @@ class Request:
     since: int | None = None
     reminds: bool = True
     counts: bool = True
+    begins: bool = False
     role_as_given: str | None = None
+    within_session: bool = False
 
 
 @dataclass(slots=True)
@@ -96,8 +100,10 @@ class Collected:
         is_complete: whether everything was read in time.
         claims: the paths that the agent's session claims, the newest first.
         others: other sessions at work.
+        handover: what the last session of the worktree did, if it left no scratchpad and this one begins.
         unanswered: the agent's unanswered questions, each with its receiver.
         is_bare: whether no rule, decision or note is stored.
+        tokens_left: what hooks have left in the window.
         missing: the names of the sources that were not reached.
     """
 
@@ -111,8 +117,10 @@ class Collected:
     is_complete: bool = True
     claims: list[str] = field(default_factory=list)
     others: list[OtherAtWork] = field(default_factory=list)
+    handover: list[str] = field(default_factory=list)
     unanswered: list[str] = field(default_factory=list)
     is_bare: bool = False
+    tokens_left: int = deliveries.SESSION_TOKENS
     missing: list[str] = field(default_factory=lambda: [make.__name__ for make in _SOURCES])
 
 
@@ -206,6 +214,10 @@ def _collect(
         loop_history.loading(transaction, loop, now, (SCRATCHPAD, REVIEW_VERDICT)),
     )
     got = {} if delivered is None else deliveries.by_kind(delivered)
+    is_again = request.within_session and actor.window > 1 and not got
+    collected.tokens_left = (
+        deliveries.tokens_left_of_session(transaction, window) if is_again else deliveries.tokens_left(got)
+    )
     if got and not actor.is_named:
         # several agents may give no name, and each needs everything
         got = {}
@@ -246,7 +258,8 @@ def _collect(
     elif query is not None:
         relevance = answering.find_in_time(context, collected.notes, query, deadline)
         collected.words = tuple(dict.fromkeys(word for term in query.terms for word in term.words))
-    _gather(context, collected, relevance, actor, deadline, history)
+    begins = request.begins and actor.session is not None
+    _gather(context, collected, relevance, actor, deadline, history, begins=begins)
     for gathered in collected.gathered:
         if gathered.source.kind.number in written.written:
             gathered.candidates = {number: written.mark(one) for number, one in gathered.candidates.items()}
@@ -265,6 +278,8 @@ def _gather(
     actor: Actor,
     deadline: Deadline,
     history: History,
+    *,
+    begins: bool,
 ) -> None:
     transaction, project_id, now = context.transaction, context.project_id, context.now
     done: dict[int, Gathered] = {}
@@ -281,6 +296,9 @@ def _gather(
 
     def is_bare() -> Asking[None]:
         collected.is_bare = not (yield from own.has_items(transaction, project_id))
+
+    def left_behind() -> Asking[None]:
+        collected.handover = yield from handover.lines(transaction, context.workplace, project_id, actor, now)
 
     def unanswered() -> Asking[None]:
         collected.unanswered = yield from own.unanswered(transaction, project_id, actor, now)
@@ -309,6 +327,8 @@ def _gather(
         yield names()
         yield from (gathering(place, make) for place, make in enumerate(_SOURCES))
         yield from (make() for make in (is_bare, unanswered, claims, others, waiting))
+        if begins:
+            yield left_behind()
         deadline.share = _SHARE_TO_END
 
     try:

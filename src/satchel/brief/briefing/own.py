@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from satchel.base.records import dataclass, field, replace
+from satchel.brief.fields import by
 from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.deliveries import Window
@@ -39,10 +40,11 @@ class Own:
         """Return a candidate, marked as yours if the reader wrote it."""
         if candidate.number not in self.written.get(candidate.kind.number, ()):
             return candidate
-        by = f"by {self.name}"
-        if by in candidate.group:
-            return replace(candidate, is_yours=True, group=candidate.group.replace(by, _YOURS, 1))
-        head = candidate.head.replace(by, _YOURS, 1) if by in candidate.head else f"{_YOURS} {candidate.head}".rstrip()
+        author = by(self.name) or ""
+        if author in candidate.group:
+            return replace(candidate, is_yours=True, group=candidate.group.replace(author, _YOURS, 1))
+        head = candidate.head
+        head = head.replace(author, _YOURS, 1) if author in head else f"{_YOURS} {head}".rstrip()
         return replace(candidate, is_yours=True, head=head)
 
 

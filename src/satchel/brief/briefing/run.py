@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from satchel.base.clock import span_in_words
 from satchel.base.errors import InvalidInput
-from satchel.brief.briefing.packages import by, is_task, joined, other_run, other_task
+from satchel.brief.briefing.packages import is_task, joined, other_task
 from satchel.brief.briefing.ranking import HIGH, MEDIUM
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import BriefingContext, New, Source, loading
+from satchel.brief.fields import by, name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep.entries import labels, structured
 from satchel.keep.entries.records import (
@@ -22,6 +24,7 @@ from satchel.keep.entries.records import (
     STRUCTURED_TYPES,
 )
 from satchel.keep.loop_scope import OF_LOOPS
+from satchel.keep.names import is_persons
 from satchel.store.asking import Asking
 from satchel.store.transaction import Row, set_of
 
@@ -33,6 +36,9 @@ _NOTES = tuple(
 
 UNNAMED = "an unnamed agent"
 """The author of an attempt without a name."""
+
+_PROGRESS = re.compile(r"(?!.*\bby\b)[\w ,.%/-]*")
+"""A state of work, of which one part is free text, that cannot be taken for an author."""
 
 _LIVE = "c.project_id = :project AND c.superseded_by IS NULL"
 
@@ -76,9 +82,10 @@ def _entry(context: BriefingContext, new: New, row: Row) -> Candidate:
     text = labels.labelled(name, content) if name in STRUCTURED_TYPES else content
     return new(
         label=name,
-        # with a query, headings that named author and run took a fifth of 300 tokens
-        group=name if context.has_query else joined(name, by(agent), other_run(context, run_id)),
-        head=joined(other_task(context, task), place(file, line, last)),
+        group="notes",
+        head=joined(
+            None if name == "discovery" else name.replace("_", " "), other_task(context, task), place(file, line, last)
+        ),
         text=text,
         priority=MEDIUM,
         changed_at=created,
@@ -86,6 +93,7 @@ def _entry(context: BriefingContext, new: New, row: Row) -> Candidate:
         or (loop is not None and loop == context.loop_id and run == context.run.id),
         file=file,
         subject=joined(place(file, line, last)),
+        is_persons=is_persons(agent),
         **(_series_fields(content, run, agent, task, loop) if kind == SCRATCHPAD else {}),
     )
 
@@ -150,7 +158,7 @@ def _review(context: BriefingContext, new: New, row: Row) -> Candidate:
     if kind == REVIEW_VERDICT:
         head = joined(f"review {state}", by(agent))
     else:
-        head = joined(state, by(agent), place(file, line, last))
+        head = joined(name_text(state), by(agent), place(file, line, last))
     return new(
         label="review",
         group=f"review of your {'loop' if context.task_id is None else 'task'}",
@@ -199,12 +207,12 @@ def _attempt(context: BriefingContext, new: New, row: Row) -> Candidate:
     group = "done so far" if fields.get("done") is True else "tried so far (do not repeat it)"
     if leads:
         at = joined(other_task(context, task), f"{span_in_words(context.now - created)} ago")
-        group = f"where {'you' if is_own or is_before else agent or UNNAMED} left off ({at})"
+        group = f"where {'you' if is_own or is_before else name_text(agent) or UNNAMED} left off ({at})"
     return new(
         label="scratchpad",
         group=group,
         leads=leads,
-        head=joined(labels.state_of("scratchpad", fields), None if is_own else by(agent or UNNAMED)),
+        head=joined(_progress(fields), None if is_own else by(agent) or f"by {UNNAMED}"),
         text=labels.text_of(fields),
         priority=HIGH,
         changed_at=created,
@@ -216,6 +224,11 @@ def _attempt(context: BriefingContext, new: New, row: Row) -> Candidate:
     )
 
 
+def _progress(fields: Mapping[str, object]) -> str:
+    state = labels.state_of("scratchpad", fields)
+    return state if _PROGRESS.fullmatch(state) else quoted(state)
+
+
 def _series_fields(content: str, run: int, agent: str | None, task: str | None, loop: str | None) -> dict[str, Any]:
     try:
         tried = structured.scratchpad(content).attempted
@@ -225,6 +238,7 @@ def _series_fields(content: str, run: int, agent: str | None, task: str | None, 
 
 
 def place(file: str | None, line: int | None, last: int | None) -> str | None:
+    file = name_text(file)
     if file is None or line is None:
         return file
     return f"{file}:{line}" if last is None else f"{file}:{line}-{last}"

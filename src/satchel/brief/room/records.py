@@ -27,8 +27,8 @@ that waits, a failing hook, and a strategy proposed by a finished run."""
 ACTIONS = ("answer", "read", "release", "end_run", "decide", "accept", "reject", "solve", "see")
 """The actions on needs."""
 
-CHANGES = ("decision", "rule", "fix", "files", "correction")
-"""The kinds of changes."""
+CHANGES = ("action", "decision", "rule", "fix", "files", "correction")
+"""The kinds of changes; an action is one that only a person may do or that ends a protection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +98,12 @@ class Changed:
 
     Attributes:
         kind: one of :data:`CHANGES`.
-        ref: the ref that marks it as seen: a short id, ``files:AGENT`` or ``correction:NUMBER``.
+        ref: the ref that marks it as seen: a short id, ``files:AGENT``, ``correction:NUMBER`` or ``action:NUMBER``.
         action: a word or two.
         text: one line.
         agent: by whom, or None.
         changed_at: in milliseconds UTC.
-        seq: the number of the change.
+        seq: the number of the change; of an action that of its event.
         before: of a decision the value as the person knew it; None if it is new to them.
         after: of a decision the present value.
         fields: of a decision the fields that differ from what they knew.
@@ -129,7 +129,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """Changes by others that a person has not seen, the newest first.
+    """Changes by others that a person has not seen, and all actions, the newest first.
 
     Attributes:
         person: who.

@@ -10,11 +10,12 @@ from satchel.brief.room.looking import Look
 from satchel.brief.room.records import CHANGES
 from satchel.find.kind import Kind, read_number
 from satchel.keep.kinds import read_ref
-from satchel.keep.moving.marks import CORRECTION, EVERYTHING, FILES, HOOK, NOBODY, SOLUTION
+from satchel.keep.moving.marks import ACTION, CORRECTION, EVERYTHING, FILES, HOOK, NOBODY, SOLUTION
 from satchel.keep.names import ensure_agent, find_name
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
 
 OF_CHANGES = {
+    "action": ACTION,
     "decision": Kind.DECISION.number,
     "rule": Kind.CONSTRAINT.number,
     "fix": SOLUTION,
@@ -26,7 +27,7 @@ OF_CHANGES = {
 MOST = 500
 """How many things are marked at once."""
 
-_FILES_OF, _CORRECTION, _HOOK, PROPOSAL_OF = "files:", "correction:", "hook:", "proposal:"
+_FILES_OF, _CORRECTION, _HOOK, PROPOSAL_OF, _ACTION = "files:", "correction:", "hook:", "proposal:", "action:"
 _UNKNOWN_AUTHOR = "?"
 
 _MARK = """
@@ -55,6 +56,11 @@ def files_ref(agent: str | None) -> str:
 
 def correction_ref(number: int) -> str:
     return f"{_CORRECTION}{number}"
+
+
+def action_ref(number: int) -> str:
+    """Return what marks an action, an event, as seen."""
+    return f"{_ACTION}{number}"
 
 
 def hook_ref(number: int) -> str:
@@ -143,6 +149,9 @@ def _thing(look: Look, ref: str) -> _Thing:
     if ref.startswith(_HOOK):
         number = read_number(ref.removeprefix(_HOOK), "", "a fault of a hook")
         return _Thing(HOOK, _existing(ref, _number(look, "events", "seq", number)))
+    if ref.startswith(_ACTION):
+        number = read_number(ref.removeprefix(_ACTION), "", "an action")
+        return _Thing(ACTION, _existing(ref, _number(look, "events", "seq", number)))
     if ref.startswith(_CORRECTION):
         number = read_number(ref.removeprefix(_CORRECTION), "", "a correction")
         return _Thing(CORRECTION, _existing(ref, _number(look, "corrections", "id", number)))

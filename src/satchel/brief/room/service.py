@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.base.errors import InvalidInput, NotFound, Refused
+from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import check_whole
 from satchel.brief.decision_change_notice import announcer
 from satchel.brief.room import collisions, looking, needs, seen, since, states, where
@@ -34,7 +34,7 @@ from satchel.keep.messages import updates
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
 from satchel.keep.names import check_agent, check_person, ensure_agent, is_persons
-from satchel.keep.sessions.actors import acting, is_by_person
+from satchel.keep.sessions.actors import acting, persons_gate, record_passage, require_person
 from satchel.keep.sessions.team import find_team
 from satchel.keep.strategies import Strategy
 
@@ -81,8 +81,8 @@ class Room(Reading):
         """Mark some or all changes as seen by a person.
 
         Args:
-            refs: refs from answers, or a kind of change for all of it: decision, rule, fix, files, correction. None is
-                every change.
+            refs: refs from answers, or a kind of change for all of it: action, decision, rule, fix, files, correction.
+                None is every change.
             up_to: the ``seq`` of the answer in which they were seen, so that later changes stay visible; None is now.
             person: as for :meth:`needs`.
 
@@ -95,8 +95,7 @@ class Room(Reading):
         wanted = () if refs is None else seen.check_refs(refs)
         if up_to is not None:
             check_whole("up_to", up_to, _MAX_SEQ)
-        if work.caller is not None and not work.caller.is_person:
-            raise work.caller.refuse_agent("only people can mark changes as seen", "Leave it to the person")
+        require_person(work, "mark changes as seen", "Leave it to the person")
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.find(transaction, work)
@@ -126,7 +125,7 @@ class Room(Reading):
             NotFound: the project has no such thing.
             Refused: the caller is not a person.
         """
-        self._require_person("only people can mark changes as seen", "Leave it to the person")
+        require_person(self._workplace, "mark changes as seen", "Leave it to the person")
         name, work = self._person(person), self._workplace
         with projects.writing(work) as (transaction, project, now):
             return seen.unmark(seen.begin_person(looking.begin(transaction, project.id, name, now)), ref)
@@ -163,7 +162,9 @@ class Room(Reading):
             if note is None:
                 raise NotFound(f"there is no note {Kind.ENTRY.ref(number)} in this project", "Searches show the ids")
             actor = acting(transaction, work, project.id, agent, now)
-            by = log.Corrector(actor.number, actor.session, is_by_person(work, agent), now)
+            by = log.Corrector(
+                actor.number, actor.session, persons_gate(transaction, work, project.id, agent, now), now
+            )
             item = (Kind.ENTRY, number)
             log.check_replaceable(transaction, project.id, item, by)
             new = NewDecision(
@@ -173,7 +174,7 @@ class Room(Reading):
                 expected_revision=expected_revision,
             )
             author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
-            done = decisions.upsert(transaction, work, project.id, author, decisions.prepare(new, work), now)
+            done = decisions.upsert(transaction, work, project.id, author, decisions.prepare(new, work), now, by.passes)
             if done.overtaken is not None:
                 announcer(work)(transaction, done.overtaken)
             replacing.retract(transaction, project.id, Kind.ENTRY, number)
@@ -230,11 +231,13 @@ class Room(Reading):
     def _decide_proposal(self, ref: str, person: str | None, *, accepts: bool) -> Strategy | None:
         from satchel.brief.room import needs_proposals
 
-        self._require_person("only a person accepts or rejects a proposal", "Save a strategy of your own")
+        require_person(self._workplace, "accept or reject a proposal", "Save a strategy of your own")
         name, work = self._person(person), self._workplace
         with projects.writing(work) as (transaction, project, now):
             look = seen.begin_person(looking.begin(transaction, project.id, name, now))
-            return needs_proposals.decide(look, work, ref, accepts=accepts)
+            done = needs_proposals.decide(look, work, ref, accepts=accepts)
+            record_passage(transaction, work, project.id, f"{'accepted' if accepts else 'rejected'} {ref}", now)
+            return done
 
     def status(self, person: str | None = None) -> Status:
         """Return needs, agents at work, collisions and changes in one snapshot.
@@ -287,7 +290,7 @@ class Room(Reading):
             NotFound: the project has no such message.
             Refused: the caller is not a person.
         """
-        self._require_person("only a person answers for one", "Answer with send_message")
+        require_person(self._workplace, "answer for a person", "Answer with send_message")
         return Messages(self._workplace).send(
             message, reply_to=ref, answered_by=answered_by or "", agent=self._person(person)
         )
@@ -307,7 +310,7 @@ class Room(Reading):
         """
         work, by = self._workplace, self._person(person)
         check_whole("expires_at", expires_at, _MAX_SEQ)
-        self._require_person("only a person ends the claim of another", "Ask for the file with send_message")
+        require_person(work, "end the claim of another", "Ask for the file with send_message")
         with projects.writing(work) as (transaction, project, now):
             number, name = ensure_agent(transaction, project.id, by, now)
             ended = claiming.release_by_person(transaction, project.id, session, path, expires_at, now, name)
@@ -323,13 +326,6 @@ class Room(Reading):
                 retention=work.retention,
             )
         return Released(ended.path, ended.agent, Kind.MESSAGE.ref(message))
-
-    def _require_person(self, problem: str, remedy: str) -> None:
-        caller = self._workplace.caller
-        if caller is None:
-            raise Refused(problem, remedy)
-        if not caller.is_person:
-            raise caller.refuse_agent(problem, remedy)
 
     def _person(self, person: str | None) -> str:
         default = self._workplace.agent

@@ -1,7 +1,8 @@
-"""Changes since a person last looked: decisions, rules, fixes, files, corrections."""
+"""Changes since a person last looked: actions, decisions, rules, fixes, files, corrections."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -9,8 +10,9 @@ from satchel.base.grouping import grouped
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS, Look, value_text
 from satchel.brief.room.records import Changed, Since
-from satchel.brief.room.seen import OF_CHANGES, Mark, correction_ref, files_ref, marks
+from satchel.brief.room.seen import OF_CHANGES, Mark, action_ref, correction_ref, files_ref, marks
 from satchel.find.kind import KIND_OF, Kind
+from satchel.keep import events
 from satchel.keep.corrections.log import CONFIRMED, SUPERSEDED
 from satchel.keep.decisions.records import STATUSES
 from satchel.keep.files.records import CHANGES as OF_FILES
@@ -55,14 +57,17 @@ def find(look: Look, seq: int) -> Since:
     totals: list[tuple[str, int]] = []
     older: list[tuple[str, int]] = []
     for name, (statement, make) in _FINDERS.items():
-        rows = look.rows(statement, floor=seen_marks[name].seq)
+        # events are numbered by themselves
+        rows = look.rows(statement, floor=seen_marks[name].seen_at if name == "action" else seen_marks[name].seq)
         made = make([row[1:] for row in rows], seen_marks[name])
         items += made[:MOST]
         # of edits there is one for each agent
         totals += [(name, len(made) if name == "files" else rows[0][0])] if rows else []
+        if name == "action":
+            continue
         ((passed_over,),) = look.rows(_OLDER.format(table=_TABLES[name]), floor=seen_marks[name].seq)
         older += [(name, passed_over)] if passed_over else []
-    items.sort(key=lambda one: -one.seq)
+    items.sort(key=lambda one: (one.kind != "action", -one.seq))
     last = seen_marks[""].seen_at or None
     return Since(look.person, tuple(items), tuple(totals), seq, last, look.now, tuple(older))
 
@@ -83,6 +88,30 @@ def _unseen(
             WHERE x.seq > COALESCE(s.seq, 0){where} ORDER BY x.seq DESC LIMIT {most}
         ) s JOIN {table} x ON x.id = s.id {joins} ORDER BY x.seq DESC
     """
+
+
+_EVENTS_LOOKED_AT = 5_000
+
+# the person's own too: an agent may have done it in their name
+_ACTIONS = f"""
+    SELECT count(*) OVER (), x.seq, x.kind, x.item_kind, x.item_id, x.details, x.created_at, a.name FROM (
+        SELECT * FROM events WHERE project_id = :project ORDER BY seq DESC LIMIT {_EVENTS_LOOKED_AT}
+    ) x LEFT JOIN agents a ON a.id = x.agent_id
+    LEFT JOIN seen s ON s.person_id = :me AND s.kind = {OF_CHANGES["action"]} AND s.item_id = x.seq
+    WHERE x.kind IN ({events.ACTION}, {events.FORGOTTEN}) AND x.created_at > :floor AND s.item_id IS NULL
+    ORDER BY x.seq DESC LIMIT {MOST}
+"""
+
+
+def _actions(rows: Sequence[Row], _: Mark) -> list[Changed]:
+    changes = []
+    for number, kind, item_kind, item, details, changed, agent in rows:
+        facts = json.loads(details) if details else {}
+        ref = facts.get("ref") or (None if item_kind is None else KIND_OF[item_kind].ref(item))
+        what = "forgotten" if kind == events.FORGOTTEN else "done"
+        text = ref or shortened(str(facts.get("what", "")), LINE_CHARS)
+        changes.append(Changed("action", action_ref(number), what, text, facts.get("by") or agent, changed, number))
+    return changes
 
 
 _NOT_OWN = " AND x.agent_id IS DISTINCT FROM :me AND x.agent_id IS DISTINCT FROM :former"
@@ -243,6 +272,7 @@ def _corrections(rows: Sequence[Row], _: Mark) -> list[Changed]:
 
 
 _FINDERS: Mapping[str, tuple[str, Callable[[Sequence[Row], Mark], list[Changed]]]] = {
+    "action": (_ACTIONS, _actions),
     "decision": (_DECISIONS, _decisions),
     "rule": (_RULES, _rules),
     "fix": (_FIXES, _fixes),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 
 from satchel.base.errors import InvalidInput, NotFound, TooLarge
@@ -11,13 +12,16 @@ from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.brief.working.hook_context import SOLUTION, HookContext, ItemVersion, fitting
 from satchel.find.kind import Kind
-from satchel.keep import deliveries
+from satchel.keep import deliveries, events
 from satchel.keep.loop_scope import LoopScope
 from satchel.keep.patterns import loops, meeting, preparing, updates
 from satchel.keep.patterns.records import KNOWN, TENTATIVE, ErrorPattern, Solution
 
 _MOST_CHARS = 8_000
 """How much of the end of an output is read."""
+
+_MOST_STORED_CHARS = 72
+"""How much is stored of a command that passes after it had failed."""
 
 _FIX_CHARS = 400
 _ERROR_CHARS = 160
@@ -33,6 +37,12 @@ _ASKING = re.compile(
     r"(?![\w-])"
 )
 """Commands whose failure is an answer: no results, or two files differ."""
+
+_READING = frozenset("cat head tail less more sed awk echo printf journalctl git".split())
+"""Programs that show texts of others."""
+
+_FAILURE = ("error", "exception", "panic", "fatal", "failed", "cannot", "not found", "denied", "undefined")
+"""Texts of which an output with an error holds one, in lower case."""
 
 _FOLDER = re.compile(r"cd\s+(\"[^\"]*\"|'[^']*'|[^\s;&|]+)\s*&&\s*")
 _SETTING = re.compile(r"[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\S*)\s+")
@@ -77,6 +87,13 @@ def key_of(context: HookContext, cwd: str, command: str) -> str:
     return blake2b(key, digest_size=16).hexdigest()
 
 
+def first_words(text: str) -> str:
+    """Return what is stored of a command or a commit's subject: its first words on one line, with secrets redacted."""
+    from satchel.redaction import redact
+
+    return shortened(redact(text).text, _MOST_STORED_CHARS)
+
+
 def is_simple(command: str) -> bool:
     """Return whether a command's status covers all its parts, so not that of a pipe or a list."""
     bare = _PLAIN.sub(" ", _QUOTED.sub("''", _resolve("", command).text))
@@ -97,8 +114,10 @@ def fail(
     if not is_error(command, status, output):
         return [], []
     transaction = context.transaction
-    new = _prepared(command, status, output, context.work.max_content_bytes)
-    if new is None:
+    kind, text = command_error(command, status, output)
+    try:
+        new = preparing.prepare(kind, text, None, None, None, None, None, context.work.max_content_bytes)
+    except (InvalidInput, TooLarge):
         return [], []
     recorded = meeting.record(
         transaction, context.project_id, new, context.now, agent=context.actor.number, session=context.actor.session
@@ -106,9 +125,10 @@ def fail(
     if recorded.is_new:
         updates.index(transaction, recorded.number, is_new=True)
     loops.note(transaction, _loop(context), recorded.number, context.now)
-    pattern = updates.load(transaction, context.project_id, recorded.number, context.now)
-    assert pattern is not None
-    lines, items = _render(context, pattern, budget)
+    known = updates.load_with_tried(transaction, context.project_id, recorded.number, context.now)
+    assert known is not None
+    pattern, tried = known
+    lines, items = _render(context, pattern, budget, tried=tried, recorded=recorded)
     if is_simple(command):
         # a fix that was shown before and acted on has not helped: it gets no credit any more
         transaction.run(
@@ -130,6 +150,27 @@ def fail(
             },
         )
     return lines, items
+
+
+def find_error(
+    context: HookContext, command: str, output: str, budget: int, *, has_succeeded: bool
+) -> tuple[list[str], list[ItemVersion]]:
+    """Return lines on the fix of a known error in the output of a command whose status does not tell of it.
+
+    Nothing new is recorded: the output of a command that did not fail may mention any error.
+    """
+    ending = output[-_MOST_CHARS:].lower()
+    if not any(text in ending for text in _FAILURE) or (has_succeeded and is_simple(command)):
+        return [], []
+    if _program_of(command).partition(" ")[0] in _READING or not is_error(command, 1, output):
+        return [], []
+    kind, text = command_error(command, None, output)
+    with suppress(InvalidInput, TooLarge):
+        new = preparing.prepare(kind, text, None, None, None, None, None, context.work.max_content_bytes)
+        pattern = updates.load(context.transaction, context.project_id, new.hash, context.now)
+        if pattern is not None and _advised(pattern):
+            return _render(context, pattern, budget)
+    return [], []
 
 
 def _solution_in(pattern: ErrorPattern, items: list[ItemVersion]) -> int | None:
@@ -211,6 +252,8 @@ def succeed(context: HookContext, cwd: str, command: str) -> None:
     transaction.run("DELETE FROM failed_commands WHERE session_id = :session AND command = :command", values)
     if context.now - failed_at > _KEPT_MS:
         return
+    details = {"command": first_words(_program_of(command))}
+    events.record(transaction, context.project_id, events.RECOVERY, context.now, by=context.actor, details=details)
     if solution is None:
         from satchel.brief import fixes
 
@@ -246,18 +289,15 @@ def _loop(context: HookContext) -> LoopScope:
     return LoopScope(context.project_id, context.run, None, None, context.actor.number, context.actor.session)
 
 
-def _prepared(command: str, status: int | None, output: str, limit: int) -> preparing.Prepared | None:
+def command_error(command: str, status: int | None, output: str) -> tuple[str, str]:
+    """Return the type and message under which the error of a failed command is reported."""
     from satchel.keep.patterns import saying
 
     text = _ending(output)
-    parsed = saying.read(text)
     program = _PROGRAM.search(_program_of(command).split(None, 1)[0].rpartition("/")[2] if command.strip() else "")
     ended = f"exit {status}" if status is not None else "failed"
-    kind = parsed.error_type or f"{program[0] if program else 'command'} {ended}"
-    try:
-        return preparing.prepare(kind[:100], text, None, None, None, None, None, limit)
-    except (InvalidInput, TooLarge):
-        return None
+    kind = saying.read(text).error_type or f"{program[0] if program else 'command'} {ended}"
+    return kind[:100], text
 
 
 def _ending(output: str) -> str:
@@ -281,7 +321,14 @@ def _advised(pattern: ErrorPattern) -> list[Solution]:
     return [one for one in pattern.solutions if one.confidence >= TENTATIVE]
 
 
-def _render(context: HookContext, pattern: ErrorPattern, budget: int) -> tuple[list[str], list[ItemVersion]]:
+def _render(
+    context: HookContext,
+    pattern: ErrorPattern,
+    budget: int,
+    *,
+    tried: Sequence[Solution] = (),
+    recorded: meeting.Recorded | None = None,
+) -> tuple[list[str], list[ItemVersion]]:
     """Return lines on an error, unless this window has its fix already."""
     delivered = deliveries.delivered(context.transaction, context.window)
     got, fixes = delivered.get(Kind.ERROR_PATTERN.number, {}), delivered.get(SOLUTION, {})
@@ -292,9 +339,10 @@ def _render(context: HookContext, pattern: ErrorPattern, budget: int) -> tuple[l
             return [], []
         how = "known to help" if best.confidence >= KNOWN else "not confirmed yet"
         times = f"{pattern.occurrences} time{'s' * (pattern.occurrences > 1)}"
+        words = f" by its words ({', '.join(recorded.words)})" if recorded is not None and recorded.words else ""
         lines = fitting(
             [
-                f"Satchel: this error is {pattern.ref}, met {times}. A fix ({best.ref}"
+                f"Satchel: this error is {pattern.ref}{words}, met {times}. A fix ({best.ref}"
                 f"{f' by {best.agent}' if best.agent else ''}, {how}):",
                 shortened(best.text, _FIX_CHARS),
             ],
@@ -305,18 +353,23 @@ def _render(context: HookContext, pattern: ErrorPattern, budget: int) -> tuple[l
         return lines, [(Kind.ERROR_PATTERN.number, pattern.id, pattern.seq), (SOLUTION, best.id, best.seq)]
     from satchel.keep.patterns.similar import similar_to
 
-    for one in similar_to(context.transaction, context.project_id, pattern, context.now):
+    failed = [one for one in tried if one.id not in fixes]
+    items = [(SOLUTION, one.id, one.seq) for one in failed]
+    lines = [f"Satchel: no fix of {pattern.ref} is known."]
+    lines += (
+        f"Tried {one.failed} time{'s' * (one.failed > 1)}, did not help: {shortened(one.text, _FIX_CHARS)}"
+        for one in failed
+    )
+    near = recorded.near if recorded is not None and recorded.is_new else None
+    for one in similar_to(context.transaction, context.project_id, pattern, context.now, near):
         fix = one.solution
-        if fix is None or fix.id in fixes or got.get(fix.pattern_id, -1) >= fix.seq:
-            continue
-        lines = fitting(
-            [
-                f"Satchel: no fix of this error is known. Similar ({one.likeness} %) is {one.ref} {one.error_type}: "
+        if fix is not None and fix.id not in fixes and got.get(fix.pattern_id, -1) < fix.seq:
+            lines += (
+                f"Similar ({one.likeness} %: {', '.join(one.words)}) is {one.ref} {one.error_type}: "
                 f"{shortened(one.message, _ERROR_CHARS)}",
                 f"What fixed that ({fix.ref}): {shortened(fix.text, _FIX_CHARS)}",
-            ],
-            budget,
-        )
-        if len(lines) > 1:
-            return lines, [(Kind.ERROR_PATTERN.number, fix.pattern_id, fix.seq), (SOLUTION, fix.id, fix.seq)]
-    return [], []
+            )
+            items += ((Kind.ERROR_PATTERN.number, fix.pattern_id, fix.seq), (SOLUTION, fix.id, fix.seq))
+            break
+    told = fitting(lines, budget)
+    return (told, items) if items and len(told) == len(lines) else ([], [])

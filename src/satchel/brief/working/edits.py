@@ -1,20 +1,17 @@
-"""Claims that hooks check before edits, notes on the files, and recorded changes."""
+"""Claims that hooks check before edits, and recorded changes."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 
 from satchel.base.clock import span_in_words, until_text
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.records import NamedTuple
 from satchel.base.text import quoted_line, shortened
-from satchel.brief.working import notes
-from satchel.brief.working.hook_context import CLAIM, FILE, HookContext, ItemVersion, fitting
-from satchel.find.kind import Kind
-from satchel.find.words import STOP_WORDS, WORD
-from satchel.keep import deliveries, events, names
+from satchel.brief.fields import by, name_text
+from satchel.brief.working.hook_context import CLAIM, HookContext, ItemVersion
+from satchel.keep import deliveries, events
 from satchel.keep.files import changes, claims
 from satchel.keep.files.claiming import RENEWED_MS
 from satchel.keep.files.claims import Lease, Terms
@@ -22,13 +19,11 @@ from satchel.keep.files.places import Place, as_on_disk, clashing, edited_file, 
 from satchel.keep.files.presence import is_anyone_waiting
 from satchel.keep.files.records import CHANGES
 from satchel.keep.files.service import AUTOMATIC_MINUTES
+from satchel.keep.projects import Workplace
 from satchel.store.transaction import set_of
 
-_MOST_NOTES, _MOST_SHOWN = 20, 2
-"""How many notes on a file are read, newest first, and how many are shown."""
-
 _MOST_FILES = 3
-"""For how many files of an edit notes are shown, and how many a line names."""
+"""How many files of an edit a line names."""
 
 _MOST_REFUSED = 20
 """How many refused files of an edit are remembered: each is checked until it is free."""
@@ -60,16 +55,22 @@ class Conflicts(NamedTuple):
     automatic: list[Lease]
 
 
-def resolve(context: HookContext, cwd: str, edits: Sequence[tuple[str, str]]) -> list[EditedFile]:
-    """Return the files of an edit that are in the project, each once, in the worktree that contains it."""
+def places_of(work: Workplace, cwd: str, files: Sequence[tuple[str, str]]) -> dict[Place, str]:
+    """Return the places of files that are in the project, each once, with the change of each."""
     change_of: dict[Place, str] = {}
-    for path, change in edits:
+    for path, change in files:
         try:
-            place = edited_file(tree_of(context.work), cwd, path)
+            place = edited_file(tree_of(work), cwd, path)
         except (InvalidInput, Refused, OSError, ValueError):
             continue  # outside of the project, or an invalid name
         if not place.path.startswith((".satchel/", ".git/")):
             change_of.setdefault(place, change)
+    return change_of
+
+
+def resolve(context: HookContext, cwd: str, edits: Sequence[tuple[str, str]]) -> list[EditedFile]:
+    """Return the files of an edit that are in the project, each once, in the worktree that contains it."""
+    change_of = places_of(context.work, cwd, edits)
     spelled = as_on_disk(context.transaction, context.project_id, context.work.files_root, list(change_of))
     return [EditedFile(place, change) for place, change in dict(zip(spelled, change_of.values(), strict=True)).items()]
 
@@ -212,84 +213,15 @@ def warning(context: HookContext, leases: Sequence[Lease], *, is_made: bool = Fa
 
 def _path_text(path: str, count: int) -> str:
     more = count - 1
-    return shortened(path, _NAME_CHARS) + (f" and {more} more file{'s' * (more > 1)}" if more else "")
+    return f"{name_text(shortened(path, _NAME_CHARS))}" + (f" and {more} more file{'s' * (more > 1)}" if more else "")
 
 
 def _claimed(context: HookContext, lease: Lease) -> str:
     claim = lease.claim
     why = f", for {quoted_line(claim.reason)}" if claim.reason else ""
     how = "claimed" if claim.exclusive else "shared"
-    name = shortened(claim.path, _NAME_CHARS)
-    return f"{name} is {how} by {claim.agent}{why}, {until_text(claim.expires_at, context.now)}"
-
-
-def notes_on(
-    context: HookContext, touched: Sequence[EditedFile], text: str, budget: int
-) -> tuple[list[str], list[ItemVersion]]:
-    """Return the notes that cite the files of an edit, at the first edit of each in a window, and the items to record.
-
-    Of many notes, those that share most words with the edited ``text`` are shown. ``budget`` is for each file.
-    """
-    lines: list[str] = []
-    items: list[ItemVersion] = []
-    got: dict[int, dict[int, int]] | None = None
-    for one in touched[:_MOST_FILES]:
-        rows = _load_notes(context, one.place.path)
-        if not rows:
-            continue
-        if got is None:
-            got = deliveries.delivered(context.transaction, context.window)
-        file = names.ensure_file(context.transaction, context.project_id, one.place.path, context.now)
-        delivered_notes = got.get(Kind.ENTRY.number, {})
-        if file in got.get(FILE, {}):
-            continue
-        fresh = [note for note in rows if delivered_notes.get(note.number, -1) < note.seq]
-        compared = notes.compare(context.transaction, context.work.files_root, fresh)
-        shared_words = _shared_words(fresh, text)
-        fresh.sort(
-            key=lambda note: (note.number in compared and compared[note.number].is_stale, -shared_words[note.number])
-        )
-        made = {
-            notes.line(note.head(context.now, compared.get(note.number), names_file=False), note.text): note
-            for note in fresh[:_MOST_SHOWN]
-        }
-        more = f"{len(made)} of {len(fresh)}; " if len(fresh) > len(made) else ""
-        heading = f"Satchel on {shortened(one.place.path, _NAME_CHARS)} ({more}reports, not orders):"
-        note_lines = [line for line in fitting([heading, *made], budget) if line in made]
-        if note_lines:
-            lines += [heading, *note_lines]
-            items += [(Kind.ENTRY.number, made[line].number, made[line].seq) for line in note_lines]
-            items.append((FILE, file, 0))
-    return lines, items
-
-
-def _shared_words(some: Sequence[notes.Note], text: str) -> dict[int, float]:
-    """Return how many words each note shares with a text, by id; words of several notes count less."""
-    holding = {note.number: _words(note.text) for note in some} if len(some) > _MOST_SHOWN else {}
-    times = Counter(word for words in holding.values() for word in words)
-    wanted = _words(text)
-    return {
-        note.number: sum(1 / times[word] for word in holding.get(note.number, frozenset()) & wanted) for note in some
-    }
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(word for word in WORD.findall(text.lower()) if len(word) > 1) - STOP_WORDS
-
-
-def _load_notes(context: HookContext, path: str) -> list[notes.Note]:
-    """Return the newest live notes that cite a file; in the first window without those by the agent itself."""
-    own = "AND c.agent_id IS DISTINCT FROM :agent" if context.actor.window == 1 else ""
-    rows = context.transaction.all(
-        f"""
-        SELECT {notes.COLUMNS} FROM {notes.SOURCE}
-        WHERE c.project_id = :project AND c.file = :file AND c.superseded_by IS NULL
-            AND +c.type IN ({", ".join(map(str, notes.NOTE_TYPES))}) {own}
-        ORDER BY c.created_at DESC, c.id DESC LIMIT {_MOST_NOTES}
-        """,
-        {"project": context.project_id, "file": path, "agent": context.actor.number},
-    )
-    return [notes.Note(*row) for row in rows]
+    name = name_text(shortened(claim.path, _NAME_CHARS))
+    return f"{name} is {how} {by(claim.agent)}{why}, {until_text(claim.expires_at, context.now)}"
 
 
 def record(context: HookContext, touched: Sequence[EditedFile]) -> None:

@@ -42,7 +42,7 @@ _RUNS_NOTHING = frozenset(
 )
 _GIT_OPTIONS_WITH_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace"})
 
-_HAS_COMMITTED = re.compile(r"^\[[^\]\n]+ [0-9a-f]{7,40}\] ", re.MULTILINE)
+_HAS_COMMITTED = re.compile(r"^\[[^\]\n]+ [0-9a-f]{7,40}\] ([^\n]*)", re.MULTILINE)
 _HAS_PASSED = re.compile(
     r"\b[1-9]\d* (?:passed|passing)\b|^test result: ok\.|^ok\s+\S+\s+(?:[\d.]+s|\(cached\))|^OK(?: \(|$)"
     r"|\bBUILD SUCCESS|\b[1-9]\d* examples?, 0 failures|^\s*congratulations :\)|\b100% tests passed|^Passed!",
@@ -71,6 +71,11 @@ def progress_of(command: str, output: str, *, has_failed: bool | None) -> str | 
         if what is not None and (is_known or _shows(what, output[-_MOST_CHARS:])):
             made = COMMIT if COMMIT in {made, what} else what
     return made
+
+
+def subject_of(output: str) -> str:
+    """Return the subject of the last commit that an output of git names, or an empty text."""
+    return next(iter(_HAS_COMMITTED.findall(output[-_MOST_CHARS:])[-1:]), "").strip()
 
 
 def _parts(command: str) -> list[tuple[list[str], str]]:

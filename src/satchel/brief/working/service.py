@@ -29,7 +29,7 @@ from satchel.keep.sessions.caller import HOOK_WAIT_MS
 
 if TYPE_CHECKING:
     from satchel.brief.working.edits import EditedFile
-    from satchel.brief.working.prompts import Item, PromptPreview
+    from satchel.brief.working.prompts import AboutPrompt, PromptPreview
 
 _MESSAGES_MS = 60_000
 """The least time between messages in answers."""
@@ -38,6 +38,7 @@ _MOST_MESSAGES = 5
 _MESSAGE_CHARS = 220
 
 _SHORT, _SLOW = "it was short of time", "the store was slow"
+_GOT = "the agent has what matches the prompt"
 _NO_TEXT = "the client passes no text to the model at this moment"
 _REMINDER = (
     "Satchel: this session changed files and stored nothing yet. If others need what you learned or decided, store it "
@@ -71,7 +72,7 @@ class Working:
         tells: bool = True,
         can_ask: bool = False,
     ) -> HookAnswer:
-        """Claim the files of an edit for the session unless others hold them, and show notes on them.
+        """Claim the files of an edit for the session unless others hold them, and tell what binds them.
 
         If the store is busy, an edit that conflicts with requested claims is stopped all the same.
 
@@ -103,7 +104,7 @@ class Working:
             if not tells:
                 return replace(NOTHING, why=_NO_TEXT)
             hint_lines, items = moment.hints(context, conflicts)
-            return self._with_notes(context, touched, [*lines, *hint_lines], items, text)
+            return self._with_files(context, touched, [*lines, *hint_lines], items, text)
 
         def look(context: HookContext) -> HookAnswer:
             touched = moment.resolve(context, cwd, edits)
@@ -147,7 +148,7 @@ class Working:
                     more, items = moment.hints(context, conflicts, is_made=True)
                     lines += more
                 moment.record(context, touched)
-                answer = self._with_notes(context, touched, lines, items, text)
+                answer = self._with_files(context, touched, lines, items, text)
             return self._with_messages(context, self._with_pending_fix(context, answer) if owes_fixes else answer)
 
         def look(context: HookContext) -> HookAnswer:
@@ -155,6 +156,31 @@ class Working:
             return HookAnswer(moment.warning(context, leases, is_made=True)) if leases else NOTHING
 
         return self._act(agent_id, "edit", act, look if self._config.hooks_claims != "off" else None)
+
+    def after_read(self, cwd: str, files: Sequence[tuple[str, str]], *, agent_id: str | None = None) -> HookAnswer:
+        """Return what binds files that the agent has read, and notes on them, each file once in a window.
+
+        Args:
+            cwd: the folder that relative paths start from.
+            files: each file, with an empty text as of an edit.
+        """
+        from satchel.brief.working import edits as moment
+        from satchel.brief.working import on_files
+        from satchel.keep import projects
+
+        budget = self._config.hooks_edit
+        paths = [place.path for place in moment.places_of(self._workplace, cwd, files)] if budget else []
+        if not paths:
+            return replace(NOTHING, why="no file of the project")
+        with self._workplace.engine.read() as transaction:
+            project = projects.find(transaction, self._workplace)
+            if not on_files.is_concerned(transaction, project.id, paths):  # the usual case takes no lock
+                return replace(NOTHING, why="nothing binds the file, and no note cites it")
+
+        def act(context: HookContext) -> HookAnswer:
+            return self._with_files(context, moment.resolve(context, cwd, files), [], [], "")
+
+        return self._act(agent_id, "edit", act)
 
     def unchecked_edit(self, cwd: str, edits: Sequence[tuple[str, str]], *, agent_id: str | None = None) -> HookAnswer:
         """Return claims of others on files that were edited although the hook before it could not check them.
@@ -188,20 +214,28 @@ class Working:
         """
         from satchel.brief.working import prompts
 
-        items, why = self._about(text, is_over)
-        if not items:  # the usual case takes no lock
+        found, why = self._about(text, is_over)
+        if not found.items and not found.is_task:  # the usual case takes no lock
             problem = f"{_SHORT}: notes on a prompt were not looked up" if why == _SLOW else ""
             return replace(NOTHING, why=why, problem=problem)
 
         def act(context: HookContext) -> HookAnswer:
             contents = prompts.window_contents(context)
-            lines, versions = prompts.render(items, contents, self._config.hooks_prompt)
-            return HookAnswer("\n".join(lines), items=tuple(versions), window=context.window)
+            budget, unseen = self._config.hooks_prompt, []
+            first: tuple[ItemVersion, ...] = ()
+            if found.is_task and self._config.hooks_first_prompt and hook_context.TASK not in contents:
+                budget, first = self._config.hooks_first_prompt, ((hook_context.TASK, 0, 0),)
+                unseen = prompts.unseen_rules(context.transaction, context.project_id, contents)
+            budget = min(budget, deliveries.tokens_left(contents))
+            lines, versions = prompts.render(found, contents, budget, unseen)
+            if not lines:
+                return replace(NOTHING, why=why or _GOT)
+            return HookAnswer("\n".join(lines), items=(*first, *versions), window=context.window)
 
         return self._act(agent_id, "prompt", act)
 
     def look(self, text: str, is_over: Callable[[], bool]) -> PromptPreview:
-        """Return the text that a prompt would add in a new window, and why; nothing is recorded.
+        """Return what a prompt is about as it would be shown in a new window, and why; nothing is recorded.
 
         Raises:
             StoreDamaged: the store cannot be read.
@@ -209,30 +243,30 @@ class Working:
         from satchel.brief.working import prompts
         from satchel.brief.working.prompts import PromptPreview
 
-        items, why = self._about(text, is_over)
-        lines, _ = prompts.render(items, {}, self._config.hooks_prompt)
+        found, why = self._about(text, is_over)
+        lines, _ = prompts.render(found, {}, self._config.hooks_prompt)
         rendered = "\n".join(lines)
         why = "" if rendered else why or "nothing fits the budget"
-        return PromptPreview(rendered, tokens_of(rendered), tuple(item.match for item in items), why)
+        return PromptPreview(rendered, tokens_of(rendered), found.matches, why)
 
-    def _about(self, text: str, is_over: Callable[[], bool]) -> tuple[list[Item], str]:
-        """Return the items that match a prompt, delivered or not, and why there are none."""
+    def _about(self, text: str, is_over: Callable[[], bool]) -> tuple[AboutPrompt, str]:
+        """Return what a prompt is about, delivered or not, and why there is nothing."""
         from satchel.brief.working import prompts
         from satchel.keep import projects
 
         if not self._config.hooks_prompt:
-            return [], "hooks.prompt is 0"
+            return prompts.AboutPrompt(), "hooks.prompt is 0"
         work = self._workplace
         try:
             with work.engine.read() as transaction:
                 transaction.is_out_of_time = is_over
                 project = projects.find(transaction, work)
-                items = prompts.find(transaction, work, project.id, text, is_over)
+                found = prompts.find(transaction, work, project.id, text, is_over)
         except Interrupted:
             if not is_over():
                 raise
-            return [], _SLOW
-        return items, "" if items else "no stored item matches the prompt"
+            return prompts.AboutPrompt(), _SLOW
+        return found, "" if found.items else "no stored item matches the prompt"
 
     def command_failed(
         self,
@@ -276,7 +310,7 @@ class Working:
     def command_succeeded(
         self, cwd: str, command: str, output: str = "", *, agent_id: str | None = None, owes_fixes: bool = False
     ) -> HookAnswer:
-        """Learn from a command that failed before, record progress, and add unread messages.
+        """Learn from a command that failed before, record progress, and add known fixes and unread messages.
 
         Args:
             cwd: the folder that it was run in.
@@ -287,7 +321,8 @@ class Working:
 
         def act(context: HookContext) -> HookAnswer:
             commands.succeed(context, cwd, command)
-            answer = self._with_pending_fix(context, NOTHING) if owes_fixes else NOTHING
+            answer = self._with_known_error(context, command, output, has_succeeded=True)
+            answer = self._with_pending_fix(context, answer) if owes_fixes else answer
             return self._with_progress(context, answer, command, output, has_failed=False)
 
         return self._act(agent_id, "command", act)
@@ -306,7 +341,8 @@ class Working:
         """Record progress and add unread messages after a command with unknown status."""
 
         def act(context: HookContext) -> HookAnswer:
-            return self._with_progress(context, NOTHING, command, output, has_failed=None)
+            answer = self._with_known_error(context, command, output, has_succeeded=False)
+            return self._with_progress(context, answer, command, output, has_failed=None)
 
         return self._act(agent_id, "command", act)
 
@@ -350,7 +386,7 @@ class Working:
             context = hook_context.find(transaction, work)
             return nothing if context is None else replace(look(context), problem=problem)
 
-    def _with_notes(
+    def _with_files(
         self,
         context: HookContext,
         touched: Sequence[EditedFile],
@@ -358,11 +394,19 @@ class Working:
         items: Sequence[ItemVersion],
         text: str,
     ) -> HookAnswer:
-        from satchel.brief.working import edits as moment
+        from satchel.brief.working import on_files
 
         budget = self._config.hooks_edit
-        notes, note_items = moment.notes_on(context, touched, text, budget) if budget else ([], [])
-        return HookAnswer("\n".join([*lines, *notes]), items=(*items, *note_items), window=context.window)
+        files = [one.place.path for one in touched]
+        more, more_items = on_files.tell(context, files, text, budget) if budget else ([], [])
+        return HookAnswer("\n".join([*lines, *more]), items=(*items, *more_items), window=context.window)
+
+    def _with_known_error(self, context: HookContext, command: str, output: str, *, has_succeeded: bool) -> HookAnswer:
+        from satchel.brief.working import commands
+
+        budget = self._config.hooks_error
+        lines, items = commands.find_error(context, command, output, budget, has_succeeded=has_succeeded)
+        return HookAnswer("\n".join(lines), items=tuple(items), window=context.window) if lines else NOTHING
 
     def _with_pending_fix(self, context: HookContext, answer: HookAnswer) -> HookAnswer:
         from satchel.brief.working import commands
@@ -374,17 +418,22 @@ class Working:
     def _with_progress(
         self, context: HookContext, answer: HookAnswer, command: str, output: str, *, has_failed: bool | None
     ) -> HookAnswer:
-        from satchel.brief.working.progress import progress_of
+        from satchel.brief.working.progress import COMMIT, progress_of, subject_of
 
         what = progress_of(command, output, has_failed=has_failed)
         if what is not None:
+            details = {"what": what}
+            if what == COMMIT and (subject := subject_of(output)):
+                from satchel.brief.working.commands import first_words
+
+                details["subject"] = first_words(subject)
             events.record(
                 context.transaction,
                 context.project_id,
                 events.PROGRESS,
                 context.now,
                 by=context.actor,
-                details={"what": what},
+                details=details,
             )
             if _has_only_changed(context):
                 updates.change(context.transaction, context.actor.session or 0, {"nudged_at": context.now})

@@ -44,7 +44,22 @@ def run(arguments: Sequence[str], command: Callable[[], object] | None = None) -
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001 -- all end here, each in its own way
+        person = getattr(error, "person", None)
+        if isinstance(person, str) and _confirms(getattr(error, "problem", ""), person):
+            os.environ["SATCHEL_PERSON"] = person
+            return run(arguments, command)
         return _failed(arguments, error)
+
+
+def _confirms(problem: str, person: str) -> bool:
+    """Ask at the terminal, wherever input and output go, whether a person wants what only persons may do."""
+    from satchel.base.processes import has_terminal
+
+    if os.environ.get("SATCHEL_PERSON") or not has_terminal():
+        return False
+    with open("/dev/tty", "r+b", buffering=0) as terminal:  # noqa: PTH123 -- keeps pathlib out of the start
+        terminal.write(f"{problem}.\nAre you {person}, and is this wanted? [y/N] ".encode())
+        return terminal.readline().strip().lower() in {b"y", b"yes"}
 
 
 def _by_click(arguments: list[str]) -> object:
@@ -77,18 +92,18 @@ def _failed(arguments: Sequence[str], error: BaseException) -> int:
         return 0
     if os.environ.get("SATCHEL_DEBUG") and not isinstance(error, (SatchelError, click.Abort, KeyboardInterrupt)):
         raise error
-    known = _known(error)
-    if isinstance(known, AnswerLost):
-        _say(f"done, and what was to be kept is kept; the answer was lost. {known.remedy}")
+    failure = _as_satchel_error(error)
+    if isinstance(failure, AnswerLost):
+        _say(f"done, but the answer was lost. {failure.remedy}")
         return 0
     if outcome.has_kept:
-        _say(f"done, and what was to be kept is kept; the answer could not be shown ({known.problem})")
+        _say(f"done, but the answer could not be shown ({failure.problem})")
         return 0
-    _report(arguments, known.code, known.problem, known.remedy)
-    return known.kind.exit_status
+    _report(arguments, failure.code, failure.problem, failure.remedy)
+    return failure.kind.exit_status
 
 
-def _known(error: BaseException) -> SatchelError:
+def _as_satchel_error(error: BaseException) -> SatchelError:
     """Return the Satchel error to report for any exception."""
     import click
 

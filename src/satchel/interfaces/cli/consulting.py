@@ -28,14 +28,14 @@ _ENDING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal
 _PATHS = ("context", "priority", "attachments")
 
 
-def ask(satchel: Satchel, *, quiet: bool, **asked: Any) -> Consultation:
+def ask(satchel: Satchel, *, quiet: bool, **request: Any) -> Consultation:
     """Ask another model and print its answer as it arrives; paths are relative to the current folder."""
     base = satchel.workplace.files_root
-    asked |= {name: _from_project(asked.get(name, ()), base) for name in _PATHS}
+    request |= {name: _from_project(request.get(name, ()), base) for name in _PATHS}
     printer = _Printer()
     with _ended_by_signals(), printer:
         done = satchel.consulting.consult(
-            **asked,
+            **request,
             on_text=None if quiet else printer.arrived,
             on_progress=None if quiet else printer.step,
         )
@@ -133,14 +133,14 @@ def _clean(text: str) -> str:
 
 def _from_project(paths: Iterable[str], base: str | None) -> tuple[str, ...]:
     """Make paths relative to the project instead of the current folder; paths outside it become absolute."""
-    named: list[str] = []
+    names: list[str] = []
     for path in paths:
         if not path:
             # an empty variable of a script, which would become the folder that the shell is in; gathering refuses it
-            named.append(path)
+            names.append(path)
             continue
         # normalised as text: gathering the files resolves links, and refuses those that lead outside
         full = os.path.abspath(path)  # noqa: PTH100 -- Path.absolute would leave the steps upwards in
         inside = base is not None and Path(full).is_relative_to(base)
-        named.append(os.path.relpath(full, base) if inside else full)
-    return tuple(named)
+        names.append(os.path.relpath(full, base) if inside else full)
+    return tuple(names)

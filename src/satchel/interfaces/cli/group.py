@@ -78,35 +78,35 @@ _FIRST = (
 COMMANDS: dict[str, str] = {name: text for commands in _PURPOSES.values() for name, text in commands.items()}
 """Every command with its one line of help, in the order shown."""
 
-_OPERATIONS: dict[str, tuple[str, ...]] = {
-    "write": ("entries",),
-    "read": ("entries",),
-    "search": ("search",),
-    "show": ("items",),
-    "retract": ("corrections",),
-    "confirm": ("corrections",),
-    "undo": ("corrections",),
-    "pin": ("corrections",),
-    "decide": ("decisions",),
-    "decisions": ("decisions",),
-    "clear": ("admin",),
-    "rule": ("constraints",),
-    "error": ("errors",),
-    "strategy": ("strategies",),
-    "brief": ("briefing",),
-    "consult": ("consulting",),
-    "file": ("files",),
-    "forget": ("admin",),
-    "message": ("messages",),
-    "package": ("packages",),
-    "run": ("runs",),
-    "share": ("sharing",),
-    "sync": ("sharing",),
-    "proposals": ("sharing",),
-    "stats": ("admin",),
-    "who": ("team",),
+_OPERATIONS: dict[str, str] = {
+    "write": "entries",
+    "read": "entries",
+    "search": "search",
+    "show": "items",
+    "retract": "corrections",
+    "confirm": "corrections",
+    "undo": "corrections",
+    "pin": "corrections",
+    "decide": "decisions",
+    "decisions": "decisions",
+    "clear": "admin",
+    "rule": "constraints",
+    "error": "errors",
+    "strategy": "strategies",
+    "brief": "briefing",
+    "consult": "consulting",
+    "file": "files",
+    "forget": "admin",
+    "message": "messages",
+    "package": "packages",
+    "run": "runs",
+    "share": "sharing",
+    "sync": "sharing",
+    "proposals": "sharing",
+    "stats": "admin",
+    "who": "team",
 }
-"""The modules of operations that declare a command; any other command has a module of its own name."""
+"""The module of operations that declares a command; any other command has a module of its own name."""
 
 OF_THE_STORE = ("init", "doctor", "trust", "backup", "restore", "export", "import")
 """Commands that look after a store where it is, and ask no server."""

@@ -47,17 +47,17 @@ def read(options: Sequence[Option], arguments: Sequence[str]) -> dict[str, Any] 
     """
     values: dict[str, Any] = {one.name: None if one.metavar else False for one in options}
     by_flag = {one.flag: one for one in options}
-    left = list(reversed(arguments))
-    while left:
-        flag, given, value = left.pop().partition("=")
+    rest = list(reversed(arguments))
+    while rest:
+        flag, equals, value = rest.pop().partition("=")
         option = by_flag.get(flag)
         if option is None:
             return None
-        if option.metavar and not given and left:
-            given, value = "=", left.pop()
+        if option.metavar and not equals and rest:
+            equals, value = "=", rest.pop()
             if value.startswith("-"):  # click treats these specially
                 return None
-        if bool(given) != bool(option.metavar):
+        if bool(equals) != bool(option.metavar):
             return None
         values[option.name] = value if option.metavar else True
     return values

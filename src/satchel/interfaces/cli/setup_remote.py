@@ -54,7 +54,7 @@ class Remote:
         Raises:
             InvalidInput: they exclude each other.
         """
-        of_token = [name for name, given in (("--token", self.token), ("--token-file", self.token_file)) if given]
+        of_token = [name for name, value in (("--token", self.token), ("--token-file", self.token_file)) if value]
         others = [*of_token, *("--" + name for name in ("everywhere", "offline") if getattr(self, name))]
         if self.url is None:
             if others:
@@ -113,14 +113,14 @@ class Remote:
             return _NOTHING
         project = self.project_of(store)
         token = self._token(url, asks=asks)
-        found = None
+        reply = None
         if not (self.offline or is_dry):
             try:
-                found = reach(url, token)
+                reply = reach(url, token)
             except Unreachable as error:
                 if not (asks and click.confirm(f"{error.problem}. Write it all the same?", default=False)):
                     raise
-        return plan_address(Address(url, token, project), found)
+        return plan_address(Address(url, token, project), reply)
 
     def _token(self, url: str, *, asks: bool) -> str:
         """Return the token from the options, the previous one, or the answer to a prompt."""
@@ -133,8 +133,8 @@ class Remote:
                     f"{self.token_file} cannot be read ({error.strerror})", "Name another file"
                 ) from error
         if self.token == _FROM_INPUT:
-            given = _prompted() if sys.stdin.isatty() else sys.stdin.readline(_MOST_CHARS)
-            return checked_token(given, "the input")
+            value = _prompted() if sys.stdin.isatty() else sys.stdin.readline(_MOST_CHARS)
+            return checked_token(value, "the input")
         if os.environ.get(TOKEN):
             return checked_token(os.environ[TOKEN], f"environment {TOKEN}")
         before = configured_for(Path.cwd())

@@ -32,16 +32,16 @@ def _suggestions(name: str, names: list[str], ctx: click.Context) -> list[str]:
     from satchel.interfaces.cli.guesses import GUESSES
 
     root = ctx.find_root().command_path
-    meant = {one: [f"{root} {command}" for command in commands] for one, commands in GUESSES.items()}
+    guesses = {one: [f"{root} {command}" for command in commands] for one, commands in GUESSES.items()}
     if ctx.parent is not None:
         near = difflib.get_close_matches(name, names, n=_MOST)
-        found = [f"{ctx.command_path} {one}" for one in near] or meant.get(name, [])
-    elif name in meant:
-        found = meant[name]
+        commands = [f"{ctx.command_path} {one}" for one in near] or guesses.get(name, [])
+    elif name in guesses:
+        commands = guesses[name]
     else:
-        near = [*difflib.get_close_matches(name, meant, cutoff=0.8), *difflib.get_close_matches(name, names)]
-        found = [command for one in near for command in meant.get(one, [f"{root} {one}"])]
-    return [f"`{one}`" for one in dict.fromkeys(found)][:_MOST]
+        near = [*difflib.get_close_matches(name, guesses, cutoff=0.8), *difflib.get_close_matches(name, names)]
+        commands = [command for one in near for command in guesses.get(one, [f"{root} {one}"])]
+    return [f"`{one}`" for one in dict.fromkeys(commands)][:_MOST]
 
 
 def _either(texts: list[str]) -> str:

@@ -9,12 +9,12 @@ from satchel.base.errors import SatchelError
 from satchel.interfaces.operations.declaration import Operation, Parameter, option_of
 
 _QUOTED = r"""(?<!\w)'[^'\n]*'|"[^"\n]*"|`[^`\n]*`"""
-_GIVEN = r"""[a-z_]+=(?:"[^"\n]*"|[^\s,;)]*[^\s,;.)])"""
+_ASSIGNMENT = r"""[a-z_]+=(?:"[^"\n]*"|[^\s,;)]*[^\s,;.)])"""
 _ALONE = r"(?<![\w/.-]){}(?![\w/-]|\.\w)"
 _PATTERN = re.compile(
     rf"{_QUOTED}"
-    rf"|(?P<one>(?<![\w/.-]){_GIVEN})"
-    rf"|(?P<tool>{_ALONE.format('[a-z]+(?:_[a-z]+)+')})(?P<given>(?: with)?(?:,? (?:and )?{_GIVEN})+)?"
+    rf"|(?P<one>(?<![\w/.-]){_ASSIGNMENT})"
+    rf"|(?P<tool>{_ALONE.format('[a-z]+(?:_[a-z]+)+')})(?P<given>(?: with)?(?:,? (?:and )?{_ASSIGNMENT})+)?"
     r"|(?P<verb>\b(?:[Ll]eave(?: out)?|[Gg]ive) )(?P<names>[a-z_]+(?:(?:, | or | and )[a-z_]+)*)"
 )
 
@@ -51,13 +51,13 @@ def _replaced(match: re.Match[str], operation: Operation) -> str:
         parameter = _parameter(match["tool"], operation)
         return whole if parameter is None else (option_of(parameter) or match["tool"]) + (match["given"] or "")
     words, declared = command
-    given = [_option(one, declared) or one for one in re.findall(_GIVEN, match["given"] or "")]
-    return f"`{' '.join(['satchel', *words, *given])}`"
+    arguments = [_option(one, declared) or one for one in re.findall(_ASSIGNMENT, match["given"] or "")]
+    return f"`{' '.join(['satchel', *words, *arguments])}`"
 
 
-def _option(given: str, operation: Operation) -> str | None:
+def _option(assignment: str, operation: Operation) -> str | None:
     """Return the option for ``name=value``."""
-    name, _, value = given.partition("=")
+    name, _, value = assignment.partition("=")
     parameter = _parameter(name, operation)
     option = "" if parameter is None else option_of(parameter)
     if parameter is None or not option:

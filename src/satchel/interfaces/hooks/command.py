@@ -265,7 +265,9 @@ def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> boo
         if satchel.config.hooks_end:
             satchel.sessions.end(event.reason)
         return True
-    put_in = satchel.moments.make(moment, limit.deadline(), agent_id=event.agent_id, agent_type=event.agent_type)
+    put_in = satchel.moments.make(
+        moment, limit.deadline(), agent_id=event.agent_id, agent_type=event.agent_type, prompt=event.prompt
+    )
     session = None if put_in.entered is None else put_in.entered.session
     line = put_in.line if event.shows_a_line and satchel.config.hooks_visible else ""
     if put_in.text or line:
@@ -296,11 +298,11 @@ def _kept(event: HookEvent, folder: str) -> dict[str, object]:
     """Return what is kept of an event: of what a tool does the files alone, since the rest may hold any secret."""
     from satchel.redaction import finds_secret, redact
 
-    edits = () if event.tool is None else event.tool.edits[:_MOST_KEPT]
+    files = () if event.tool is None else (event.tool.edits or event.tool.reads)[:_MOST_KEPT]
     fields = {key: redact(value).text if isinstance(value, str) else value for key, value in event._asdict().items()}
     return fields | {
         "cwd": folder,
-        "tool": [edit for edit in edits if finds_secret(edit.path) is None],
+        "tool": [one for one in files if finds_secret(one.path) is None],
     }
 
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 
 from satchel.base.records import NamedTuple
-from satchel.interfaces.hooks import prompts, tools
+from satchel.base.text import neutral
+from satchel.interfaces.hooks import tools
 from satchel.interfaces.hooks.tools import ToolCall
 from satchel.keep.sessions import clients
 
@@ -20,16 +21,17 @@ CLIENTS = tuple(client.name for client in clients.CLIENTS)
 START, CLEAR, RESUME, COMPACTION, SUBAGENT, END = "start", "clear", "resume", "compaction", "subagent", "end"
 COMPACTING = "about to compact"
 """Of a client that says nothing once it has compacted its conversation: what is to be said then comes later."""
-PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED = (
+PROMPT, BEFORE_EDIT, AFTER_EDIT, AFTER_READ, FAILED, SUCCEEDED, ENDED, APPROVED = (
     "a prompt",
     "before an edit",
     "after an edit",
+    "after a file was read",
     "a command failed",
     "a command succeeded",
     "a command ended",
     "a plan was approved",
 )
-AT_WORK = frozenset({PROMPT, BEFORE_EDIT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED, APPROVED})
+AT_WORK = frozenset({PROMPT, BEFORE_EDIT, AFTER_EDIT, AFTER_READ, FAILED, SUCCEEDED, ENDED, APPROVED})
 """What happens while an agent works."""
 
 BRIEFED = frozenset({START, CLEAR, RESUME, COMPACTION, SUBAGENT})
@@ -107,7 +109,7 @@ class HookEvent(NamedTuple):
         reason: why a session ended, or None.
         tool: what the agent does, or did, with a tool of the client.
         mode: the client's mode of permissions, or None.
-        prompt: what a person wrote, cut in its middle where it is long.
+        prompt: what a person wrote, or a subagent is to do, cut in its middle where it is long.
     """
 
     client: str
@@ -151,7 +153,7 @@ class HookEvent(NamedTuple):
     @property
     def carries_late_text(self) -> bool:
         """Whether its answer may begin with what an earlier hook owes."""
-        return self.is_heard and self.happening in {PROMPT, AFTER_EDIT, FAILED, SUCCEEDED, ENDED}
+        return self.is_heard and self.happening in {PROMPT, AFTER_EDIT, AFTER_READ, FAILED, SUCCEEDED, ENDED}
 
     @property
     def announces_compaction(self) -> bool:
@@ -216,8 +218,12 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         if tool is not None:
             detail = f"{tool.id} {_time(fields)}" if client in _WITHOUT_CALL_IDS else tool.id
     prompt = ""
-    if plain in _PROMPT_EVENTS and client not in _SILENT_AT_PROMPT:
+    is_prompt = plain in _PROMPT_EVENTS and client not in _SILENT_AT_PROMPT
+    if is_prompt or happening == SUBAGENT:
+        from satchel.interfaces.hooks import prompts  # imported here: its patterns are for prompts alone
+
         prompt = prompts.read(fields)
+    if is_prompt:
         happening = PROMPT if prompt else ""
         detail = _digest(prompt) if prompt else source
     agent_id = clients.check_host_id(_text(fields, "agent_id", "agentId", "subagent_id"))
@@ -289,6 +295,8 @@ def _at_tool(tool: ToolCall | None, when: str) -> str:
         return {True: FAILED, False: SUCCEEDED, None: ENDED}[tool.command.has_failed]
     if tool.plan is not None:
         return APPROVED if when == "after" else ""
+    if tool.reads and when == "after":
+        return AFTER_READ
     if tool.edits and not tool.has_failed:
         return BEFORE_EDIT if when == "before" else AFTER_EDIT
     return ""
@@ -301,6 +309,7 @@ def answer(event: HookEvent, text: str, session: str | None = None, line: str = 
         session: the uid of the session, for clients that take variables from a hook.
         line: for the person, of a client that shows one.
     """
+    text = neutral(text)
     if event.client == "cursor":
         return _json({"additional_context": text, **({"env": {"SATCHEL_SESSION": session}} if session else {})})
     if event.client == "copilot":

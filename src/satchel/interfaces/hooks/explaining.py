@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _DEADLINE_MS = 10_000
 
-_BUDGETS = {events.BEFORE_EDIT: "edit", events.FAILED: "error"}
+_BUDGETS = {events.BEFORE_EDIT: "edit", events.AFTER_READ: "edit", events.FAILED: "error"}
 """What limits the text at each event at work, with the messages that come after a tool."""
 
 _NOT_KEPT = {
@@ -62,8 +62,8 @@ def explain(client: str, name: str) -> int:
 
 def _event(kept: dict[str, object]) -> HookEvent:
     """Return an event as it was kept."""
-    edits = kept.get("tool") or ()
-    return HookEvent(**kept | {"tool": ToolCall(tuple(Edit(*one) for one in edits))})  # type: ignore[arg-type, attr-defined]
+    files = tuple(Edit(*one) for one in kept.get("tool") or ())  # type: ignore[attr-defined]
+    return HookEvent(**kept | {"tool": ToolCall(files, files)})  # type: ignore[arg-type]
 
 
 def _explained(event: HookEvent, folder: str) -> list[str]:

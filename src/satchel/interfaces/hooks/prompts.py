@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from satchel.base.text import HOST_CONTEXT
+
 _END_CHARS = 3_000
 """So much of a prompt is read at its begin and as much at its end: a person writes before and after what is pasted."""
 
-_ADDED = re.compile(r"<(system-reminder|ide_[a-z_]+|environment_context|hook_context)>.*?(?:</\1>|\Z)", re.DOTALL)
+_ADDED = re.compile(rf"<({HOST_CONTEXT})>.*?(?:</\1>|\Z)", re.DOTALL)
 """What clients put around a prompt."""
 
 _CLIENTS_OWN = re.compile(

@@ -23,6 +23,7 @@ _COMMANDS = frozenset(
     "bash shell runshellcommand runinterminal execcommand powershell localshell runcommand runterminalcmd"
     " runterminalcommand terminal execute shellcommand".split()
 )
+_READING = frozenset("read readfile view viewfile".split())
 _PLANS = frozenset({"exitplanmode"})
 """The names of tools in all clients, in lower case and without what is neither letter nor digit."""
 
@@ -45,16 +46,17 @@ _STATUS_CHARS = 300
 """How near to its begin or its end an output says how the command ended, where a client writes that into it."""
 
 _COMMAND, _OUTPUT, _NONE = "Command: ", "Output: ", "(none)"
-_LABELLED = re.compile(
+_LABELLED = (
     r"(?:\nError: \(none\))?(?:\nExit Code: (?P<status>\d+|\(none\)))?(?:\nSignal: (?P<signal>[^\n]+))?"
     r"(?:\nBackground PIDs: [^\n]*)?\nProcess Group PGID: [^\n]*(?:\n</untrusted_context>)?\s*\Z"
 )
 _ENDINGS = {
     "gemini": _LABELLED,  # without a line for the status where it is 0
     "qwen": _LABELLED,
-    "copilot": re.compile(r"(?:\A|\n)<[^<>\n]* completed with exit code (?P<status>\d+)(?P<signal>)>\s*\Z"),
+    "copilot": r"(?:\A|\n)<[^<>\n]* completed with exit code (?P<status>\d+)(?P<signal>)>\s*\Z",
 }
-"""How clients end the output of a command that has ended; of one that was cut short, or runs on, it ends otherwise."""
+"""Patterns, compiled on use, of how clients end the output of a command that has ended; of one that was cut short, or
+runs on, it ends otherwise."""
 
 
 class Edit(NamedTuple):
@@ -91,6 +93,7 @@ class ToolCall(NamedTuple):
 
     Attributes:
         edits: the files that it changes.
+        reads: the files that it reads.
         command: what it runs, or None.
         text: what it writes and replaces, the first of it.
         plan: the plan that a person has approved, or None.
@@ -99,6 +102,7 @@ class ToolCall(NamedTuple):
     """
 
     edits: tuple[Edit, ...] = ()
+    reads: tuple[Edit, ...] = ()
     command: Command | None = None
     text: str = ""
     plan: str | None = None
@@ -127,6 +131,8 @@ def read(fields: Mapping[str, object], client: str, *, is_failure: bool) -> Tool
         # a file that is named may hold the text of a patch
         edits = tuple(_named(given, name)) or tuple(_in_patch(patch))
         return call._replace(edits=edits[:MAX_FILES], text=patch[:_TEXT_CHARS] or _written(given)) if edits else None
+    if name in _READING:
+        return call._replace(reads=tuple(_named(given, ""))[:MAX_FILES])
     if name in _PLANS and not is_failure:
         plan = given.get("plan") or _object(_first(fields, "tool_response")).get("plan")
         return call._replace(plan=plan) if isinstance(plan, str) and plan.strip() else None
@@ -234,7 +240,7 @@ def _command(
 
 def _ended(client: str, text: str, output: str, *, is_failure: bool) -> Command:
     """Return a command of a client that writes how it ended below its output; elsewhere it has not ended."""
-    ending = _ENDINGS[client].search(output, max(0, len(output) - 2 * _STATUS_CHARS))
+    ending = re.compile(_ENDINGS[client]).search(output, max(0, len(output) - 2 * _STATUS_CHARS))
     if ending is None:
         return Command(text, is_failure or None, None, output)
     printed = output[: ending.start()]

@@ -13,6 +13,9 @@ from satchel.interfaces.hooks.tools import ToolCall
 _AT_TERMINAL = {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_CODE_ENTRYPOINT": "cli"}
 """What Claude Code sets where a person at a terminal is there to be asked; with ``--print`` the first is 0."""
 
+_MAX_CHARS = 9_000
+"""Longer answers become a file with a short preview in Claude Code."""
+
 if TYPE_CHECKING:
     from satchel.brief.working.hook_context import HookAnswer
     from satchel.brief.working.service import Working
@@ -42,6 +45,10 @@ def answer(
     elif said.question:
         write(events.ask_about_edit(event, said.question))
     elif text := "\n".join(filter(None, [opening, said.text])):
+        if opening and len(text) > _MAX_CHARS:
+            from satchel.brief.working.hook_context import NOTHING
+
+            text, said = opening, NOTHING  # what it had to say comes at the next such event
         write(events.answer(event, text))
         # what the client has counts as shown; were it the other way round, a text that was cut off would not come
         satchel.working.record(said)
@@ -66,6 +73,8 @@ def act(event: HookEvent, folder: str, working: Working, is_over: Callable[[], b
         return working.command_succeeded(cwd, command.text, command.output, agent_id=agent, owes_fixes=event.owes_fixes)
     if tool.plan is not None:
         return working.plan_approved(tool.plan, agent_id=agent)
+    if event.happening == events.AFTER_READ:
+        return working.after_read(cwd, tool.reads, agent_id=agent)
     if event.happening == events.BEFORE_EDIT:
         can_ask = event.can_ask and os.environ.items() >= _AT_TERMINAL.items()
         return working.before_edit(

@@ -11,7 +11,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from satchel.base.errors import InvalidInput
 from satchel.brief.briefing.records import BriefingRequest
 from satchel.interfaces.http.public import DRY_RUN
-from satchel.interfaces.mcp.schema import Schema, check_arguments, shown
+from satchel.interfaces.mcp.schema import Schema, check_arguments, excerpt
 from satchel.interfaces.operations.declaration import Operation
 from satchel.interfaces.operations.parameters import DETAIL
 
@@ -38,7 +38,7 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if not all(isinstance(name, str) for name in value):
-        raise InvalidInput(f"the names in {shown(value)} are not all text", _VERSIONS)
+        raise InvalidInput(f"the names in {excerpt(value)} are not all text", _VERSIONS)
     return {name: _plain(one) for name, one in value.items()}
 
 
@@ -71,10 +71,10 @@ def check_fit(method: Callable[..., Any], arguments: Sequence[Any], named: Mappi
             bound |= bound.pop(name, {})
     for name, value in bound.items():
         if name not in kinds:
-            raise InvalidInput(f"the call has an unknown argument {shown(name)}", _VERSIONS)
+            raise InvalidInput(f"the call has an unknown argument {excerpt(name)}", _VERSIONS)
         kind = kinds[name]
         if kind is not None and not _is_of(kind, value):
-            raise InvalidInput(f"{name} must be {getattr(kind, '__name__', kind)}, not {shown(value)}", _VERSIONS)
+            raise InvalidInput(f"{name} must be {getattr(kind, '__name__', kind)}, not {excerpt(value)}", _VERSIONS)
 
 
 def _evaluated(annotation: object, names: Mapping[str, Any]) -> Any:

@@ -104,8 +104,9 @@ class Calls:
         caller = self._caller(ask)
         starts_no_session = caller is None or (caller.kind == COMMAND and not caller.can_start_session())
         is_nobody = access.role == AGENT and starts_no_session
-        if caller is None and access.role == AGENT:
-            caller = Caller(LIBRARY, {}, ())  # without a caller it could speak as a person
+        if caller is None:
+            caller = Caller(LIBRARY, {}, ())
+            caller.is_of_person = access.role == PERSON
         agent = standing.get("agent") or access.agent or (access.name if is_nobody else None)
         satchel = stores.satchel(access, caller=caller, agent=agent)
         key = None if ask.name in _MADE_AGAIN else ask.durable_key()

@@ -14,6 +14,7 @@ from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import replace
 from satchel.base.vocabulary import HUMAN
 from satchel.client import Satchel, open_satchel
+from satchel.find.meaning import load_in_background
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import Access, Store
 from satchel.interfaces.http.confidential import without_places
@@ -99,6 +100,7 @@ class Stores:
                     )
                 except MissingExtra as error:
                     raise _for_operator(error) from None
+                load_in_background(self._opened[key].workplace.meaning)
             return self._opened[key]
 
     def _address(self, store: str) -> Address:
@@ -166,5 +168,7 @@ _SHARED = ("context.", "layers.", "claims.", "retention.", "brief.", "tokens.")
 The others are the operator's: they name folders, addresses and accounts of the server, or act on a caller's machine.
 """
 
-_OF_CALLERS = frozenset({"SATCHEL_DB", "SATCHEL_PROJECT", "SATCHEL_AGENT", "SATCHEL_RUN", "SATCHEL_SESSION"})
+_OF_CALLERS = frozenset(
+    {"SATCHEL_DB", "SATCHEL_PROJECT", "SATCHEL_AGENT", "SATCHEL_RUN", "SATCHEL_SESSION", "SATCHEL_PERSON"}
+)
 """Variables that say where and as whom a local program works, which a server takes from its tokens."""

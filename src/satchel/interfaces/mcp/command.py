@@ -46,6 +46,7 @@ def run(
 
         show_json({"tools": Registry(ALL_TOOLS, names, read_only=read_only).listing()})
         return 0
+    from satchel.find.meaning import load_in_background
     from satchel.interfaces.mcp.server import make_late_server, make_server
     from satchel.interfaces.mcp.session_start import shared_text_read
     from satchel.interfaces.mcp.stdio import serve_stdio
@@ -60,6 +61,7 @@ def run(
             if satchel.remote is not None:
                 return satchel
             stack.enter_context(daily_backups(satchel.workplace.engine))
+            load_in_background(satchel.workplace.meaning)
             if not read_only:
                 stack.enter_context(shared_text_read(satchel))
             return satchel

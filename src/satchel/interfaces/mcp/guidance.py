@@ -65,10 +65,10 @@ _TASK = PromptArgument("task_id", "The task this is about")
 _GOAL = PromptArgument("goal", "The goal", required=True)
 
 
-def _build(given: Mapping[str, str]) -> str:
-    loop, task = given["loop_id"], _named(given, "task_id")
+def _build(values: Mapping[str, str]) -> str:
+    loop, task = values["loop_id"], _filters(values, "task_id")
     return f"""\
-You build: {given["goal"]}{_about(given)}
+You build: {values["goal"]}{_about(values)}
 
 Before each iteration:
 1. get_briefing role="developer"{task} loop_id="{loop}" iteration=<n> query="<what you are about to do>" is your \
@@ -88,8 +88,8 @@ If three different approaches have failed and the tests still do, you are stuck:
 whose blockers say exactly what stands in the way, and stop."""
 
 
-def _analyse(given: Mapping[str, str]) -> str:
-    focus = f"\nLook above all at: {given['focus']}" if given.get("focus") else ""
+def _analyse(values: Mapping[str, str]) -> str:
+    focus = f"\nLook above all at: {values['focus']}" if values.get("focus") else ""
     return f"""\
 You analyse this code base so that other agents need not.{focus}
 
@@ -100,10 +100,10 @@ existing_features, entry_points and patterns. A run has one analysis: yours repl
 4. Write each trap you meet as a discovery with its file."""
 
 
-def _review(given: Mapping[str, str]) -> str:
-    scope = _named(given, "task_id", "loop_id")
+def _review(values: Mapping[str, str]) -> str:
+    scope = _filters(values, "task_id", "loop_id")
     return f"""\
-You review: {given["goal"]}
+You review: {values["goal"]}
 
 1. get_briefing role="tech_lead"{scope} query="<what you review>" is your briefing: what binds everyone, what was \
 tried, what the last review found. search{scope} detail="full" shows all that was built, decided and tried.
@@ -114,13 +114,13 @@ suggestion. Report what matters; do not repeat an issue that is still open.
 issue: without a verdict nobody can tell that a review took place. It replaces the previous verdict and its issues."""
 
 
-def _named(given: Mapping[str, str], *names: str) -> str:
+def _filters(values: Mapping[str, str], *names: str) -> str:
     """Return the arguments as they appear in a call."""
-    return "".join(f' {name}="{given[name]}"' for name in names if given.get(name))
+    return "".join(f' {name}="{values[name]}"' for name in names if values.get(name))
 
 
-def _about(given: Mapping[str, str]) -> str:
-    return f' (task "{given["task_id"]}")' if given.get("task_id") else ""
+def _about(values: Mapping[str, str]) -> str:
+    return f' (task "{values["task_id"]}")' if values.get("task_id") else ""
 
 
 PROMPTS: tuple[Prompt, ...] = (

@@ -9,7 +9,7 @@ from typing import Any
 
 from satchel.base.errors import InvalidInput
 from satchel.base.records import dataclass
-from satchel.interfaces.mcp.schema import check_arguments, shown
+from satchel.interfaces.mcp.schema import check_arguments, excerpt
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class ResourceTemplate:
             return {name: unquote(value, errors="strict") for name, value in match.groupdict().items()}
         except UnicodeDecodeError:
             raise InvalidInput(
-                f"the address {shown(uri)} is not UTF-8 when decoded", "Percent-encode it as UTF-8"
+                f"the address {excerpt(uri)} is not UTF-8 when decoded", "Percent-encode it as UTF-8"
             ) from None
 
 
@@ -114,7 +114,7 @@ class Prompt:
         ]
         return shown_as
 
-    def fill(self, given: Mapping[str, object]) -> str:
+    def fill(self, arguments: Mapping[str, object]) -> str:
         """Check the arguments and render the message.
 
         Raises:
@@ -124,4 +124,4 @@ class Prompt:
             "properties": {argument.name: {"type": "string"} for argument in self.arguments},
             "required": [argument.name for argument in self.arguments if argument.required],
         }
-        return self.render(check_arguments(schema, given, f"{self.name} prompt"))
+        return self.render(check_arguments(schema, arguments, f"{self.name} prompt"))

@@ -24,7 +24,7 @@ from satchel.interfaces.mcp.jsonrpc import (
     encode_result,
 )
 from satchel.interfaces.mcp.registry import Registry
-from satchel.interfaces.mcp.schema import MAX_SHOWN_CHARS, shown
+from satchel.interfaces.mcp.schema import MAX_SHOWN_CHARS, excerpt
 
 if TYPE_CHECKING:
     from satchel.interfaces.mcp.offers import Prompt, Resource, ResourceTemplate
@@ -161,7 +161,7 @@ class Server(Generic[ServiceT]):
         methods = self._stateless_methods if stateless else self._handshake_methods
         method = methods.get(request.method)
         if method is None:
-            raise RpcError(METHOD_NOT_FOUND, f"unknown method {shown(request.method)}")
+            raise RpcError(METHOD_NOT_FOUND, f"unknown method {excerpt(request.method)}")
         try:
             result = method(request.params, revision, call)
         except RpcError:
@@ -235,7 +235,7 @@ class Server(Generic[ServiceT]):
             if values is not None:
                 return _contents(uri, template.mime_type, template.read(values))
         code = INVALID_PARAMS if revision in STATELESS_REVISIONS else RESOURCE_NOT_FOUND
-        raise RpcError(code, f"no resource has the address {shown(uri)}", {"uri": uri})
+        raise RpcError(code, f"no resource has the address {excerpt(uri)}", {"uri": uri})
 
     def _list_prompts(self, params: Params, _revision: str, _call: Call[ServiceT]) -> Result:
         _check_cursor(params)
@@ -273,7 +273,7 @@ class Connection:
         if request.method == "ping":
             return HANDSHAKE_REVISIONS[-1]
         if not self._server.serves(request.method):
-            raise RpcError(METHOD_NOT_FOUND, f"unknown method {shown(request.method)}")
+            raise RpcError(METHOD_NOT_FOUND, f"unknown method {excerpt(request.method)}")
         raise RpcError(
             INVALID_PARAMS,
             f"params._meta lacks {REVISION_KEY} (since 2026-07-28) and no initialize came before (until 2025-11-25)",

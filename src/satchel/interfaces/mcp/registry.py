@@ -133,17 +133,17 @@ class Registry(Generic[ServiceT]):
         }
 
     def _choose(self, toolsets: Iterable[str]) -> set[str]:
-        known = list(dict.fromkeys(tool.toolset for tool in self._declared.values()))
+        every = list(dict.fromkeys(tool.toolset for tool in self._declared.values()))
         names = set()
         for name in toolsets:
             if name == ALL_TOOLSETS:
-                names.update(known)
-            elif name in known:
+                names.update(every)
+            elif name in every:
                 names.add(name)
             else:
-                raise unknown_name("toolset", name, [*known, ALL_TOOLSETS])
+                raise unknown_name("toolset", name, [*every, ALL_TOOLSETS])
         if not names:
-            raise InvalidInput("no toolset is chosen", f"Valid: {', '.join([*known, ALL_TOOLSETS])}")
+            raise InvalidInput("no toolset is chosen", f"Valid: {', '.join([*every, ALL_TOOLSETS])}")
         return names
 
     def listing(self) -> list[dict[str, Any]]:
@@ -182,9 +182,9 @@ class Registry(Generic[ServiceT]):
         """
         try:
             call.check()
-            taken = tool.parameters["properties"]
-            values = {name: value for name, value in arguments.items() if name != _EVERYWHERE or name in taken}
-            if values.get(_AUTHOR) == _ME and _EVERYWHERE not in taken:
+            properties = tool.parameters["properties"]
+            values = {name: value for name, value in arguments.items() if name != _EVERYWHERE or name in properties}
+            if values.get(_AUTHOR) == _ME and _EVERYWHERE not in properties:
                 values[_AUTHOR] = arguments.get(_EVERYWHERE, _ME)
             checked = check_arguments(tool.parameters, values, tool.name, unlisted=tool.unlisted)
             text = tool.handler(call, **checked)
@@ -200,11 +200,11 @@ class Registry(Generic[ServiceT]):
         where = f"tool {tool.name}"
         if call.is_done and not tool.read_only:
             return Outcome(
-                f"done, and what was to be kept is kept; the answer could not be written: {reason_of(error, where)}. "
+                f"done, but the answer could not be written: {reason_of(error, where)}. "
                 "Read it back instead of repeating the call"
             )
         if isinstance(error, AnswerLost) and not tool.read_only:
-            return Outcome(f"done, and what was to be kept is kept; the answer was lost. {error.remedy}")
+            return Outcome(f"done, but the answer was lost. {error.remedy}")
         if isinstance(error, OSError):
             error = system_error(error) or error
         if isinstance(error, SatchelError):

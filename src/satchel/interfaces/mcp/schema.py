@@ -40,7 +40,7 @@ _PLAIN_NUMBER = r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?"
 _MISSING = object()
 
 
-def shown(value: object) -> str:
+def excerpt(value: object) -> str:
     """Return the repr of a value for an error, cut to :data:`MAX_SHOWN_CHARS`."""
     if isinstance(value, str) and len(value) > MAX_SHOWN_CHARS:
         return repr(value[:MAX_SHOWN_CHARS]) + "..."
@@ -94,18 +94,18 @@ def check_arguments(
 
 
 def _check_object(
-    schema: Schema, given: Mapping[str, object], what: str, prefix: str, unlisted: Collection[str] = ()
+    schema: Schema, arguments: Mapping[str, object], what: str, prefix: str, unlisted: Collection[str] = ()
 ) -> dict[str, Any]:
     properties: Mapping[str, Schema] = schema["properties"]
     checked: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in arguments.items():
         inner = properties.get(name)
         if inner is None:
             if not properties:
-                raise InvalidInput(f"unknown {what} {shown(name)}", "It takes none")
+                raise InvalidInput(f"unknown {what} {excerpt(name)}", "It takes none")
             label = f"{prefix}{name}"[:MAX_SHOWN_CHARS]
-            meant = meant_name(name, properties.keys() - given.keys()) or nearest(name[:MAX_SHOWN_CHARS], properties)
-            raise unknown_name(what, label, [one for one in properties if one not in unlisted], suggestion=meant)
+            near = meant_name(name, properties.keys() - arguments.keys()) or nearest(name[:MAX_SHOWN_CHARS], properties)
+            raise unknown_name(what, label, [one for one in properties if one not in unlisted], suggestion=near)
         if value is not None or "null" in _types(inner):
             checked[name] = _check_value(inner, value, prefix + name)
     for name in schema.get("required", ()):
@@ -121,7 +121,7 @@ def _check_value(schema: Schema, value: object, label: str) -> object:
         if converted is _MISSING:
             wanted = " or ".join(_WANTED[name][0] for name in types)
             raise InvalidInput(
-                f"{label} must be {wanted}, not {shown(value)}", f"Give {_example(label, schema, value)}"
+                f"{label} must be {wanted}, not {excerpt(value)}", f"Give {_example(label, schema, value)}"
             )
         value = converted
     if "enum" in schema and value not in schema["enum"]:
@@ -149,7 +149,7 @@ def _check_range(schema: Schema, value: float, label: str) -> None:
         bounds = f"at least {low}"
     else:
         bounds = f"between {low} and {high}"
-    raise InvalidInput(f"{label} is {shown(value)}", f"It must be {bounds}")
+    raise InvalidInput(f"{label} is {excerpt(value)}", f"It must be {bounds}")
 
 
 def _types(schema: Schema) -> tuple[str, ...]:
@@ -213,10 +213,10 @@ def _from_text(schema: Schema, types: tuple[str, ...], text: str) -> object:
     return parsed if wanted in types else _MISSING
 
 
-def _example(label: str, schema: Schema, given: object = None) -> str:
+def _example(label: str, schema: Schema, value: object = None) -> str:
     name = label.rpartition(".")[2]
-    if "array" in _types(schema) and isinstance(given, str) and given.strip()[:1] not in {"[", "{"}:
-        parts = [part.strip() for part in given[:MAX_SHOWN_CHARS].split(",")]
+    if "array" in _types(schema) and isinstance(value, str) and value.strip()[:1] not in {"[", "{"}:
+        parts = [part.strip() for part in value[:MAX_SHOWN_CHARS].split(",")]
         return f'"{name}": {json.dumps(parts, ensure_ascii=False)}'
     if "enum" in schema:
         return f'"{name}" as one of: {", ".join(str(choice) for choice in schema["enum"])}'

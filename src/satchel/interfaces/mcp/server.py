@@ -99,16 +99,16 @@ def make_server_of(
         service: the store for tools, unless their call has its own.
     """
 
-    def state(given: Mapping[str, str]) -> str:
+    def state(values: Mapping[str, str]) -> str:
         from satchel.interfaces.text.runs import state_text
 
-        return state_text(opened().entries.load_state(given.get("run_id")))
+        return state_text(opened().entries.load_state(values.get("run_id")))
 
-    def briefing(given: Mapping[str, str]) -> str:
+    def briefing(values: Mapping[str, str]) -> str:
         from satchel.interfaces.text.briefings import briefing_text
 
         satchel = opened()
-        return briefing_text(satchel.brief(given.get("role"), dry_run=True), satchel.briefings.count)
+        return briefing_text(satchel.brief(values.get("role"), dry_run=True), satchel.briefings.count)
 
     return Server(
         "satchel",

@@ -46,7 +46,7 @@ _UNWIND_SECONDS = 0.5
 """How long interrupted calls may take to roll back before the server leaves without them."""
 
 _SKIP_BYTES = 65_536
-_END, _IDLE, _GONE = "end of input or a signal", "no call is left", "the client reads no more"
+_END, _IDLE, _BROKEN_PIPE = "end of input or a signal", "no call is left", "the client reads no more"
 
 
 def serve_stdio(
@@ -189,12 +189,12 @@ class _Session(Generic[ServiceT]):
     def serve(self, grace_seconds: float) -> None:
         """Serve until there is a reason to stop, then wait for the running calls."""
         threading.Thread(target=self._read, name="satchel-reader", daemon=True).start()
-        if self._events.get() != _GONE:
+        if self._events.get() != _BROKEN_PIPE:
             self._wait_for_calls(grace_seconds, hasty=True)
         with self._lock:
             self._ending = True
-            left = list(self._open)
-        for job in left:
+            jobs = list(self._open)
+        for job in jobs:
             job.call.cancel()
         self._wait_for_calls(_UNWIND_SECONDS, hasty=False)
         for _ in range(self._workers):
@@ -212,9 +212,9 @@ class _Session(Generic[ServiceT]):
             if not self._open:
                 return
         deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0:
+        while (remaining := deadline - time.monotonic()) > 0:
             try:
-                event = self._events.get(timeout=left)
+                event = self._events.get(timeout=remaining)
             except Empty:
                 return
             if (hasty and event != _IDLE) or not self._open:
@@ -349,4 +349,4 @@ class _Session(Generic[ServiceT]):
                     rest = rest[self._stdout.write(rest) :]
                 self._stdout.flush()
             except (OSError, ValueError):  # a broken pipe, or a stream that was closed
-                self._events.put(_GONE)
+                self._events.put(_BROKEN_PIPE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import RUN
 from satchel.keep.entries.records import DEFAULT_KEEP
@@ -45,35 +46,35 @@ _SUMMARY = Operation(
     title="Layer summary",
     about="Per layer of the architecture: active decisions and rules, file changes of the last hour.",
     found_by="layers overview summary architecture",
-    run="housekeeping.layer_summary",
-    text="text.housekeeping:summary_text",
-    fields="text.housekeeping:summary_fields",
+    run=services.housekeeping.layer_summary,
+    text=text.housekeeping.summary_text,
+    fields=text.housekeeping.summary_fields,
     timed=True,
 )
 
 _MEMORY = Operation(
-    run="housekeeping.memory_use",
-    text="text.housekeeping:memory_text",
+    run=services.housekeeping.memory_use,
+    text=text.housekeeping.memory_text,
     names_files=False,
 )
 
 _PRUNE = Operation(
-    run="entries.prune",
+    run=services.entries.prune,
     parameters=(
         Parameter("keep", int, help="How many to keep per type and loop.", default=DEFAULT_KEEP),
         RUN,
     ),
     writes=True,
     destructive=True,
-    shown="text.entries:pruned_text",
-    asks="text.entries:prune_question",
+    shown=text.entries.pruned_text,
+    asks=text.entries.prune_question,
 )
 
 _COMPACT = Operation(
-    run="housekeeping.compact",
+    run=services.housekeeping.compact,
     writes=True,
-    streams="text.housekeeping:compact",
-    shown="text.housekeeping:compacted_text",
+    streams=text.housekeeping.compact,
+    shown=text.housekeeping.compacted_text,
     names_files=False,
     only_here="The file of the store is rewritten: run it on the machine that has the store",
 )
@@ -100,9 +101,9 @@ OPERATIONS = (
                 for_people=True,
             ),
         ),
-        run="housekeeping.statistics",
-        text="text.housekeeping:statistics_text",
-        shown="text.housekeeping:people_statistics_text",
+        run=services.housekeeping.statistics,
+        text=text.housekeeping.statistics_text,
+        shown=text.housekeeping.people_statistics_text,
         names_files=False,
         instead={"layers": _SUMMARY, "memory": _MEMORY},
     ),
@@ -147,9 +148,9 @@ merges the search index and gives unused space back to the disk.""",
         writes=True,
         destructive=True,
         reports=True,
-        text="text.housekeeping:cleared_text",
-        shown="text.housekeeping:people_cleared_text",
-        asks="text.housekeeping:clear_question",
+        text=text.housekeeping.cleared_text,
+        shown=text.housekeeping.people_cleared_text,
+        asks=text.housekeeping.clear_question,
         instead={"notes": _PRUNE, "compact": _COMPACT},
     ),
     Operation(
@@ -160,8 +161,8 @@ merges the search index and gives unused space back to the disk.""",
         found_by="settings configuration options",
         run=_config,
         of_program=True,
-        text="text.config:config_text",
-        fields="text.config:config_fields",
+        text=text.config.config_text,
+        fields=text.config.config_fields,
         names_files=False,
     ),
     Operation(
@@ -174,12 +175,12 @@ takes seconds on a large store. Backups are not changed: those that still hold t
 delete.""",
         examples=("forget e812",),
         parameters=(Parameter("id", required=True, option="ID", passed_as="ref"),),
-        run="housekeeping.forget",
+        run=services.housekeeping.forget,
         writes=True,
         destructive=True,
-        fields="text.housekeeping:forgotten_fields",
-        shown="text.housekeeping:forgotten_text",
-        asks="text.housekeeping:forget_question",
+        fields=text.housekeeping.forgotten_fields,
+        shown=text.housekeeping.forgotten_text,
+        asks=text.housekeeping.forget_question,
         only_here="The whole file of the store is rewritten, in which other projects may lie, and the backups beside "
         "it are looked through: run it where the store is. Over a server, `satchel retract` says that it is wrong",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -36,7 +37,6 @@ from satchel.interfaces.operations.declaration import (
     Parameter,
     Table,
     help_text,
-    load,
     option_of,
 )
 from satchel.interfaces.operations.detail import FULL, fields_maker, text_maker, usual, with_whole_texts
@@ -47,22 +47,19 @@ if TYPE_CHECKING:
     from satchel.client import Satchel
 
 _METAVARS = {"author": "AGENT", "file": "PATH", "path": "PATH"}
+_FILE_NAME = re.compile(r"\S*\w\.[A-Za-z]\w*")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _ALWAYS_TAKEN = {"db", "project", "as_json"}
 _YES, _DRY_RUN = _ASKING = ("yes", "dry_run")
 
 
-def command_named(name: str, modules: Sequence[str]) -> click.Command:
-    """Return a command, or the group of all commands with this first word.
-
-    Args:
-        modules: the modules of operations that declare it, that of the group first.
-    """
-    loaded = [importlib.import_module(f"satchel.interfaces.operations.{module}") for module in modules]
-    declared = {one.command: one for module in loaded for one in module.OPERATIONS if one.command[:1] == (name,)}
+def command_named(name: str, module: str) -> click.Command:
+    """Return a command, or the group of all commands with this first word, declared in a module of operations."""
+    declaring = importlib.import_module(f"satchel.interfaces.operations.{module}")
+    declared = {one.command: one for one in declaring.OPERATIONS if one.command[:1] == (name,)}
     if (name,) in declared:
         return _command(declared[name,])
-    return _Group(name, loaded[0].GROUP, {words[1]: operation for words, operation in declared.items()})
+    return _Group(name, declaring.GROUP, {words[1]: operation for words, operation in declared.items()})
 
 
 class _Group(SuggestingGroup):
@@ -82,11 +79,11 @@ class _Group(SuggestingGroup):
 
 def _command(operation: Operation) -> click.Command:
     """Return the click command for an operation."""
-    taken = _taken(operation)
-    function: Callable[..., int | None] = store_options(json_option(partial(_run, operation, taken)))
-    others = _chosen_by_people(operation).values()
+    parameters = _by_click_name(operation)
+    function: Callable[..., int | None] = store_options(json_option(partial(_run, operation, parameters)))
+    others = _selectable(operation).values()
     if any(one.asks for one in (operation, *others)):
-        if _DRY_RUN not in taken:
+        if _DRY_RUN not in parameters:
             function = click.option("--dry-run", is_flag=True, help="Only say what would be removed.")(function)
         function = click.option("--yes", is_flag=True, help="Remove without asking; --json alone only previews.")(
             function
@@ -97,22 +94,22 @@ def _command(operation: Operation) -> click.Command:
     always = _required(operation).intersection(*map(_required, others))
     return click.Command(
         operation.command[-1],
-        params=[*(_click_parameter(name, one, one.name in always) for name, one in taken.items()), *shared],
+        params=[*(_click_parameter(name, one, one.name in always) for name, one in parameters.items()), *shared],
         callback=function,
         help=help_text(operation.help, operation.examples),
     )
 
 
-def _chosen_by_people(operation: Operation) -> dict[str, Operation]:
+def _selectable(operation: Operation) -> dict[str, Operation]:
     """Return the operations selected by an option; agents select others by parameters that people do not have."""
     declared = {one.name for one in operation.parameters}
     return {name: other for name, other in operation.instead.items() if name in declared}
 
 
-def _taken(operation: Operation) -> dict[str, Parameter]:
+def _by_click_name(operation: Operation) -> dict[str, Parameter]:
     """Return the parameters of an operation, then those that only its alternatives have."""
     by_name: dict[str, Parameter] = {}
-    for one in (operation, *_chosen_by_people(operation).values()):
+    for one in (operation, *_selectable(operation).values()):
         for parameter in one.parameters:
             by_name.setdefault(parameter.name, parameter)
     return {_click_name(one): one for one in by_name.values() if one.option is not None and one.name != AGENT}
@@ -122,16 +119,16 @@ def _required(operation: Operation) -> set[str]:
     return {one.name for one in operation.parameters if one.required and not (one.reads or one.left_out)}
 
 
-def _given_to(operation: Operation, taken: Mapping[str, Parameter]) -> set[str]:
+def _names_for(operation: Operation, parameters: Mapping[str, Parameter]) -> set[str]:
     """Return click's names for the parameters of an operation."""
     names = {one.name for one in operation.parameters}
     asking = _ASKING if operation.asks else ()
-    return {*asking, *({AGENT} & names), *(name for name, one in taken.items() if one.name in names)}
+    return {*asking, *({AGENT} & names), *(name for name, one in parameters.items() if one.name in names)}
 
 
 def _run(
     operation: Operation,
-    taken: Mapping[str, Parameter],
+    parameters: Mapping[str, Parameter],
     db: str | None,
     project: str | None,
     as_json: bool,
@@ -139,19 +136,20 @@ def _run(
     **values: Any,
 ) -> int | None:
     """Run an operation with the values of its command; return the exit status."""
-    others = _chosen_by_people(operation)
-    chosen = next((name for name in others if values.get(name)), None)
-    if chosen is not None:
-        operation = others[chosen]
-    names = _given_to(operation, taken)
-    _refuse_others(names, {name: _given_to(other, taken) for name, other in others.items()}, chosen)
+    others = _selectable(operation)
+    _move_words(parameters, values)
+    selector = next((name for name in others if values.get(name)), None)
+    if selector is not None:
+        operation = others[selector]
+    names = _names_for(operation, parameters)
+    _refuse_others(names, {name: _names_for(other, parameters) for name, other in others.items()}, selector)
     yes = values.pop(_YES, False)
     dry_run = bool(operation.asks) and values.pop(_DRY_RUN)
-    own = {one.name for one in operation.parameters} - ({*others} if chosen is None else set())
-    taken = {name: one for name, one in taken.items() if one.name in own}
-    _refuse_missing(operation, taken, values)
-    _fill_left_out(taken, values)
-    read = {one.name: _read(one, values[name]) for name, one in taken.items()}
+    own = {one.name for one in operation.parameters} - ({*others} if selector is None else set())
+    parameters = {name: one for name, one in parameters.items() if one.name in own}
+    _refuse_missing(operation, parameters, values)
+    _fill_left_out(parameters, values)
+    read = {one.name: _read(one, values[name]) for name, one in parameters.items()}
     arguments = {name: value for name, value in read.items() if value is not None}
     with_tokens = arguments.pop("tokens", False)
     detail = arguments.pop(DETAIL.name, None)
@@ -162,13 +160,9 @@ def _run(
         notice = {"shown_by": shown_by(lists_messages=operation.lists_messages)}
         run = operation.bound(satchel, notice)
         if operation.streams:
-            run = partial(load(operation.streams), satchel, quiet=as_json)
-        act = (
-            partial(_corrected, operation, run, arguments)
-            if operation.corrects
-            else partial(run, **operation.renamed(arguments))
-        )
-        answer = _act_as_agreed(operation, act, as_json=as_json, yes=yes, dry_run=dry_run) if operation.asks else act()
+            run = partial(operation.streams, satchel, quiet=as_json)
+        act = partial(_act, operation, run, arguments)
+        answer = _act_as_agreed(operation, act, as_json=as_json, yes=yes, dry_run=dry_run)
         answer = answer if detail is None else with_whole_texts(operation, detail, answer)
         done(satchel)
         cost = _cost(satchel, operation, answer) if with_tokens else None
@@ -182,12 +176,12 @@ def _run(
     return None if operation.status is None else operation.status(answer)
 
 
-def _corrected(operation: Operation, run: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+def _act(operation: Operation, run: Callable[..., Any], arguments: dict[str, Any], **more: object) -> Any:
     """Run an operation; after an error run it again with the corrections of a person at the terminal."""
     try:
-        return run(**operation.renamed(arguments))
+        return run(**{**operation.renamed(arguments), **more})
     except SatchelError as error:
-        changed = load(operation.corrects)(error, arguments) if _is_terminal() else None
+        changed = operation.corrects(error, arguments) if operation.corrects and _is_terminal() else None
         if changed is None:
             raise
         return run(**operation.renamed(changed))
@@ -209,35 +203,43 @@ def _in_words_of(operation: Operation) -> Iterator[None]:
         raise
 
 
-def _refuse_others(names: Collection[str], others: Mapping[str, Collection[str]], chosen: str | None) -> None:
+def _refuse_others(names: Collection[str], others: Mapping[str, Collection[str]], selector: str | None) -> None:
     """Refuse options that the selected operation would silently ignore."""
     context = click.get_current_context()
     for option in context.command.params:
         name = option.name or ""
         is_given = context.get_parameter_source(name) is not ParameterSource.DEFAULT
-        if not is_given or name in {*names, *_ALWAYS_TAKEN, chosen}:
+        if not is_given or name in {*names, *_ALWAYS_TAKEN, selector}:
             continue
-        shown = option.opts[0] if isinstance(option, click.Option) else name.upper()
-        if chosen is not None:
-            raise click.UsageError(f"{shown} cannot be combined with {_flag(chosen)}", context)
-        needed = [one for one, taken in others.items() if name in taken]
-        raise click.UsageError(f"{shown} needs {' or '.join(map(_flag, needed))}", context)
+        label = option.opts[0] if isinstance(option, click.Option) else name.upper()
+        if selector is not None:
+            raise click.UsageError(f"{label} cannot be combined with {_flag(selector)}", context)
+        needed = [one for one, names_of_other in others.items() if name in names_of_other]
+        raise click.UsageError(f"{label} needs {' or '.join(map(_flag, needed))}", context)
 
 
-def _refuse_missing(operation: Operation, taken: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
+def _refuse_missing(operation: Operation, parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
     """Refuse a call without an argument that is optional only together with another option."""
     required = _required(operation)
-    for name, one in taken.items():
+    for name, one in parameters.items():
         if one.name in required and values[name] in {None, ()}:
             raise click.UsageError(f"Missing argument '{name.upper()}'.", click.get_current_context())
 
 
-def _fill_left_out(taken: Mapping[str, Parameter], values: dict[str, Any]) -> None:
+def _fill_left_out(parameters: Mapping[str, Parameter], values: dict[str, Any]) -> None:
     """Shift a value to the next argument if it is not one of its argument's choices."""
-    for (name, one), (after, _) in pairwise(taken.items()):
-        given = values[name]
-        if one.left_out and (given is None or (values[after] is None and given not in one.choices)):
-            values[name], values[after] = one.left_out, given
+    for (name, one), (after, _) in pairwise(parameters.items()):
+        value = values[name]
+        if one.left_out and (value is None or (values[after] is None and value not in one.choices)):
+            values[name], values[after] = one.left_out, value
+
+
+def _move_words(parameters: Mapping[str, Parameter], values: dict[str, Any]) -> None:
+    """Move the value of an argument for a file to the next argument if it names none."""
+    for (name, one), (after, _) in pairwise(parameters.items()):
+        value = values[name] if one.or_words else None
+        if value is not None and "/" not in value and not _FILE_NAME.fullmatch(value) and not os.path.isfile(value):  # noqa: PTH113 -- pathlib is not needed
+            values[name], values[after] = None, (value, *values[after])
 
 
 def _flag(name: str) -> str:
@@ -245,22 +247,24 @@ def _flag(name: str) -> str:
 
 
 def _act_as_agreed(operation: Operation, act: Callable[..., Any], *, as_json: bool, yes: bool, dry_run: bool) -> Any:
-    """Preview a removal, ask for confirmation, then run it; return the result or the preview."""
+    """Run an operation; of a removal return the preview unless it is confirmed."""
+    if operation.asks is None:
+        return act()
     answer = act(dry_run=True)
-    question = load(operation.asks)(answer)
+    question = operation.asks(answer)
     if dry_run or question is None or not (yes or (not as_json and click.confirm(question, err=True))):
         return answer
     # remove exactly what was confirmed, even if another run is the only active one by now
-    named = {"run_id": answer.run_id} if hasattr(answer, "run_id") else {}
-    with progress(click.get_current_context().info_name or "", quiet=as_json) as told:
-        return act(dry_run=False, **named, **({"progress": told} if operation.reports else {}))
+    same_run = {"run_id": answer.run_id} if hasattr(answer, "run_id") else {}
+    with progress(click.get_current_context().info_name or "", quiet=as_json) as report:
+        return act(dry_run=False, **same_run, **({"progress": report} if operation.reports else {}))
 
 
 def _cost(satchel: Satchel, operation: Operation, answer: Any) -> TokenCount:
     """Return the tokens that an answer costs an agent."""
     from satchel.base.tokens import token_counter
 
-    return token_counter(satchel.config.tokens_encoding).measure(load(operation.text)(answer))
+    return token_counter(satchel.config.tokens_encoding).measure(operation.text(answer))
 
 
 def _show(operation: Operation, detail: str | None, answer: Any) -> None:
@@ -277,11 +281,11 @@ def _show(operation: Operation, detail: str | None, answer: Any) -> None:
 
         show_list(answer, operation.items, operation.shown)
     elif operation.shown:
-        lines = load(operation.shown)(answer)
+        lines = operation.shown(answer)
         if lines is not None:
             click.echo(lines)
     else:
-        text, bare = load(operation.text), _without_notes(answer)
+        text, bare = operation.text, _without_notes(answer)
         if operation.timed:
             from satchel.interfaces.text.tables import local_time
 

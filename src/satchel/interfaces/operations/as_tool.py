@@ -11,7 +11,7 @@ from satchel.interfaces.hooks.telling import tell_of_project
 from satchel.interfaces.mcp.answer import answer, notice_beside_error
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Tool
-from satchel.interfaces.operations.declaration import Operation, load, schema_of
+from satchel.interfaces.operations.declaration import Operation, schema_of
 from satchel.interfaces.operations.detail import fields_maker, text_maker, with_whole_texts
 from satchel.interfaces.operations.parameters import DETAIL, FORMAT
 from satchel.interfaces.text.fitting import fitting_fields, fitting_text
@@ -32,37 +32,37 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
         if call.service.remote is not None:
             operation.refuse_remote()
         if operation.handler:
-            return str(load(operation.handler)(call, format=format, **arguments))
-        chosen = _chosen(operation, others, arguments) if others else operation
-        is_list = bool(chosen.items) or "limit" in _names(chosen)
+            return operation.handler(call, format=format, **arguments)
+        target = _select(operation, others, arguments) if others else operation
+        is_list = bool(target.items) or "limit" in _names(target)
         # before any write: a completed write must not end in an error
         detail = arguments.pop(DETAIL.name, None)
-        make_text, make_json = text_maker(chosen, detail), fields_maker(chosen, detail)
+        make_text, make_json = text_maker(target, detail), fields_maker(target, detail)
         with call.on_cancel(call.service.interrupter()):
-            agent = arguments.get("agent") if chosen.has_actor else None
-            run = chosen.bound(call.service, {"agent": agent, "shown_by": "get_messages"})
-            told: dict[str, object] = {"progress": call.progress} if chosen.reports else {}
-            told |= {DETAIL.name: detail} if chosen.passes_detail else {}
-            result = with_whole_texts(chosen, detail, run(**chosen.renamed(arguments), **told))
+            agent = arguments.get("agent") if target.has_actor else None
+            run = target.bound(call.service, {"agent": agent, "shown_by": "get_messages"})
+            extra: dict[str, object] = {"progress": call.progress} if target.reports else {}
+            extra |= {DETAIL.name: detail} if target.passes_detail else {}
+            result = with_whole_texts(target, detail, run(**target.renamed(arguments), **extra))
         return answer(
             call,
             format,
             lambda: fitting_text(result, make_text) if is_list else make_text(result),
             lambda: fitting_fields(result, make_json) if is_list else make_json(result),
             agent=agent,
-            files=chosen.files(result),
-            taken=() if chosen.takes is None else chosen.takes(result),
+            files=target.files(result),
+            taken=() if target.takes is None else target.takes(result),
         )
 
     more = [one for other in others.values() for one in other.parameters if one.name not in _names(operation)]
-    taken = (*operation.parameters, *more, FORMAT)
+    parameters = (*operation.parameters, *more, FORMAT)
     read_only = not operation.writes if operation.read_only is None else operation.read_only
     return Tool(
         name,
         operation.toolset,
         operation.title,
         operation.about,
-        schema_of(taken, takes_less=bool(others)),
+        schema_of(parameters, takes_less=bool(others)),
         handle,
         read_only=read_only,
         destructive=operation.destructive,
@@ -70,26 +70,26 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
         reaches_out=operation.reaches_out,
         found_by=operation.found_by,
         always_shown=operation.always_shown,
-        unlisted=frozenset(one.name for one in taken if one.unlisted),
-        rare={one.name: one.rare for one in taken if one.rare},
+        unlisted=frozenset(one.name for one in parameters if one.unlisted),
+        rare={one.name: one.rare for one in parameters if one.rare},
         beside=notice_beside_error,
     )
 
 
-def _chosen(operation: Operation, others: Mapping[str, Operation], arguments: Mapping[str, Any]) -> Operation:
+def _select(operation: Operation, others: Mapping[str, Operation], arguments: Mapping[str, Any]) -> Operation:
     """Return the operation that the arguments select; refuse arguments of others, and missing ones."""
     choosing = next((name for name in others if name in arguments), None)
-    chosen = operation if choosing is None else others[choosing]
-    strangers = [name for name in arguments if name not in _names(chosen)]
+    target = operation if choosing is None else others[choosing]
+    strangers = [name for name in arguments if name not in _names(target)]
     if strangers and choosing is not None:
         raise InvalidInput(f"{choosing} was given beside {', '.join(strangers)}", "Leave it out, or what is beside it")
     if strangers:
         needed = next(name for name, other in others.items() if strangers[0] in _names(other))
         raise InvalidInput(f"{strangers[0]} was given without {needed}", "Give both, or leave it out")
-    missing = [one.name for one in chosen.parameters if one.required and one.name not in arguments]
+    missing = [one.name for one in target.parameters if one.required and one.name not in arguments]
     if missing:
         raise InvalidInput(f"{missing[0]} is missing", f"Give it, or {' or '.join(others)}")
-    return chosen
+    return target
 
 
 def _names(operation: Operation) -> set[str]:

@@ -12,7 +12,7 @@ from satchel.interfaces.operations.declaration import Parameter, schema_of
 def items_of(
     tool: str,
     fields: Sequence[Parameter],
-    given: Mapping[str, object],
+    values: Mapping[str, object],
     name: str,
     several: Sequence[Mapping[str, object]] | None,
 ) -> list[dict[str, Any]]:
@@ -20,25 +20,27 @@ def items_of(
 
     Args:
         fields: the parameters of an item.
-        given: the fields of a single item; together with several, the defaults for all of them.
+        values: the fields of a single item; together with several, the defaults for all of them.
         name: the name of the parameter for several items, and ``several`` its value.
 
     Raises:
         InvalidInput: a field that only a single item can have is combined with several, or an item is invalid; the
             error names its position.
     """
-    if several is None and all(one.name in given for one in fields if one.required):
-        return [dict(given)]
+    if several is None and all(one.name in values for one in fields if one.required):
+        return [dict(values)]
     # people pass one at a time, and agents' arguments were checked except for those that a batch makes optional
     from satchel.interfaces.mcp.schema import check_arguments
 
     schema = schema_of(fields)
     if several is None:
-        return [check_arguments(schema, given, tool)]
-    own = [one.name for one in fields if one.required and not one.choices and one.name in given]
+        return [check_arguments(schema, values, tool)]
+    own = [one.name for one in fields if one.required and not one.choices and one.name in values]
     if own:
         raise InvalidInput(
             f"{name} was given beside {', '.join(own)}",
             f"Put each into {name}; only what all share may stand beside it",
         )
-    return [check_arguments(schema, {**given, **item}, tool, f"{name}[{place}].") for place, item in enumerate(several)]
+    return [
+        check_arguments(schema, {**values, **item}, tool, f"{name}[{place}].") for place, item in enumerate(several)
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import AGENT, NEW_LOOP, NEW_TASK, RUN
 
@@ -19,7 +20,7 @@ def answer_agent(
     budget: int | None = None,
     agent: str | None = None,
     format: str = "text",  # noqa: A002 -- the field's own name
-    **asked: Any,
+    **request: Any,
 ) -> str:
     """Brief an agent. As text the whole answer, including its notice, stays within the budget if possible."""
     from satchel.interfaces.mcp.answer import json_answer, notice_for, text_answer
@@ -31,7 +32,7 @@ def answer_agent(
     allowed = service.config.brief_budget if budget is None else budget
     waiting = notice_for(call, agent) if is_text else None
     with call.on_cancel(service.interrupter()):
-        briefing = service.brief(budget=allowed - room_for(waiting, allowed, count), agent=agent, **asked)
+        briefing = service.brief(budget=allowed - room_for(waiting, allowed, count), agent=agent, **request)
     notice = notice_for(call, agent, [item.file for item in briefing.items])
     if not is_text:
         return json_answer(fields_of(briefing), notice)
@@ -94,13 +95,13 @@ OPERATIONS = (
             RUN.but(help="The run of the loop. Default: main. [env: SATCHEL_RUN]"),
             AGENT,
         ),
-        run="brief",
+        run=services.briefings.brief,
         cites=True,
         writes=True,
         read_only=True,
-        handler="operations.briefing:answer_agent",
-        text="text.briefings:briefing_text",
-        shown="text.briefings:show_briefing",
+        handler=answer_agent,
+        text=text.briefings.briefing_text,
+        shown=text.briefings.show_briefing,
         shows_notes=True,
     ),
 )

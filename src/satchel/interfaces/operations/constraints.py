@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
 from satchel.interfaces.operations.parameters import (
     AGENT_UNLISTED,
     AUTHOR,
     CHANGES,
+    HISTORY_PAGE,
     LAYER,
     MATCH,
     MIN_PRIORITY,
     NEW_LAYER,
+    NEW_PATHS,
     NEW_TAGS,
     PRIORITY,
     QUERY,
@@ -21,6 +24,26 @@ from satchel.interfaces.operations.parameters import (
 GROUP = Group(
     "Add and list rules that the project must respect.",
     ('rule add "No request takes longer than 200 ms" --category performance --priority high',),
+)
+
+BINDING = Operation(
+    parameters=(
+        Parameter(
+            "file",
+            about="What binds this file, or folder/: rules and decisions",
+            required=True,
+            option="FILE",
+            facts="lines",
+            or_words=True,
+        ),
+        *HISTORY_PAGE,
+    ),
+    run=services.constraints.binding,
+    items="bindings",
+    text=text.rules.binding_text,
+    shown=Table(
+        {"id": "ref", "kind": "kind", "priority": "priority", "key": "key", "text": "text", "why": "reason", "by": "by"}
+    ),
 )
 
 OPERATIONS = (
@@ -42,14 +65,15 @@ OPERATIONS = (
                 default="architecture",
             ),
             PRIORITY,
+            NEW_PATHS,
             NEW_LAYER.but(unlisted=True),
             NEW_TAGS,
             SUPERSEDES,
             AGENT_UNLISTED,
         ),
-        run="constraints.add",
+        run=services.constraints.add,
         writes=True,
-        text="text.rules:added_text",
+        text=text.rules.added_text,
     ),
     Operation(
         tool="get_constraints",
@@ -58,9 +82,11 @@ OPERATIONS = (
         about="The rules that hold here, most urgent first or by search.",
         found_by="rules constraints policy guidelines must never",
         command=("rule", "list"),
-        help="List the rules that hold, the most urgent first, or what matches WORDS best.",
-        examples=("rule list --layer data --priority high",),
+        help="List the rules that hold, the most urgent first, or what matches WORDS best; of a FILE, or a folder/, "
+        "the rules and decisions that bind it.",
+        examples=("rule list --layer data --priority high", "rule list src/api/auth.py"),
         parameters=(
+            BINDING.parameters[0].but(required=False),
             QUERY,
             Parameter("category", help="Only this category."),
             MIN_PRIORITY,
@@ -76,9 +102,10 @@ OPERATIONS = (
             AUTHOR.but(unlisted=True),
             *CHANGES,
         ),
-        run="constraints.find",
+        run=services.constraints.find,
+        instead={"file": BINDING},
         items="constraints",
-        text="text.rules:constraints_text",
+        text=text.rules.constraints_text,
         shown=Table(
             {
                 "id": "ref",
@@ -86,6 +113,7 @@ OPERATIONS = (
                 "category": "category",
                 "rule": "text",
                 "layer": "layer",
+                "paths": "paths",
                 "tags": "tags",
                 "by": "agent",
                 "added": "created_at",

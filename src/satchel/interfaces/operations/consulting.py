@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from satchel.base.errors import InvalidInput
 from satchel.base.paging import DEFAULT_LIMIT
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import AGENT_UNLISTED, PAGE, RUN
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from satchel.client import Satchel
+    from satchel.consult.consultation import Consultation
     from satchel.interfaces.mcp.call import Call
     from satchel.interfaces.text.consultations import Conversations, Reset
     from satchel.keep.common_filters import CommonFilters
@@ -21,7 +23,7 @@ _TOLD_EVERY_CHARS = 400
 """An answer that arrives is told of whenever so much of it is new."""
 
 
-def answer_agent(call: Call[Satchel], /, *, format: str = "text", **asked: Any) -> str:  # noqa: A002 -- on the wire
+def answer_agent(call: Call[Satchel], /, *, format: str = "text", **request: Any) -> str:  # noqa: A002 -- on the wire
     """Ask another model, and report each step to the caller."""
     from satchel.interfaces.mcp.answer import answer
     from satchel.interfaces.text.consultations import consultation_text
@@ -30,14 +32,14 @@ def answer_agent(call: Call[Satchel], /, *, format: str = "text", **asked: Any) 
     on_progress, on_text = _tellers(call)
     call.check()
     done = call.service.consulting.consult(
-        **asked, on_text=on_text, shows_text=False, on_progress=on_progress, is_cancelled=call.cancelled
+        **request, on_text=on_text, shows_text=False, on_progress=on_progress, is_cancelled=call.cancelled
     )
     return answer(
         call,
         format,
         lambda: consultation_text(done),
         lambda: fields_of(done),
-        agent=asked.get("agent"),
+        agent=request.get("agent"),
         files=done.paths,
     )
 
@@ -46,7 +48,7 @@ def _tellers(call: Call[Satchel]) -> tuple[Callable[[str], None], Callable[[str]
     """Return a function that reports each step, and one that reports the length of the answer so far."""
     steps = 0
     chars = 0
-    told = 0
+    last = 0
 
     def step(what: str) -> None:
         nonlocal steps
@@ -54,25 +56,25 @@ def _tellers(call: Call[Satchel]) -> tuple[Callable[[str], None], Callable[[str]
         call.progress(steps, message=what)
 
     def arrived(text: str) -> None:
-        nonlocal chars, told
+        nonlocal chars, last
         chars += len(text)
-        if not told or chars - told >= _TOLD_EVERY_CHARS:
-            told = chars
+        if not last or chars - last >= _TOLD_EVERY_CHARS:
+            last = chars
             step(f"answering: {chars:,} characters")
 
     return step, arrived
 
 
-def _with_keeping(given: dict[str, Any]) -> dict[str, Any]:
-    keep, key = given.pop("keep", None), given.pop("decide", None)
+def _with_keeping(values: dict[str, Any]) -> dict[str, Any]:
+    keep, key = values.pop("keep", None), values.pop("decide", None)
     if keep is not None and key is not None:
         raise InvalidInput("--keep and --decide were given", "Leave one of them out")
-    if not given.get("briefing") and not given.keys().isdisjoint({"role", "task_id"}):
+    if not values.get("briefing") and not values.keys().isdisjoint({"role", "task_id"}):
         raise InvalidInput("--role and --task are for a briefing", "Give --briefing, or leave them out")
-    if not given["instructions"].strip():
+    if not values["instructions"].strip():
         raise InvalidInput("the question is empty", "Give it as an argument or on standard input")
-    kept = keep if key is None else f"decision:{key}"
-    return given | ({} if kept is None else {"keep_as": kept})
+    keep_as = keep if key is None else f"decision:{key}"
+    return values | ({} if keep_as is None else {"keep_as": keep_as})
 
 
 def _list(
@@ -102,11 +104,23 @@ def _reset(
 ) -> Reset:
     from satchel.interfaces.text.consultations import Reset
 
-    found = satchel.consulting.find(conversation, assistant)
+    match = satchel.consulting.find(conversation, assistant)
     is_done = confirm if dry_run is None else not dry_run
     if is_done:
-        satchel.consulting.conversations.reset(found.key)
-    return Reset(found, is_done)
+        satchel.consulting.conversations.reset(match.key)
+    return Reset(match, is_done)
+
+
+def _ask(satchel: Satchel, *, quiet: bool, **values: Any) -> Consultation:
+    from satchel.interfaces.cli.consulting import ask
+
+    return ask(satchel, quiet=quiet, **values)
+
+
+def _show(done: Consultation) -> None:
+    from satchel.interfaces.cli.consulting import show_consultation
+
+    show_consultation(done)
 
 
 _ASSISTANT = Parameter("assistant", about="Only with this model")
@@ -136,9 +150,9 @@ _RESET = Operation(
     run=_reset,
     writes=True,
     destructive=True,
-    text="text.consultations:reset_text",
-    fields="text.consultations:reset_fields",
-    asks="text.consultations:may_reset",
+    text=text.consultations.reset_text,
+    fields=text.consultations.reset_fields,
+    asks=text.consultations.may_reset,
     only_here=_ONLY_HERE,
 )
 
@@ -160,9 +174,9 @@ _LIST = Operation(
     ),
     run=_list,
     items="conversations",
-    text="text.consultations:conversations_text",
-    fields="text.consultations:conversations_fields",
-    shown="text.consultations:show_conversations",
+    text=text.consultations.conversations_text,
+    fields=text.consultations.conversations_fields,
+    shown=text.consultations.show_conversations,
     only_here=_ONLY_HERE,
 )
 
@@ -250,13 +264,13 @@ OPERATIONS = (
             _TO_RESET,
             AGENT_UNLISTED,
         ),
-        run="consulting.consult",
+        run=services.consulting.consult,
         writes=True,
         prepare=_with_keeping,
-        handler="operations.consulting:answer_agent",
-        streams="cli.consulting:ask",
-        text="text.consultations:consultation_text",
-        shown="cli.consulting:show_consultation",
+        handler=answer_agent,
+        streams=_ask,
+        text=text.consultations.consultation_text,
+        shown=_show,
         shows_notes=True,
         names_files=lambda done: list(done.paths),
         status=lambda done: done.kept and done.kept.failure and done.kept.failure.kind.exit_status,

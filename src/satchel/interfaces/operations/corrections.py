@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import AGENT, AGENT_UNLISTED, HISTORY_PAGE, UNLISTED_FILTERS
 
@@ -25,9 +26,9 @@ OPERATIONS = (
             Parameter("reason", about="Why", help="Why it is no longer true.", metavar="TEXT"),
             AGENT_UNLISTED,
         ),
-        run="corrections.retract",
+        run=services.corrections.retract,
         writes=True,
-        text="text.corrections:retracted_text",
+        text=text.corrections.retracted_text,
     ),
     Operation(
         tool="confirm",
@@ -43,9 +44,9 @@ OPERATIONS = (
             Parameter("id", about="Such as e14", required=True, option="ID", passed_as="ref"),
             AGENT_UNLISTED,
         ),
-        run="corrections.confirm",
+        run=services.corrections.confirm,
         writes=True,
-        text="text.corrections:confirmed_text",
+        text=text.corrections.confirmed_text,
     ),
     Operation(
         command=("undo",),
@@ -53,9 +54,9 @@ OPERATIONS = (
         "you pinned, retracted, replaced or confirmed is so no more. Refused where somebody else has changed it since.",
         examples=("undo",),
         parameters=(AGENT,),
-        run="corrections.undo_change",
+        run=services.corrections.undo_change,
         writes=True,
-        text="text.corrections:undone_text",
+        text=text.corrections.undone_text,
     ),
     Operation(
         command=("pin",),
@@ -68,18 +69,18 @@ OPERATIONS = (
             Parameter("remove", bool, help="Remove the pin of ID."),
             Parameter("list", bool, help="List what is pinned, the newest pin first."),
         ),
-        run="pins.pin",
+        run=services.pins.pin,
         writes=True,
-        text="text.corrections:pinned_text",
+        text=text.corrections.pinned_text,
         instead={
             "remove": Operation(
-                run="pins.unpin", parameters=(_ITEM, AGENT), writes=True, text="text.corrections:pinned_text"
+                run=services.pins.unpin, parameters=(_ITEM, AGENT), writes=True, text=text.corrections.pinned_text
             ),
             "list": Operation(
-                run="pins.list",
+                run=services.pins.list,
                 parameters=(*UNLISTED_FILTERS, *HISTORY_PAGE),
                 items="pins",
-                text="text.corrections:pins_text",
+                text=text.corrections.pins_text,
                 names_files=False,
             ),
         },

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Object, Operation, Parameter, Table
 from satchel.interfaces.operations.parameters import (
     AGENT_UNLISTED,
@@ -15,6 +16,7 @@ from satchel.interfaces.operations.parameters import (
     LAYER,
     MATCH,
     NEW_LAYER,
+    NEW_PATHS,
     QUERY,
     TAGS,
 )
@@ -26,14 +28,15 @@ _STATUSES = ("active", "deprecated", "draft")
 USUAL = {"status": "active", "version": "1.0.0", "rev": "1"}
 """What people are not shown of a decision that has nothing else to say there."""
 
-_CLEARABLE = ("tags", "scopes", "layer", "rationale", "version")
+_CLEARABLE = ("tags", "scopes", "paths", "layer", "rationale", "version")
 _REPLACES = "May be repeated; replaces what there is."
 
 _DECISION = (
     Parameter("key", about="Its name, such as session_ttl", required=True, option="KEY"),
     Parameter("value", str | float, about="What holds, in full; a number as 300", option="VALUE"),
     Parameter("tags", list[str] | None, help=_REPLACES),
-    Parameter("scopes", list[str] | None, about="What it is limited to, as folders or services", help=_REPLACES),
+    Parameter("scopes", list[str] | None, about="Services or the like that it is limited to", help=_REPLACES),
+    NEW_PATHS.but(type=list[str] | None),
     NEW_LAYER.but(type=str | None),
     Parameter(
         "version",
@@ -75,31 +78,31 @@ def _set(
     from satchel.interfaces.operations.batches import items_of
     from satchel.keep.decisions import NewDecision
 
-    given = items_of("set_decision", _DECISION, decision, "decisions", decisions)
-    new = [NewDecision(**{name: _as_set(name, value, is_text) for name, value in one.items()}) for one in given]
+    items = items_of("set_decision", _DECISION, decision, "decisions", decisions)
+    new = [NewDecision(**{name: _as_set(name, value, is_text) for name, value in one.items()}) for one in items]
     return satchel.decisions.set_many(new, agent=agent)
 
 
-def _as_set(name: str, given: Any, is_text: bool) -> Any:
+def _as_set(name: str, value: Any, is_text: bool) -> Any:
     """Convert a field: an empty text clears it, and a numeric text becomes a number.
 
     People can type only text, and agents see no type unions.
     """
     from satchel.interfaces.text.decisions import typed_value
 
-    if name == "value" and isinstance(given, str) and not is_text:
-        return typed_value(given)
-    return None if given == "" and name in _CLEARABLE else given
+    if name == "value" and isinstance(value, str) and not is_text:
+        return typed_value(value)
+    return None if value == "" and name in _CLEARABLE else value
 
 
-def _prepare(given: dict[str, Any]) -> dict[str, Any]:
-    cleared = given.pop("cleared", ())
-    if given["is_text"] and "value" not in given:
+def _prepare(values: dict[str, Any]) -> dict[str, Any]:
+    cleared = values.pop("cleared", ())
+    if values["is_text"] and "value" not in values:
         raise InvalidInput("--text is about VALUE", "Give that too")
-    both = next((name for name in cleared if name in given), None)
+    both = next((name for name in cleared if name in values), None)
     if both is not None:
         raise InvalidInput(f"{both} cannot be given and cleared at once", "Leave one of them out")
-    return given | dict.fromkeys(cleared)
+    return values | dict.fromkeys(cleared)
 
 
 GET = Operation(
@@ -109,9 +112,9 @@ GET = Operation(
     about="One decision in full, with what it was before.",
     found_by="decision history why was this chosen",
     parameters=(Parameter("key", required=True), *HISTORY_PAGE),
-    run="decisions.get",
-    text="text.decisions:history_text",
-    shown="text.decisions:show_history",
+    run=services.decisions.get,
+    text=text.decisions.history_text,
+    shown=text.decisions.show_history,
 )
 
 OPERATIONS = (
@@ -153,7 +156,7 @@ OPERATIONS = (
         prepare=_prepare,
         writes=True,
         items="decisions",
-        text="text.decisions:set_text",
+        text=text.decisions.set_text,
         timed=True,
     ),
     GET,
@@ -183,24 +186,25 @@ OPERATIONS = (
             AUTHOR,
             *CHANGES,
         ),
-        run="decisions.find",
+        run=services.decisions.find,
         instead={"key": GET},
         items="decisions",
-        text="text.decisions:decisions_text",
+        text=text.decisions.decisions_text,
         shown=Table(
             {
                 "id": "ref",
                 "key": "key",
-                "value": "text.decisions:value_cell",
+                "value": text.decisions.value_cell,
                 "status": "status",
                 "layer": "layer",
                 "tags": "tags",
                 "scopes": "scopes",
+                "paths": "paths",
                 "version": "version",
                 "rev": "revision",
                 "by": "agent",
                 "set": "updated_at",
-                "made": "text.decisions:made_cell",
+                "made": text.decisions.made_cell,
                 "why": "rationale",
             },
             usual=USUAL,

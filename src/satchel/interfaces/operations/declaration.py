@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from operator import attrgetter
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Self, dataclass_transform, get_args, get_origin
 
-from satchel.base.errors import Unavailable
+from satchel.base.errors import SatchelError, Unavailable
 from satchel.client import Satchel
+from satchel.interfaces.operations import Function, Method
 
 Object = dict[str, Any]
 
@@ -38,8 +37,8 @@ class Declared:
     With dataclasses this module takes 16 of the 480 million instructions of `satchel read`; this way it takes 1.5.
     """
 
-    def __init__(self, *given: object, **named: object) -> None:
-        self.__dict__.update(zip(self.__annotations__, given, strict=False), **named)
+    def __init__(self, *values: object, **fields: object) -> None:
+        self.__dict__.update(zip(self.__annotations__, values, strict=False), **fields)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{name} of a declaration stays as it is")
@@ -59,7 +58,8 @@ class Parameter(Declared):
         about: its description for agents, if the name is not enough.
         help: the help text of its option.
         choices: the allowed texts, or list items.
-        default: the service's default, if people should see it.
+        default: the service's default, if people should see it; agents see that of a number.
+        default_for_agents: their default of a number, if it is another.
         option: its form on the command line, if not derived from the name: ``--why``; an argument's ``KEY``, or
             ``WORDS...`` for several, which are joined unless the type is a list; None for no option.
         metavar: the placeholder for its value; derived if missing. An argument with one does not list its choices in
@@ -73,6 +73,7 @@ class Parameter(Declared):
             :data:`satchel.remote.facts.OF_PARAMETERS`; empty if it names no files.
         rare: choices accepted from agents but not listed.
         unlisted: accepted from agents but not listed, since a listing costs tokens in every session.
+        or_words: an argument for a file; what people give that is none belongs to the next argument.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Parameter(Declared):
     help: str | None = None
     choices: tuple[str, ...] = ()
     default: object = None
+    default_for_agents: int | None = None
     required: bool = False
     option: str | None = ""
     metavar: str | None = None
@@ -91,6 +93,7 @@ class Parameter(Declared):
     facts: str = ""
     rare: tuple[str, ...] = ()
     unlisted: bool = False
+    or_words: bool = False
 
     @property
     def takes_list(self) -> bool:
@@ -104,7 +107,9 @@ class Parameter(Declared):
         choices = {"enum": list(self.choices)} if self.choices else {}
         items = [item for kind in self._types() if get_origin(kind) is list for item in get_args(kind)]
         schema |= {"items": {"type": _TYPE_NAMES[get_origin(items[0]) or items[0]]} | choices} if items else choices
-        return schema | ({"description": self.about} if self.about else {})
+        schema |= {"description": self.about} if self.about else {}
+        default = self.default if self.default_for_agents is None else self.default_for_agents
+        return schema | ({"default": default} if type(default) is int else {})
 
     def _types(self) -> tuple[Any, ...]:
         return get_args(self.type) if isinstance(self.type, UnionType) else (self.type,)
@@ -114,8 +119,8 @@ class Table(Declared):
     """A table of items for people.
 
     Attributes:
-        columns: by heading, a field of an item, or a function (or its dotted name) that renders the cell. Times are
-            local, names are joined.
+        columns: by heading, a field of an item, or a function that renders the cell. Times are local, names are
+            joined.
         usual: by heading, the ordinary value of a column.
     """
 
@@ -123,16 +128,11 @@ class Table(Declared):
     usual: Mapping[str, str] = _NOTHING
 
 
-Place = str
-"""Where a function stands: ``module:function`` below ``satchel.interfaces``; imported when it is needed."""
-
-
 class Operation(Declared):
     """An action on the store.
 
     Attributes:
-        run: its implementation: the dotted name of a method of :class:`Satchel`, or a function of that and the
-            arguments.
+        run: its implementation: a method of a service, or a function of a :class:`Satchel` and the arguments.
         parameters: its parameters; one named :data:`AGENT` is the acting agent.
         tool: its name for agents, and ``toolset`` its set; None if agents do not have it.
         title: its name as hosts show it to people.
@@ -146,7 +146,7 @@ class Operation(Declared):
         destructive: it may delete or overwrite.
         idempotent: repeating the call changes nothing more; None derives it from ``read_only``.
         reaches_out: it uses services other than the store.
-        text: renders its answer for agents.
+        text: renders its answer for agents; if missing, as Python shows it.
         whole: shows the items of its answer in full, where it shows snippets by default.
         shown: the answer for people: a table, or a function that returns the lines above the notes, or None if it has
             printed everything itself. If missing, people get the text for agents.
@@ -174,7 +174,7 @@ class Operation(Declared):
         only_here: why it works only on a local store, and not over a server; empty if it works on both.
     """
 
-    run: str | Callable[..., Any]
+    run: Method | Callable[..., Any]
     parameters: tuple[Parameter, ...] = ()
     tool: str | None = None
     toolset: str = ""
@@ -190,21 +190,21 @@ class Operation(Declared):
     destructive: bool = False
     idempotent: bool | None = None
     reaches_out: bool = False
-    text: Place = ""
-    whole: Place = ""
-    shown: Place | Table = ""
+    text: Callable[..., str] = str
+    whole: Callable[[Any], Any] | None = None
+    shown: Callable[[Any], str | None] | Table | None = None
     timed: bool = False
     items: str = ""
-    fields: Place = ""
+    fields: Callable[[Any], Mapping[str, object]] | None = None
     prepare: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    corrects: Place = ""
-    asks: Place = ""
+    corrects: Callable[[SatchelError, dict[str, Any]], dict[str, Any] | None] | None = None
+    asks: Callable[[Any], str | None] | None = None
     instead: Mapping[str, Operation] = _NOTHING
     names_files: bool | Callable[[Any], list[str | None]] = True
     takes: Callable[[Any], list[str]] | None = None
     lists_messages: bool = False
-    handler: Place = ""
-    streams: Place = ""
+    handler: Callable[..., str] | None = None
+    streams: Callable[..., Any] | None = None
     shows_notes: bool = False
     status: Callable[[Any], int | None] | None = None
     reports: bool = False
@@ -220,10 +220,7 @@ class Operation(Declared):
             return self.tool
         if self.command:
             return "_".join(self.command)
-        place = (
-            self.run if isinstance(self.run, str) else f"{self.run.__module__.rpartition('.')[2]}.{self.run.__name__}"
-        )
-        return place.replace("._", "_").replace(".", "_")
+        return f"{self.run.__module__.rpartition('.')[2]}_{self.run.__name__.removeprefix('_')}"
 
     @property
     def has_actor(self) -> bool:
@@ -243,7 +240,7 @@ class Operation(Declared):
             self.refuse_remote()
             facts = {one.passed_as or one.name: one.facts for one in self.parameters if one.facts}
             return partial(satchel.remote.call, self.name, asks_notice=notice, facts=facts, cites=self.cites)
-        bound = attrgetter(self.run)(satchel) if isinstance(self.run, str) else partial(self.run, satchel)
+        bound = self.run.of(satchel) if isinstance(self.run, Method) else partial(self.run, satchel)
         work: Callable[..., Any] = satchel.workplace.engine.retrying(bound)
         return work
 
@@ -303,19 +300,17 @@ def schema_of(parameters: Iterable[Parameter], *, takes_less: bool = False) -> d
     Args:
         takes_less: whether the required parameters depend on the others.
     """
-    taken = [parameter for parameter in parameters if not parameter.for_people]
-    schema: dict[str, Any] = {"type": "object", "properties": {one.name: one.schema() for one in taken}}
+    visible = [parameter for parameter in parameters if not parameter.for_people]
+    schema: dict[str, Any] = {"type": "object", "properties": {one.name: one.schema() for one in visible}}
     # a parameter that also comes in batches is not required
-    takes_less = takes_less or any(one.type == list[Object] for one in taken)
-    required = [] if takes_less else [one.name for one in taken if one.required]
+    takes_less = takes_less or any(one.type == list[Object] for one in visible)
+    required = [] if takes_less else [one.name for one in visible if one.required]
     return schema | ({"required": required} if required else {}) | {"additionalProperties": False}
 
 
-def load(place: Place) -> Callable[..., Any]:
-    """Import a function by its dotted name."""
-    module, _, name = place.partition(":")
-    function: Callable[..., Any] = getattr(importlib.import_module(f"satchel.interfaces.{module}"), name)
-    return function
+def load(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function, imported if that waited for its use."""
+    return function.load() if isinstance(function, Function) else function
 
 
 def help_text(text: str, examples: tuple[str, ...]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from satchel.client import Satchel
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Object, Operation, Parameter
 from satchel.interfaces.operations.parameters import (
     AGENT,
@@ -101,10 +102,10 @@ OPERATIONS = (
         run=_write,
         writes=True,
         items="entries",
-        text="text.entries:written_text",
-        shown="text.entries:written_text",
+        text=text.entries.written_text,
+        shown=text.entries.written_text,
         shows_notes=True,
-        fields="text.entries:written_fields",
+        fields=text.entries.written_fields,
     ),
     Operation(
         tool="read_context",
@@ -127,10 +128,10 @@ OPERATIONS = (
             *CHANGES,
             Parameter("tokens", bool, help="Say how many tokens the answer costs an agent.", for_people=True),
         ),
-        run="entries.read",
+        run=services.entries.read,
         cites=True,
         items="entries",
-        text="text.entries:entries_text",
-        shown="text.entries:show_entries",
+        text=text.entries.entries_text,
+        shown=text.entries.show_entries,
     ),
 )

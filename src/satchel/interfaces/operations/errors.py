@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter
 from satchel.interfaces.operations.parameters import AGENT, AGENT_UNLISTED, CHANGES, NEW_LOOP, NEW_TASK, QUERY, RUN
 
@@ -93,10 +94,10 @@ OPERATIONS = (
             RUN,
             AGENT,
         ),
-        run="patterns.report",
+        run=services.patterns.report,
         writes=True,
-        text="text.errors:reported_text",
-        shown="text.errors:people_reported_text",
+        text=text.errors.reported_text,
+        shown=text.errors.people_reported_text,
         shows_notes=True,
     ),
     Operation(
@@ -120,9 +121,9 @@ OPERATIONS = (
             ),
             *CHANGES,
         ),
-        run="patterns.find",
+        run=services.patterns.find,
         items="patterns",
-        shown="text.errors:show_errors",
+        shown=text.errors.show_errors,
     ),
     Operation(
         tool="report_outcome",
@@ -159,6 +160,6 @@ OPERATIONS = (
         ),
         run=_outcome,
         writes=True,
-        text="text.errors:outcome_text",
+        text=text.errors.outcome_text,
     ),
 )

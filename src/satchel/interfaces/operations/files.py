@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import ERROR_KINDS
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
 from satchel.interfaces.operations.parameters import (
     AGENT,
@@ -36,8 +37,8 @@ def _taken(claimed: Claimed) -> list[str]:
 _paths_or_all = one_of("paths", "name at least one of PATHS, or give --all")
 
 
-def _released(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in _paths_or_all(given).items() if name != "all"}
+def _without_all(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in _paths_or_all(values).items() if name != "all"}
 
 
 OPERATIONS = (
@@ -92,9 +93,9 @@ OPERATIONS = (
             ),
             AGENT,
         ),
-        run="files.claim",
+        run=services.files.claim,
         writes=True,
-        text="text.files:claimed_text",
+        text=text.files.claimed_text,
         takes=_taken,
         timed=True,
     ),
@@ -125,10 +126,10 @@ OPERATIONS = (
             ),
             AGENT,
         ),
-        run="files.release",
+        run=services.files.release,
         writes=True,
-        prepare=_released,
-        text="text.files:released_text",
+        prepare=_without_all,
+        text=text.files.released_text,
         timed=True,
     ),
     Operation(
@@ -161,8 +162,8 @@ OPERATIONS = (
             ),
             AGENT_UNLISTED,
         ),
-        run="files.check",
-        text="text.files:checked_text",
+        run=services.files.check,
+        text=text.files.checked_text,
         timed=True,
         names_files=False,
         status=lambda checked: ERROR_KINDS["conflict"].exit_status if checked.is_held else None,
@@ -176,7 +177,7 @@ OPERATIONS = (
             Parameter("path", help="Only those that cover this path, or are of this key.", facts="claimed"),
             *PAGE,
         ),
-        run="files.claims",
+        run=services.files.claims,
         items="claims",
         shown=Table(
             {
@@ -206,9 +207,9 @@ OPERATIONS = (
             NEW_LAYER.but(unlisted=True),
             AGENT_UNLISTED,
         ),
-        run="files.record",
+        run=services.files.record,
         writes=True,
-        text="text.files:recorded_text",
+        text=text.files.recorded_text,
     ),
     Operation(
         tool="get_file_changes",
@@ -232,9 +233,9 @@ OPERATIONS = (
             LAYER,
             *CHANGES,
         ),
-        run="files.changes",
+        run=services.files.changes,
         items="changes",
-        text="text.files:changes_text",
+        text=text.files.changes_text,
         shown=Table(
             {
                 "id": "ref",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import AGENT_UNLISTED
 
@@ -38,11 +39,11 @@ OPERATIONS = (
             Parameter("offset", int, about="Characters to skip, where an answer said so", option=None),
             AGENT_UNLISTED,
         ),
-        run="items.read",
+        run=services.items.read,
         cites=True,
-        text="text.items:items_text",
-        shown="text.items:whole_text",
-        fields="text.items:items_fields",
+        text=text.items.items_text,
+        shown=text.items.whole_text,
+        fields=text.items.items_fields,
         names_files=_files,
     ),
 )

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import InvalidInput, SatchelError
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter
 from satchel.interfaces.operations.detail import FULL
 from satchel.interfaces.operations.parameters import AGENT, CHANGES, MIN_PRIORITY, PRIORITY, QUERY, one_of
@@ -23,21 +24,21 @@ GROUP = Group(
 )
 
 
-def correct_addressee(error: SatchelError, given: dict[str, Any]) -> dict[str, Any] | None:
+def correct_addressee(error: SatchelError, values: dict[str, Any]) -> dict[str, Any] | None:
     """Ask whether a message to an unknown name is meant for a similar one."""
     import click
 
-    meant = re.match(r"Did you mean '(.+)'\?", error.remedy or "")
-    if meant is None or not click.confirm(f"{error.problem}. Send it to {meant[1]}?", err=True):
+    suggestion = re.match(r"Did you mean '(.+)'\?", error.remedy or "")
+    if suggestion is None or not click.confirm(f"{error.problem}. Send it to {suggestion[1]}?", err=True):
         return None
-    return given | {"to": meant[1]}
+    return values | {"to": suggestion[1]}
 
 
-def _prepared(given: dict[str, Any]) -> dict[str, Any]:
-    if "payload" not in given:
-        return given
+def _prepare(values: dict[str, Any]) -> dict[str, Any]:
+    if "payload" not in values:
+        return values
     try:
-        return given | {"payload": json.loads(given["payload"])}
+        return values | {"payload": json.loads(values["payload"])}
     except ValueError as error:
         raise InvalidInput(f"--payload is no JSON ({error})", 'Give it as in {"file": "src/auth.py"}') from error
 
@@ -61,7 +62,7 @@ def _read(
     return satchel.messages.read(page)
 
 
-def _sent(satchel: Satchel, *, agent: str | None = None, **filters: Any) -> MessagePage:
+def _list_sent(satchel: Satchel, *, agent: str | None = None, **filters: Any) -> MessagePage:
     """List the agent's own messages."""
     return satchel.messages.inbox(sender="me", agent=agent, **filters)
 
@@ -128,11 +129,11 @@ OPERATIONS = (
             Parameter("reply_to", about="A message, such as m12", help="The message it answers.", metavar="ID"),
             AGENT,
         ),
-        run="messages.send",
+        run=services.messages.send,
         writes=True,
-        prepare=_prepared,
-        corrects="operations.messages:correct_addressee",
-        text="text.messages:sent_text",
+        prepare=_prepare,
+        corrects=correct_addressee,
+        text=text.messages.sent_text,
     ),
     Operation(
         tool="get_messages",
@@ -145,16 +146,16 @@ OPERATIONS = (
         passes_detail=True,
         writes=True,
         items="messages",
-        text="text.messages:messages_text",
+        text=text.messages.messages_text,
     ),
     Operation(
         command=("message", "list"),
         help="List the messages for an agent and for everyone, the newest first. Listing marks nothing as read.",
         examples=("message list --agent builder --unread",),
         parameters=_INBOX,
-        run="messages.inbox",
+        run=services.messages.inbox,
         items="messages",
-        shown="text.messages:show_inbox",
+        shown=text.messages.show_inbox,
         lists_messages=True,
     ),
     Operation(
@@ -162,9 +163,9 @@ OPERATIONS = (
         help="List the messages that you sent, the newest first, with who has read them.",
         examples=("message sent", "message sent --agent planner --since 1d"),
         parameters=(QUERY, *CHANGES, AGENT),
-        run=_sent,
+        run=_list_sent,
         items="messages",
-        shown="text.messages:show_sent",
+        shown=text.messages.show_sent,
         lists_messages=True,
     ),
     Operation(
@@ -176,9 +177,9 @@ OPERATIONS = (
             Parameter("all", bool, help="All that are unread.", passed_as="everything"),
             AGENT,
         ),
-        run="messages.mark_read",
+        run=services.messages.mark_read,
         writes=True,
         prepare=one_of("ids", "name the ID of at least one message, or give --all"),
-        text="text.messages:marked_text",
+        text=text.messages.marked_text,
     ),
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.base import vocabulary
 from satchel.base.errors import ERROR_KINDS, InvalidInput
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter
 from satchel.interfaces.operations.parameters import (
     AGENT_UNLISTED,
@@ -34,12 +35,12 @@ GROUP = Group(
 )
 
 
-def _with_content(given: dict[str, Any]) -> dict[str, Any]:
-    if given.get("content") != "-":
-        return given
+def _with_content(values: dict[str, Any]) -> dict[str, Any]:
+    if values.get("content") != "-":
+        return values
     from satchel.interfaces.cli.common import given_or_read
 
-    return given | {"content": given_or_read("-", "content")}
+    return values | {"content": given_or_read("-", "content")}
 
 
 def _change(
@@ -67,10 +68,10 @@ _SHOW = Operation(
         ),
         Parameter("max_bytes", int, about="Of each", help="The largest to show. Default: context.max_content_kib."),
     ),
-    run="packages.read_many",
-    text="text.items:contents_text",
-    shown="text.packages:show_contents",
-    fields="text.packages:contents_fields",
+    run=services.packages.read_many,
+    text=text.items.contents_text,
+    shown=text.packages.show_contents,
+    fields=text.packages.contents_fields,
     names_files=lambda contents: [one.package and one.package.path for one in contents],
     status=lambda contents: ERROR_KINDS["not_found"].exit_status if any(one.text is None for one in contents) else None,
 )
@@ -97,7 +98,7 @@ _SET_PRIORITY = Operation(
     ),
     run=_change,
     writes=True,
-    text="text.packages:changed_text",
+    text=text.packages.changed_text,
     names_files=False,
 )
 
@@ -149,10 +150,10 @@ OPERATIONS = (
             RUN,
             AGENT_UNLISTED,
         ),
-        run="packages.save",
+        run=services.packages.save,
         writes=True,
         prepare=_with_content,
-        text="text.packages:saved_text",
+        text=text.packages.saved_text,
         names_files=lambda saved: [saved.path],
         instead={"package": _SET_PRIORITY},
     ),
@@ -180,10 +181,10 @@ OPERATIONS = (
             *CHANGES,
             RUN_READ,
         ),
-        run="packages.find",
+        run=services.packages.find,
         items="packages",
-        text="text.packages:packages_text",
-        shown="text.packages:show_packages",
+        text=text.packages.packages_text,
+        shown=text.packages.show_packages,
         names_files=lambda page: [one.path for one in page],
         instead={"packages": _SHOW},
     ),

@@ -49,6 +49,13 @@ AUTHOR = Parameter(
     help="Only what this agent wrote, or this client's agents, or me.",
 )
 NEW_TAGS = Parameter("tags", list[str], help="May be repeated.")
+NEW_PATHS = Parameter(
+    "paths",
+    list[str],
+    about="Globs of the files that it binds, if not all: src/api/**, *.py",
+    help="Bind only files that match this glob, relative to the project, such as 'src/api/**'; may be repeated.",
+    metavar="GLOB",
+)
 TAGS = Parameter("tags", list[str], help="Only with this tag; may be repeated.")
 STATUS = Parameter(
     "status",
@@ -72,10 +79,9 @@ COMMON_FILTERS = tuple(
 """The filters of :data:`satchel.keep.common_filters.COMMON`."""
 
 UNLISTED_FILTERS = tuple(one.but(unlisted=True) for one in COMMON_FILTERS)
-_LIMITS = (
-    Parameter("limit", int, help="0 to 500; 0 gives the total.", default=DEFAULT_LIMIT),
-    Parameter("offset", int, help="How many to skip.", unlisted=True),
-)
+LIMIT = Parameter("limit", int, help="0 to 500; 0 gives the total.", default=DEFAULT_LIMIT)
+OFFSET = Parameter("offset", int, help="How many to skip.", unlisted=True)
+_LIMITS = (LIMIT, OFFSET)
 DETAIL = Parameter(
     "detail",
     help="How much of each item is shown. Default: as a table; of a search, snippets.",
@@ -102,12 +108,12 @@ CHANGES = (
 """What a list of things that change takes after its own filters."""
 
 
-def one_of(name: str, told: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def one_of(name: str, message: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Return a check that refuses a command without any name, or with a name and ``--all``."""
 
-    def prepare(given: dict[str, Any]) -> dict[str, Any]:
-        if (name in given) == given.get("all", False):
-            raise InvalidInput(told)
-        return given
+    def prepare(values: dict[str, Any]) -> dict[str, Any]:
+        if (name in values) == values.get("all", False):
+            raise InvalidInput(message)
+        return values
 
     return prepare

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from satchel.base.records import dataclass
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
 from satchel.interfaces.operations.parameters import PAGE, RUN_READ
 
@@ -78,10 +79,10 @@ OPERATIONS = (
                 "effort", about="low, medium, high or your own", help="Such as low, medium or high.", metavar="WORD"
             ),
         ),
-        run="runs.start",
+        run=services.runs.start,
         writes=True,
-        text="text.runs:started_text",
-        shown="text.runs:show_started",
+        text=text.runs.started_text,
+        shown=text.runs.show_started,
     ),
     Operation(
         tool="end_run",
@@ -97,9 +98,9 @@ OPERATIONS = (
         parameters=(_RUN_ID.but(about="Its name"), Parameter("status", choices=_STATUSES[1:], default="completed")),
         run=_end,
         writes=True,
-        text="text.runs:ended_text",
-        shown="text.runs:show_ended",
-        fields="text.runs:ended_fields",
+        text=text.runs.ended_text,
+        shown=text.runs.show_ended,
+        fields=text.runs.ended_fields,
     ),
     Operation(
         tool="get_runs",
@@ -111,9 +112,9 @@ OPERATIONS = (
         help="List runs, the newest first.",
         examples=("run list --status active",),
         parameters=(Parameter("status", choices=_STATUSES), *PAGE),
-        run="runs.list",
+        run=services.runs.list,
         items="runs",
-        text="text.runs:runs_text",
+        text=text.runs.runs_text,
         shown=Table(
             {
                 "run": "run_id",
@@ -131,7 +132,7 @@ OPERATIONS = (
         examples=('eval "$(satchel run use login-page)"',),
         parameters=(Parameter("run_id", required=True, option="RUN_ID"),),
         run=_use,
-        shown="text.runs:chosen_text",
+        shown=text.runs.chosen_text,
         names_files=False,
     ),
     Operation(
@@ -139,8 +140,8 @@ OPERATIONS = (
         help="Show what is known in all runs or in one: the analysis, discoveries, decisions, errors and the review.",
         examples=("run state --run login-page",),
         parameters=(RUN_READ,),
-        run="entries.load_state",
+        run=services.entries.load_state,
         cites=True,
-        text="text.runs:state_text",
+        text=text.runs.state_text,
     ),
 )

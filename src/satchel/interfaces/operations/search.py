@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.client import Satchel
 from satchel.find.kind import Kind
+from satchel.interfaces.operations import text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import (
     AUTHOR,
     COMMON_FILTERS,
     DETAIL,
     FILE,
-    HISTORY_PAGE,
+    LIMIT,
     LOOP,
+    OFFSET,
     QUERY,
     RUN_READ,
     STATUS,
@@ -34,9 +36,9 @@ def _search(satchel: Satchel, *, query: str | None = None, limit: int = _FOR_AGE
     return satchel.finding.search(query, limit=limit, **filters)
 
 
-def _prepare(given: dict[str, Any]) -> dict[str, Any]:
-    syntax = "operators" if given.pop("operators") else "natural"
-    return given | {"syntax": syntax}
+def _prepare(values: dict[str, Any]) -> dict[str, Any]:
+    syntax = "operators" if values.pop("operators") else "natural"
+    return values | {"syntax": syntax}
 
 
 OPERATIONS = (
@@ -91,14 +93,15 @@ OPERATIONS = (
             STATUS,
             Parameter("explain", bool, help="Say how each score came about.", unlisted=True),
             DETAIL,
-            *HISTORY_PAGE,
+            LIMIT.but(default_for_agents=_FOR_AGENTS),
+            OFFSET,
         ),
         run=_search,
         cites=True,
         prepare=_prepare,
         items="results",
-        text="text.search:results_text",
-        whole="text.search:with_whole_texts",
-        shown="text.search:show_results",
+        text=text.search.results_text,
+        whole=text.search.with_whole_texts,
+        shown=text.search.show_results,
     ),
 )

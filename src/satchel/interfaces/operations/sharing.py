@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from satchel.base.errors import ERROR_KINDS
 from satchel.base.vocabulary import RESOLUTIONS, SHARING_RULES
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import UNLISTED_FILTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _DRY_RUN = Parameter("dry_run", bool, help="Only say what would be done.")
 _ITEMS = Parameter("refs", list[str], option="REF...", metavar="REF")
@@ -17,8 +23,8 @@ _ONLY_HERE = (
 )
 
 _CHECK = Operation(
-    run="shared.check",
-    text="text.sharing:checked_text",
+    run=services.shared.check,
+    text=text.sharing.checked_text,
     status=lambda checked: ERROR_KINDS["conflict"].exit_status if checked.problems else None,
     names_files=False,
     only_here=_ONLY_HERE,
@@ -26,21 +32,21 @@ _CHECK = Operation(
 
 
 _UNSHARE = Operation(
-    run="shared.unshare",
+    run=services.shared.unshare,
     parameters=(_ITEMS.but(required=True), _DRY_RUN),
     writes=True,
-    text="text.sharing:unshared_text",
+    text=text.sharing.unshared_text,
     names_files=False,
     only_here=_ONLY_HERE,
 )
 
 
-def _decided(name: str) -> Operation:
+def _resolution(run: Callable[..., object]) -> Operation:
     return Operation(
-        run=f"shared.{name}",
+        run=run,
         parameters=(_ITEMS, _ALL),
         writes=True,
-        text="text.sharing:accepted_text",
+        text=text.sharing.accepted_text,
         status=lambda done: ERROR_KINDS["incomplete"].exit_status if done.failed else None,
         names_files=False,
         only_here=_ONLY_HERE,
@@ -76,9 +82,9 @@ deprecated, and sync.""",
                 help="Write nothing: fail where a file is broken or not what sync would write, for CI. Needs no store.",
             ),
         ),
-        run="shared.share",
+        run=services.shared.share,
         writes=True,
-        text="text.sharing:sharing_text",
+        text=text.sharing.sharing_text,
         status=lambda done: ERROR_KINDS["incomplete"].exit_status if done.refused else None,
         names_files=False,
         only_here=_ONLY_HERE,
@@ -99,9 +105,9 @@ files.""",
             _DRY_RUN,
             Parameter("resolve", choices=RESOLUTIONS, help="Resolve git's conflict markers in the files."),
         ),
-        run="shared.sync",
+        run=services.shared.sync,
         writes=True,
-        text="text.sharing:synced_text",
+        text=text.sharing.synced_text,
         status=lambda done: ERROR_KINDS["incomplete"].exit_status if done.problems else None,
         names_files=False,
         only_here=_ONLY_HERE,
@@ -127,18 +133,18 @@ it.""",
             Parameter("diff", bool, help="Show what waits beside what is here."),
             *UNLISTED_FILTERS,
         ),
-        run="shared.standing",
+        run=services.shared.standing,
         items="items",
-        text="text.sharing:list_text",
+        text=text.sharing.list_text,
         names_files=False,
         only_here=_ONLY_HERE,
         instead={
-            "accept": _decided("accept"),
-            "reject": _decided("reject"),
+            "accept": _resolution(services.shared.accept),
+            "reject": _resolution(services.shared.reject),
             "diff": Operation(
-                run="shared.diff",
+                run=services.shared.diff,
                 parameters=(_ITEMS, _ALL),
-                text="text.sharing:differences_text",
+                text=text.sharing.differences_text,
                 names_files=False,
                 only_here=_ONLY_HERE,
             ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
 from satchel.interfaces.operations.parameters import AGENT_UNLISTED, AUTHOR, CHANGES, QUERY, STATUS, SUPERSEDES
 
@@ -38,9 +39,9 @@ OPERATIONS = (
             SUPERSEDES,
             AGENT_UNLISTED,
         ),
-        run="strategies.save",
+        run=services.strategies.save,
         writes=True,
-        text="text.strategies:saved_text",
+        text=text.strategies.saved_text,
     ),
     Operation(
         command=("strategy", "list"),
@@ -56,13 +57,13 @@ OPERATIONS = (
             _FROM_RUN,
             *CHANGES,
         ),
-        run="strategies.find",
+        run=services.strategies.find,
         instead={
             "from_run": Operation(
                 parameters=(_FROM_RUN,),
-                run="learning.strategies",
-                shown="text.strategies:show_proposals",
-                fields="text.strategies:proposals_fields",
+                run=services.learning.strategies,
+                shown=text.strategies.show_proposals,
+                fields=text.strategies.proposals_fields,
             )
         },
         items="strategies",

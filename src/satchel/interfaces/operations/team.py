@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from satchel.interfaces import line
+from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import UNLISTED_FILTERS
 
-_LINE = Operation(run=line.counted, shown="line:show", names_files=False, lists_messages=True)
+_LINE = Operation(run=line.counted, shown=line.show, names_files=False, lists_messages=True)
 
 OPERATIONS = (
     Operation(
@@ -36,10 +37,10 @@ OPERATIONS = (
             *UNLISTED_FILTERS,
         ),
         instead={"line": _LINE},
-        run="sessions.team",
+        run=services.sessions.team,
         items="sessions",
-        text="text.team:team_text",
-        shown="text.team:show_team",
+        text=text.team.team_text,
+        shown=text.team.show_team,
         names_files=False,
     ),
 )

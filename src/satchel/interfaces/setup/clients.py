@@ -52,6 +52,7 @@ _EDITS = {
     "copilot": "create|edit|apply_patch",
     "cursor": "Write|StrReplace|Edit|Delete",
 }
+_READS = {"claude": "Read", "gemini": "read_file", "qwen": "read_file", "copilot": "view", "cursor": "Read"}
 _COMMANDS = {
     "claude": "Bash",
     "codex": "Bash",
@@ -82,7 +83,7 @@ EVENTS = (
         {"gemini": "BeforeAgent", "copilot": "userPromptSubmitted"},
     ),
     Event("PreToolUse", _AT_TOOLS, {"gemini": "BeforeTool"}, _matchers(_EDITS)),
-    Event("PostToolUse", _AT_TOOLS, {"gemini": "AfterTool"}, _matchers(_EDITS, _COMMANDS, _PLANS)),
+    Event("PostToolUse", _AT_TOOLS, {"gemini": "AfterTool"}, _matchers(_EDITS, _READS, _COMMANDS, _PLANS)),
     Event("PostToolUseFailure", "claude qwen cursor", matchers=_matchers(_COMMANDS)),
     Event("PreCompact", "copilot"),
 )

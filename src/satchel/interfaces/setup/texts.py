@@ -186,7 +186,7 @@ export const Satchel = async ({ directory }) => {
       if (answer.permissionDecision === "deny") throw new Error(answer.permissionDecisionReason)
     },
     "tool.execute.after": async (input, output) => {
-      if (!EDITS.has(input.tool) && input.tool !== "bash") return
+      if (!EDITS.has(input.tool) && input.tool !== "bash" && input.tool !== "read") return
       const response = { output: output.output, metadata: { exit: output.metadata?.exit } }
       const fields = { ...call(input, input.args), tool_response: response }
       const { additionalContext: text } = await tell("tool.execute.after", input.sessionID, fields)

@@ -1,8 +1,9 @@
 """Decisions as text: lists, a decision with its history, and the confirmation of a change.
 
 A decision's line has the id, the key and value, then layer, ``by`` agent, ``v`` and a version other than 1.0.0, a
-status other than active, a ``revision`` above 1, tags after one ``#``, ``scopes:``, the time of the last change, and
-``made`` with the time of creation if that is another. The rationale follows below. A text value is a JSON string.
+status other than active, a ``revision`` above 1, tags after one ``#``, ``scopes:``, ``paths:``, the time of the last
+change, and ``made`` with the time of creation if that is another. The rationale follows below. A text value is a JSON
+string.
 """
 
 from __future__ import annotations
@@ -196,6 +197,8 @@ def _state_text(
         parts += names_text("#", state.tags) or (f"#{NONE}",)
     if state.scopes != (above.scopes if above else ()):
         parts += names_text("scopes:", state.scopes) or (f"scopes:{NONE}",)
+    if state.paths != (above.paths if above else ()):
+        parts += names_text("paths:", state.paths) or (f"paths:{NONE}",)
     if state.rationale is None or (above is not None and state.rationale == above.rationale):
         return _StateText(" ".join(parts), ())
     return _StateText(" ".join(parts), tuple(content_lines(state.rationale)))
@@ -221,6 +224,7 @@ def decision_line(decision: Decision) -> Line:
             *((f"revision {decision.revision}",) if decision.revision > 1 else ()),
             *names_text("#", decision.tags),
             *names_text("scopes:", decision.scopes),
+            *names_text("paths:", decision.paths),
         ),
         moment=decision.updated_at,
         after=() if decision.created_at == decision.updated_at else (("made", decision.created_at),),

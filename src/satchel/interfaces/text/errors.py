@@ -69,6 +69,7 @@ def reported_text(reported: Reported, solved_by: str = _SOLVED_BY) -> str:
         lines += note_lines([f'{more} more: get_items(["{reported.pattern.ref}"]) shows all'] if more else [])
     elif recorded is None:
         lines.append(f"no solution is known yet; {solved_by.format(reported.pattern.ref)}")
+    lines += (tried_line(one) for one in reported.tried[:_MAX_SHOWN])
     if reported.similar:
         lines.append("similar, not the same:")
         lines += (line for one in reported.similar for line in _similar_lines(one))
@@ -89,9 +90,15 @@ def show_errors(page: ErrorPatternPage) -> None:
     click.echo(rest_text(len(page), page.total, "errors", page.next_offset), err=True)
 
 
+def tried_line(fix: Solution) -> str:
+    return (
+        f"tried {counted(fix.failed, 'time')}, did not help: {fix.ref} {' '.join(content_lines(shortened(fix.text)))}"
+    )
+
+
 def _similar_lines(one: SimilarError) -> list[str]:
     text = content_lines(shortened(one.message, _SHOWN_CHARS))
-    line = f"{one.ref} {one.likeness} % alike, {value_text(one.error_type)}"
+    line = f"{one.ref} {one.likeness} % alike ({', '.join(one.words)}), {value_text(one.error_type)}"
     if one.solution is None:
         return [f"{line}, no solution is known", *text]
     return [f"{line}, fixed by {_standing(one.solution)}", *text, *content_lines(shortened(one.solution.text))]

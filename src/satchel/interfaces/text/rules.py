@@ -1,12 +1,13 @@
 """Rules as text: lists, and the confirmation of a new rule.
 
-A rule's line has the id, category, priority, layer, ``by`` agent, tags after one ``#``, and the time it was added; its
-text follows below. A retracted rule is ``inactive``, ``since`` a time, ``by`` an agent, and ``because`` of a reason as
-a JSON string.
+A rule's line has the id, category, priority, layer, ``by`` agent, tags after one ``#``, ``paths:``, and the time it was
+added; its text follows below. A retracted rule is ``inactive``, ``since`` a time, ``by`` an agent, and ``because`` of a
+reason as a JSON string.
 """
 
 from __future__ import annotations
 
+from satchel.base.paging import Page
 from satchel.base.vocabulary import CATEGORIES
 from satchel.interfaces.text.lists import (
     NO_AGENT,
@@ -19,7 +20,8 @@ from satchel.interfaces.text.lists import (
     names_text,
     note_lines,
 )
-from satchel.interfaces.text.parts import content_lines, quoted, value_text
+from satchel.interfaces.text.parts import content_lines, place_in_list, quoted, shown_of, value_text
+from satchel.keep.bound_items import BoundItem
 from satchel.keep.constraints import Constraint, ConstraintPage
 
 _BLANKS = (None, None, NO_LAYER, NO_AGENT)
@@ -36,16 +38,28 @@ def constraint_line(constraint: Constraint) -> Line:
     return Line(
         start=constraint.ref,
         cells=_cells(constraint),
-        own=names_text("#", constraint.tags),
+        own=(*names_text("#", constraint.tags), *names_text("paths:", constraint.paths)),
         moment=constraint.created_at,
         after=() if constraint.active else _inactive(constraint),
         below=tuple(content_lines(constraint.text)),
     )
 
 
+def binding_text(page: Page[BoundItem]) -> str:
+    first = ", ".join([f"{shown_of(len(page), page.total, 'item')} that bind this file", *place_in_list(page)])
+    lines = []
+    for one in page:
+        key = "" if one.key is None else f" {value_text(one.key)}:"
+        lines += [f"{one.ref} {one.priority or 'decided'} by {value_text(one.by)}{key}", *content_lines(one.text)]
+        lines += [] if one.reason is None else content_lines(f"because {one.reason}")
+    return "\n".join([first, *lines])
+
+
 def added_text(constraint: Constraint) -> str:
     cells = [cell for cell in _cells(constraint) if cell is not None]
-    line = " ".join([f"added {constraint.ref}", *cells, *names_text("#", constraint.tags)])
+    line = " ".join(
+        [f"added {constraint.ref}", *cells, *names_text("#", constraint.tags), *names_text("paths:", constraint.paths)]
+    )
     return "\n".join([line, *note_lines(constraint.notes)])
 
 

@@ -99,6 +99,7 @@ def explanation_text(explanation: Explanation) -> str:
     ]
     lines += [f"loop or task: {explanation.segment:g}"] if explanation.segment else []
     lines += [f"author named: {explanation.author:g}"] if explanation.author else []
+    lines += [f"meaning: {explanation.meaning:g}"] if explanation.meaning else []
     return "\n".join(lines)
 
 

@@ -102,10 +102,6 @@ def show_lines(page: Any, what: str, lines: Sequence[Line]) -> None:
 def _cell_of(item: object, what: str | Callable[[Any], object]) -> object:
     if callable(what):
         return what(item)
-    if ":" in what:
-        from satchel.interfaces.operations.declaration import load
-
-        return load(what)(item)
     value = getattr(item, what)
     if isinstance(value, tuple):
         return ", ".join(value)

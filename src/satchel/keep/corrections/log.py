@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from satchel.base.errors import Conflict, NotFound, Refused
 from satchel.base.records import NamedTuple
@@ -18,12 +18,18 @@ SUPERSEDED, RETRACTED, CONFIRMED = 1, 2, 3
 
 
 class Corrector(NamedTuple):
-    """The author of a correction: numbers of agent and session, or None, whether it is a person, and the time."""
+    """The author of a correction: numbers of agent and session, or None, whether it may change what a person wrote, as
+    :func:`satchel.keep.sessions.actors.persons_gate` tells, and the time.
+    """
 
     agent: int | None
     session: int | None
-    is_person: bool
+    passes: Callable[[str], bool]
     now: int
+
+    def may_end(self, ref: str, author: str | None, *, is_critical: bool = False) -> bool:
+        """Return whether it may replace or retract an item of an author."""
+        return not (is_critical or is_persons(author)) or self.passes(ref)
 
 
 class Correction(NamedTuple):
@@ -181,7 +187,7 @@ def check_replaceable(transaction: Transaction, project_id: int, item: tuple[Kin
                 f"Read {heir}, and give supersedes={heir} if it is wrong{_quote(transaction, item[0], done.heir)}",
             )
         raise Conflict(f"{ref} was retracted already", "Leave supersedes out")
-    if not by.is_person and (is_critical or is_persons(author)):
+    if not by.may_end(ref, author, is_critical=bool(is_critical)):
         why = "is critical" if is_critical else "was written by a person"
         raise Refused(
             f"{ref} {why}: only a person can replace it",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from satchel.base.errors import Conflict, InvalidInput, NotFound
+from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused
 from satchel.base.records import dataclass
 from satchel.base.text import fold, shortened
 from satchel.base.vocabulary import HUMAN, PRIORITIES
@@ -28,7 +28,7 @@ from satchel.keep.messages import updates as messages
 from satchel.keep.names import check_agent, ensure_agent, is_persons
 from satchel.keep.patterns.records import SOLUTION_LETTER
 from satchel.keep.projects import Service
-from satchel.keep.sessions.actors import acting, acting_named, is_by_person
+from satchel.keep.sessions.actors import acting, acting_named, is_by_person, persons_gate
 from satchel.keep.strategies import STRATEGY
 from satchel.keep.texts import Storable, check_content
 from satchel.store.transaction import Transaction
@@ -123,7 +123,7 @@ class Corrections(Service):
             if not _CORRECTABLE[kind].is_live(record):
                 before = log.end_reason(transaction, kind, number)
                 return Retracted(record.ref, kind_name(kind), record, short, already=before)
-            if not by.is_person and (_is_critical(record) or is_persons(record.agent)):
+            if not by.may_end(record.ref, record.agent, is_critical=_is_critical(record)):
                 message = _ask_person(transaction, work, project_id, by, name, record, short, text)
                 return Retracted(record.ref, kind_name(kind), record, short, done=False, asked=message, notes=notes)
             _CORRECTABLE[kind].end(transaction, project_id, number, text, by.agent, by.now)
@@ -218,6 +218,8 @@ class Corrections(Service):
                     "Nothing was changed; correct the current item",
                 )
             if last.action != CONFIRMED:
+                if not by.may_end(record.ref, record.agent):
+                    raise Refused(f"{record.ref} was written by a person", f"Ask with send_message to={HUMAN}")
                 self._revive(transaction, project_id, last, by, name)
             log.mark_undone(transaction, project_id, last.id, by.now)
             _log_event(transaction, project_id, events.TAKEN_BACK, by, (last.kind, last.item))
@@ -299,7 +301,11 @@ class Corrections(Service):
             actor = acting(transaction, work, project.id, agent, now)
         else:
             actor, _, _ = acting_named(transaction, work, project.id, agent, now, doing)
-        return project.id, Corrector(actor.number, actor.session, is_by_person(work, agent), now), actor.name
+        return (
+            project.id,
+            Corrector(actor.number, actor.session, persons_gate(transaction, work, project.id, agent, now), now),
+            actor.name,
+        )
 
     def _revive(
         self, transaction: Transaction, project_id: int, last: Correction, by: Corrector, name: str | None
@@ -404,8 +410,9 @@ def _dispute(
     if current is None:
         raise _missing(Kind.DECISION, number)
     ref, (setter, setter_name) = Kind.DECISION.ref(number), current.agent or (None, None)
-    if by.is_person or (setter is not None and setter == by.agent):
-        whose = "a decision" if by.is_person else "your own decision"
+    is_person = is_by_person(work, name)
+    if is_person or (setter is not None and setter == by.agent):
+        whose = "a decision" if is_person else "your own decision"
         key = f'"{current.key}"' if " " in current.key else current.key
         raise InvalidInput(
             f"{ref} is {whose}; decisions are changed, not retracted",

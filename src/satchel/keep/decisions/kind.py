@@ -52,6 +52,7 @@ DECISION: ItemKind[Any] = ItemKind(
         Field("version", fields.NAME, default=DEFAULT_VERSION),
         fields.name_field("layer", fields.LAYER, "layers", "layer_id"),
         Field("rationale", fields.TEXT),
+        Field("paths", fields.PATHS, default="[]"),
         fields.name_field("agent", fields.AGENT, "agents", "agent_id", merge=fields.FILL),
         Field("revision", fields.COUNT, default=1, merge=fields.MAX),
         Field("updated_at", fields.TIME, required=True, merge=fields.SOFT),

@@ -36,7 +36,8 @@ class NewDecision:
         key: its name, at most 200 characters; compared exactly.
         value: text or a number; required for a new key.
         tags: names, case-insensitive.
-        scopes: modules or components, case-insensitive.
+        scopes: services, components and the like, case-insensitive.
+        paths: globs of the files that it binds, relative to the project; empty for all.
         layer: one of the project's layers, or None.
         version: a free label; None is 1.0.0.
         status: one of :data:`STATUSES`.
@@ -48,6 +49,7 @@ class NewDecision:
     value: Value | Keep = KEEP
     tags: Sequence[str] | Keep | None = KEEP
     scopes: Sequence[str] | Keep | None = KEEP
+    paths: Sequence[str] | Keep | None = KEEP
     layer: str | Keep | None = KEEP
     version: str | Keep | None = KEEP
     status: str | Keep = KEEP
@@ -76,6 +78,7 @@ class DecisionState:
     rationale: str | None
     set_at: int
     replaced_at: int
+    paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +131,7 @@ class Decision:
     rationale: str | None
     created_at: int
     updated_at: int
+    paths: tuple[str, ...] = ()
     score: float | None = None
     notes: tuple[str, ...] = ()
     replaced: DecisionState | None = None
@@ -166,6 +170,7 @@ class ChangedDecision:
     Attributes:
         agent_id: the author of the replaced state.
         by_id: the author of the change, or None.
+        kept: the key of a person's decision, which stays; ``decision`` is the draft that an agent proposes instead.
     """
 
     project_id: int
@@ -173,3 +178,4 @@ class ChangedDecision:
     by_id: int | None
     before: DecisionState
     decision: Decision
+    kept: str | None = None

@@ -26,9 +26,10 @@ from satchel.keep.decisions.records import (
     Value,
 )
 from satchel.keep.decisions.state import Current, State
+from satchel.keep.globs import globs_in
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.actors import acting
+from satchel.keep.sessions.actors import acting, persons_gate
 from satchel.store.transaction import Row, Transaction
 
 MAX_BATCH = 200
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 
 OnDecisionChanged = Callable[[Transaction, ChangedDecision], None]
-"""Called within the transaction when an agent changes another one's decision."""
+"""Called within the transaction when an agent changes another one's decision, or proposes to."""
 
 OnDecisionSet = Callable[[Transaction, int, Decision], None]
 """Called within the transaction when a decision is set, with its project."""
@@ -64,6 +65,7 @@ class Decisions:
         *,
         tags: Sequence[str] | Keep | None = KEEP,
         scopes: Sequence[str] | Keep | None = KEEP,
+        paths: Sequence[str] | Keep | None = KEEP,
         layer: str | Keep | None = KEEP,
         version: str | Keep | None = KEEP,
         status: str | Keep = KEEP,
@@ -74,9 +76,10 @@ class Decisions:
         """Set one decision; it is durable when this returns, and what it replaces is in its history.
 
         A field left out keeps what there is; None, or an empty list or text, clears it. A reason belongs to its value:
-        a new value without one has none.
+        a new value without one has none. What a person decided only a person changes: an agent's change becomes a draft
+        beside it, and the person gets a message.
         """
-        new = NewDecision(key, value, tags, scopes, layer, version, status, rationale, expected_revision)
+        new = NewDecision(key, value, tags, scopes, paths, layer, version, status, rationale, expected_revision)
         return self.set_many([new], agent=agent)[0]
 
     def set_many(self, decisions: Sequence[NewDecision], *, agent: str | None = None) -> tuple[Decision, ...]:
@@ -103,10 +106,11 @@ class Decisions:
             )
         with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)
+            passes = persons_gate(transaction, work, project.id, agent, now)
             author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
             for place, decision in enumerate(prepared):
                 with _placed(place, several):
-                    one = updates.upsert(transaction, work, project.id, author, decision, now, similar)
+                    one = updates.upsert(transaction, work, project.id, author, decision, now, passes, similar)
                 if one.overtaken is not None and self._on_overtaken is not None:
                     self._on_overtaken(transaction, one.overtaken)
                 if self._on_set is not None:
@@ -126,6 +130,7 @@ class Decisions:
             before.value,
             tags=before.tags,
             scopes=before.scopes,
+            paths=before.paths,
             layer=before.layer,
             version=before.version,
             status=before.status,
@@ -147,7 +152,7 @@ class Decisions:
             rows = transaction.all(
                 """
                 SELECT h.revision, h.value_text, h.value_number, h.status, h.version, h.layer_id, l.name, h.agent_id,
-                    a.name, h.rationale, h.tags, h.scopes, h.set_at, h.created_at
+                    a.name, h.rationale, h.tags, h.scopes, h.paths, h.set_at, h.created_at
                 FROM decision_history h LEFT JOIN layers l ON l.id = h.layer_id LEFT JOIN agents a ON a.id = h.agent_id
                 WHERE h.decision_id = :id ORDER BY h.revision DESC LIMIT :limit OFFSET :offset
                 """,
@@ -186,7 +191,8 @@ def _find(transaction: Transaction, project_id: int, key: str) -> Current | None
 
 
 def _past(row: Row) -> DecisionState:
-    revision, text, number, status, version, layer_id, layer, agent_id, agent, rationale, tags, scopes, set_at, at = row
+    revision, text, number, status, version, layer_id, layer, agent_id, agent, rationale, *names, set_at, at = row
+    tags, scopes, paths = names
     state = State(
         value=states.value_of(text, number),
         status=status,
@@ -194,6 +200,7 @@ def _past(row: Row) -> DecisionState:
         layer=None if layer_id is None else (layer_id, layer),
         tags=_names(tags),
         scopes=_names(scopes),
+        paths=globs_in(paths),
         rationale=rationale,
     )
     return updates.decision_state(state, revision, None if agent_id is None else (agent_id, agent), set_at, at)

@@ -11,6 +11,7 @@ from satchel.find.documents import Document
 from satchel.find.kind import Kind
 from satchel.keep.decisions.records import Value
 from satchel.keep.decisions.state import COLUMNS, SOURCE, Current, NumberedName, State, currents, names_of, value_of
+from satchel.keep.globs import globs_in, text_of
 from satchel.store.transaction import Transaction, set_of
 
 _PROJECT, _LAYER, _TAG, _SCOPE = 0, 1, 2, 3
@@ -79,7 +80,7 @@ def change(
         UPDATE decisions
         SET seq = :seq, value_text = :value_text, value_number = :value_number, agent_id = :agent,
             layer_id = :layer_id, version = :version, revision = :revision, status = :status, rationale = :rationale,
-            updated_at = :at
+            paths = :paths, updated_at = :at
         WHERE id = :id
         """,
         {
@@ -148,7 +149,7 @@ def _document(project_id: int, current: Current) -> Document:
         current.seq,
         project_id,
         None,
-        _searchable(current.key, *_columns_of(state.value), state.rationale, layer, names),
+        _searchable(current.key, *_columns_of(state.value), state.rationale, layer, text_of(state.paths), names),
         current.updated_at,
         agent_id=_number(current.agent),
         status=state.status,
@@ -161,9 +162,10 @@ def _searchable(
     number: float | None,
     rationale: str | None,
     layer: str | None,
+    paths: str,
     names: Sequence[str] = (),
 ) -> str:
-    words = " ".join([*names, *([layer] if layer else [])])
+    words = " ".join([*names, *globs_in(paths), *([layer] if layer else [])])
     return "\n".join(filter(None, (f"{key}: {value_of(text, number)}", rationale, words)))
 
 
@@ -177,7 +179,7 @@ def _names(transaction: Transaction, numbers: Sequence[int]) -> dict[int, list[s
 
 DOCUMENTS = documents.Source(
     Kind.DECISION,
-    "key, value_text, value_number, rationale, (SELECT n.name FROM layers n WHERE n.id = i.layer_id)",
+    "key, value_text, value_number, rationale, (SELECT n.name FROM layers n WHERE n.id = i.layer_id), paths",
     _searchable,
     also=_names,
     created_at="updated_at",
@@ -199,6 +201,7 @@ def _values(state: State) -> dict[str, object]:
         "version": state.version,
         "status": state.status,
         "rationale": state.rationale,
+        "paths": text_of(state.paths),
     }
 
 

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from satchel.base.clock import moment_text, year_of
 from satchel.base.errors import Conflict, InvalidInput, nearest
 from satchel.base.paging import check_whole
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, replace
 from satchel.base.text import shortened
 from satchel.find import likeness, near
 from satchel.find.kind import Kind
 from satchel.keep.decisions import records, tables
 from satchel.keep.decisions import state as states
 from satchel.keep.decisions.state import ACTIVE, DEPRECATED, DRAFT, Current, NumberedName, State
-from satchel.keep.names import check_identifier, check_names, ensure_layer, ensure_name
+from satchel.keep.globs import check_globs
+from satchel.keep.names import check_identifier, check_names, ensure_layer, ensure_name, is_persons
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, named_secret
 from satchel.store.transaction import Transaction, set_of
 
 _MAX_SIMILAR = 5
 _MAX_KEYS = 2_000
+_UNCHANGED = "nothing was changed"
 
 FieldValue = TypeVar("FieldValue")
 
@@ -35,6 +37,7 @@ class Prepared:
     value: records.Value | records.Keep
     tags: tuple[str, ...] | records.Keep
     scopes: tuple[str, ...] | records.Keep
+    paths: tuple[str, ...] | records.Keep
     layer: str | records.Keep | None
     version: str | records.Keep
     status: int | records.Keep
@@ -76,6 +79,7 @@ def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
         value=value,
         tags=_check_list(new.tags, "tags"),
         scopes=_check_list(new.scopes, "scopes"),
+        paths=new.paths if isinstance(new.paths, records.Keep) else check_globs(new.paths or (), workplace),
         layer=_check_label(new.layer, "layer"),
         version=_check_label(new.version, "version") or records.DEFAULT_VERSION,
         status=new.status if isinstance(new.status, records.Keep) else states.status_number(new.status),
@@ -127,9 +131,13 @@ def upsert(
     agent: NumberedName | None,
     new: Prepared,
     now: int,
+    passes: Callable[[str], bool],
     similar: Sequence[int] = (),
 ) -> SetResult:
-    """Set a decision. ``similar`` are decisions with nearly the same value, from :func:`similar_values`."""
+    """Set a decision; one of a person only if the caller ``passes``, else as a draft beside it.
+
+    ``similar`` are decisions with nearly the same value, from :func:`similar_values`.
+    """
     before = states.load(transaction, project_id, new.key)
     _check_revision(new, before, now)
     if before is None:
@@ -141,7 +149,9 @@ def upsert(
         )
     wanted = _resolve(transaction, workplace, project_id, new, before.state, now)
     if wanted == before.state:
-        return SetResult(decision(before, notes=(*new.notes, "nothing was changed")), None)
+        return SetResult(decision(before, notes=(*new.notes, _UNCHANGED)), None)
+    if before.agent is not None and is_persons(before.agent[1]) and not passes(Kind.DECISION.ref(before.id)):
+        return _propose(transaction, workplace, project_id, agent, new, now, before, wanted)
     after = tables.change(transaction, project_id, before, wanted, agent, now)
     value_is_new = wanted.value != before.state.value
     bands = tables.value_bands(project_id, wanted.value)
@@ -156,6 +166,41 @@ def upsert(
     if previous is None or previous[0] == by:
         return SetResult(result, None)
     return SetResult(result, records.ChangedDecision(project_id, previous[0], by, replaced, result))
+
+
+def _propose(
+    transaction: Transaction,
+    workplace: Workplace,
+    project_id: int,
+    agent: NumberedName | None,
+    new: Prepared,
+    now: int,
+    before: Current,
+    wanted: State,
+) -> SetResult:
+    assert before.agent is not None
+    number, person = before.agent
+    key = check_identifier(f"{new.key}_draft", "key")
+    what = "to end it" if wanted.status == DEPRECATED else "a change"
+    note = f"{new.key} was decided by {person} and stays: this draft proposes {what}, and {person} got a message"
+    draft = replace(
+        new,
+        key=key,
+        value=wanted.value,
+        tags=tuple(name for _, name in wanted.tags),
+        scopes=tuple(name for _, name in wanted.scopes),
+        paths=wanted.paths,
+        status=DRAFT,
+        expected_revision=None,
+        notes=(*new.notes, note),
+    )
+    made = upsert(transaction, workplace, project_id, agent, draft, now, passes=lambda _: False).decision
+    by = None if agent is None else agent[0]
+    is_new = _UNCHANGED not in made.notes
+    proposal = (
+        records.ChangedDecision(project_id, number, by, _replaced(before, now), made, new.key) if is_new else None
+    )
+    return SetResult(made, proposal)
 
 
 def _create(
@@ -257,6 +302,7 @@ def _resolve(
         layer=layer,
         tags=resolve_names("tags", new.tags, before.tags),
         scopes=resolve_names("scopes", new.scopes, before.scopes),
+        paths=_keep_or(new.paths, before.paths),
         # a rationale belongs to its value
         rationale=_keep_or(new.rationale, before.rationale if value == before.value else None),
     )
@@ -333,6 +379,7 @@ def decision_state(
         layer=state.layer[1] if state.layer else None,
         tags=tuple(name for _, name in state.tags),
         scopes=tuple(name for _, name in state.scopes),
+        paths=state.paths,
         agent=agent[1] if agent else None,
         rationale=state.rationale,
         set_at=set_at,
@@ -361,6 +408,7 @@ def decision(
         layer=state.layer[1] if state.layer else None,
         tags=tuple(name for _, name in state.tags),
         scopes=tuple(name for _, name in state.scopes),
+        paths=state.paths,
         agent=current.agent[1] if current.agent else None,
         rationale=state.rationale,
         created_at=current.created_at,

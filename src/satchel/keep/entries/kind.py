@@ -12,6 +12,7 @@ from satchel.keep.entries import updates as entry_writing
 from satchel.keep.entries.records import CODEBASE_ANALYSIS, ENTRY_TYPES, STRUCTURED_TYPES
 from satchel.keep.fields import Codec, Field
 from satchel.keep.kind import ItemKind, Line, Part
+from satchel.keep.names import is_persons
 
 if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading
@@ -47,12 +48,14 @@ def _one_analysis(reading: Reading, row: dict[str, Any], uid: bytes) -> None:
     if row["type"] != CODEBASE_ANALYSIS or row["superseded_by"] is not None:
         return
     other = reading.transaction.one(
-        "SELECT id, created_at, uid FROM context WHERE run_id = :run AND type = :type AND superseded_by IS NULL",
+        "SELECT c.id, c.created_at, c.uid, a.name FROM context c LEFT JOIN agents a ON a.id = c.agent_id "
+        "WHERE c.run_id = :run AND c.type = :type AND c.superseded_by IS NULL",
         {"run": row["run_id"], "type": CODEBASE_ANALYSIS},
     )
     if other is None:
         return
-    if other[1:] > (row["created_at"], uid):
+    stays = reading.is_by_agent and is_persons(other[3])
+    if stays or other[1:3] > (row["created_at"], uid):
         row["superseded_by"] = other[0]
     else:
         replacing.retract(reading.transaction, reading.project, Kind.ENTRY, other[0])

@@ -129,7 +129,7 @@ class Writer:
         agent: None for nobody.
         now: milliseconds UTC.
         session: None without one.
-        is_person: whether it is a person at a terminal.
+        passes: tells whether it may change what a person wrote.
     """
 
     project_id: int
@@ -137,7 +137,7 @@ class Writer:
     agent: int | None
     now: int
     session: int | None = None
-    is_person: bool = False
+    passes: Callable[[str], bool] = lambda _: False
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from satchel.keep.entries.records import (
 from satchel.keep.entries.sightings import Sightings, record, with_names
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.actors import acting, is_by_person
+from satchel.keep.sessions.actors import acting, is_by_person, persons_gate
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -86,8 +86,14 @@ class Entries:
         with projects.writing(work) as (transaction, project, now):
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             actor = acting(transaction, work, project.id, agent, now, task_id=_last_task(prepared))
-            person = is_by_person(work, agent)
-            writer = Writer(project.id, run.id, actor.number, now, actor.session, person)
+            writer = Writer(
+                project.id,
+                run.id,
+                actor.number,
+                now,
+                actor.session,
+                persons_gate(transaction, work, project.id, agent, now),
+            )
             transaction.expect(context=len(prepared), documents=len(prepared))
             reached = near_notes.ask_reached(transaction, project.id, matches)
             repeated = Sightings(transaction, writer, prepared)
@@ -150,7 +156,7 @@ class Entries:
     def prune(self, *, keep: int = DEFAULT_KEEP, run_id: str | None = None, dry_run: bool = False) -> PruneResult:
         """Delete all but the newest ``keep`` entries of each type and loop of a run.
 
-        The live analysis and the current review are never deleted.
+        The live analysis and the current review are never deleted, and what persons wrote only by a person.
         """
         from satchel.keep.entries import updates
 
@@ -159,7 +165,8 @@ class Entries:
         with engine.read() if dry_run else engine.write() as transaction:
             project = projects.find(transaction, self._workplace)
             run = runs.choose_one(transaction, self._workplace, project.id, run_id)
-            doomed = updates.prunable(transaction, project.id, run.id, keep)
+            is_person = is_by_person(self._workplace, self._workplace.agent)
+            doomed = updates.prunable(transaction, project.id, run.id, keep, spares_persons=not is_person)
             if doomed and not dry_run:
                 updates.delete(transaction, project.id, [number for number, _ in doomed])
         counts = dict.fromkeys(ENTRY_TYPES, 0)

@@ -13,11 +13,11 @@ from satchel.find.kind import Kind
 from satchel.keep import replacing
 from satchel.keep.corrections import log
 from satchel.keep.entries import near_notes, records
-from satchel.keep.names import check_identifier
+from satchel.keep.names import PERSONS, check_identifier
 from satchel.keep.paths import check_lines
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_size, map_texts, storable, storable_json, to_json
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
     from satchel.keep.citations import Cited
@@ -104,16 +104,20 @@ def insert(
     ``keys`` are the results of :func:`satchel.keep.entries.sightings.key_of`.
     """
     project_id, run, agent, now = writer.project_id, writer.run, writer.agent, writer.now
-    corrector = log.Corrector(agent, writer.session, writer.is_person, now)
+    corrector = log.Corrector(agent, writer.session, writer.passes, now)
     first = transaction.next_seq(project_id, len(entries), documents=len(entries))
     inserted: list[tuple[int, bytes, int]] = []
     random = os.urandom(16 * len(entries))
     for seq, (entry, key) in enumerate(zip(entries, keys, strict=True), first):
         uid = random[16 * (seq - first) : 16 * (seq - first + 1)]
         replaced = _replaced_by(transaction, project_id, run, entry)
+        if entry.type == records.REVIEW_VERDICT and replaced:
+            replaced = _not_persons(transaction, project_id, replaced, corrector)
         if entry.supersedes is not None:
-            log.check_replaceable(transaction, project_id, (Kind.ENTRY, entry.supersedes), corrector)
             replaced = [*replaced, *({entry.supersedes} - set(replaced))]
+        for number in replaced:
+            if entry.type != records.REVIEW_VERDICT or number == entry.supersedes:
+                log.check_replaceable(transaction, project_id, (Kind.ENTRY, number), corrector)
         if entry.type == records.CODEBASE_ANALYSIS and replaced:
             replacing.step_aside(transaction, Kind.ENTRY, replaced[0])
         columns = {
@@ -174,6 +178,16 @@ def _replaced_by(transaction: Transaction, project_id: int, run: int, entry: rec
     return [row[0] for row in rows]
 
 
+def _not_persons(transaction: Transaction, project_id: int, numbers: Sequence[int], by: log.Corrector) -> list[int]:
+    of_persons = f"SELECT id FROM context WHERE id IN {set_of(numbers)} AND agent_id IN {PERSONS}"
+    spared = {number for (number,) in transaction.all(of_persons, {"project": project_id})}
+    return (
+        [number for number in numbers if number not in spared]
+        if spared and not by.passes(", ".join(map(Kind.ENTRY.ref, sorted(spared))))
+        else [*numbers]
+    )
+
+
 def _equals(column: str, value: str | None) -> str:
     # NULL-safe and still served by an index
     return f"{column} IS NULL" if value is None else f"{column} = :{column}"
@@ -185,10 +199,13 @@ def prunable(
     run: int,
     keep: int,
     only: tuple[int, str | None] | None = None,
+    *,
+    spares_persons: bool = True,
 ) -> list[tuple[int, int]]:
     """Return the number and type of entries beyond the newest ``keep`` per type and loop, or only of the type and loop
     ``only``. The live analysis and all live issues and verdicts are excluded: they are the current review.
     """
+    spared = f"AND (agent_id IS NULL OR agent_id NOT IN {PERSONS})" if spares_persons else ""
     current = f"{records.REVIEW_ISSUE}, {records.REVIEW_VERDICT}, {records.CODEBASE_ANALYSIS}"
     of_run = "+project_id = :project AND run_id = :run"  # a plus keeps SQLite from using the column's index
     if only is not None:
@@ -198,12 +215,11 @@ def prunable(
         for row in transaction.all(
             f"""
             SELECT id, type FROM (
-                SELECT id, type, superseded_by,
+                SELECT id, type, superseded_by, agent_id,
                     row_number() OVER (PARTITION BY type, loop_id ORDER BY created_at DESC, id DESC) AS place
                 FROM context WHERE {of_run}
             ) AS placed
-            WHERE place > :keep AND (type NOT IN ({current})
-                OR superseded_by IS NOT NULL)
+            WHERE place > :keep AND (type NOT IN ({current}) OR superseded_by IS NOT NULL) {spared}
             ORDER BY id
             """,
             {

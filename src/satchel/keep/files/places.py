@@ -20,7 +20,7 @@ from satchel.store.transaction import Transaction
 MAX_COUNTED = 10_000
 """Maximum number of files counted in a claimed folder."""
 
-_KEY = re.compile(r"[a-z][a-z0-9_-]*:.+")
+_KEY = r"[a-z][a-z0-9_-]*:.+"
 _NOT_COUNTED = frozenset({".git", ".satchel"})
 
 
@@ -118,7 +118,7 @@ def check_place(work: Workplace, value: object, field: str) -> Place:
 def place_named(tree: Tree, text: str, field: str) -> Place:
     """Return a place, as :func:`check_place` does."""
     key = fold(text)
-    if _KEY.fullmatch(key) and not _exists(tree, text.split("/", maxsplit=1)[0]):
+    if re.fullmatch(_KEY, key) and not _exists(tree, text.split("/", maxsplit=1)[0]):
         _refuse_part(tree, text, field, may_be_key=True)
         if "*" in key:
             raise InvalidInput(f"{field} {text!r} is a pattern", "A key matches only itself, such as issue:311")
@@ -242,7 +242,7 @@ def _exists(tree: Tree, name: str) -> bool:
 
 def _refuse_part(tree: Tree, text: str, field: str, *, may_be_key: bool = False) -> None:
     # a claim on a part of a file would protect nothing: others name the file
-    match = paths.PLACE.fullmatch(text)
+    match = re.fullmatch(paths.PLACE, text)
     name = text.rpartition("#")[0] if match is None else match["file"]
     if not name or _exists(tree, text):
         return

@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from satchel.base.paging import check_whole
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, replace
 from satchel.base.retention import DAY_HOURS
 from satchel.find.kind import Kind
 from satchel.keep import kept, past_conversations, projects
 from satchel.keep.kind import ItemKind
 from satchel.keep.kinds import KINDS
+from satchel.keep.names import PERSONS
 from satchel.keep.projects import Workplace
+from satchel.keep.sessions.actors import is_by_person
 from satchel.store.backups import Progress
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
@@ -71,6 +73,9 @@ class _Old:
         return [row[0] for row in rows]
 
 
+_OF_AGENTS = f"COALESCE(t.from_agent_id, 0) NOT IN {PERSONS} AND COALESCE(t.to_agent_id, 0) NOT IN {PERSONS}"
+"""The condition for messages neither from nor to a person: only a person clears the others early."""
+
 _CLAIMS = "FROM file_claims WHERE project_id = :project AND expires_at <= :now"
 
 
@@ -97,6 +102,8 @@ def clear(
             return Cleared(0, 0, 0, 0, 0, done=not dry_run)
         values = {"project": project.id, "now": now}
         messages = _old(Kind.MESSAGE, _before(workplace, messages_hours, now), project.id, now)
+        if messages_hours is not None and not is_by_person(workplace, workplace.agent):
+            messages = replace(messages, where=f"{messages.where} AND (t.expires_at <= :now OR {_OF_AGENTS})")
         changes = _old(Kind.FILE_CHANGE, _before(workplace, file_changes_hours, now), project.id, now)
         patterns = _old(Kind.ERROR_PATTERN, None, project.id, now)
         unused_since = _before(workplace, None if conversations_days is None else conversations_days * DAY_HOURS, now)

@@ -17,7 +17,7 @@ from satchel.keep.moving import states
 from satchel.keep.patterns import updates as pattern_writing
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
 from satchel.keep.projects import Project, Workplace
-from satchel.keep.sessions.actors import acting
+from satchel.keep.sessions.actors import acting, require_person
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 from satchel.store.upkeep import Shrunk
@@ -68,6 +68,8 @@ class _Leaving:
 def forget(workplace: Workplace, ref: str, *, dry_run: bool) -> Forgotten:
     """Delete one item; see :meth:`satchel.keep.housekeeping.Housekeeping.forget`."""
     engine = workplace.engine
+    if not dry_run:
+        require_person(workplace, "forget items for good")
     find = _solution if ref.strip().startswith(SOLUTION_LETTER) else _item
     if not dry_run:
         engine.upkeep.sweep()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from satchel.base.errors import NotFound
+from satchel.base.errors import NotFound, SatchelError
 from satchel.base.text import check_encodable
 from satchel.find.index import index_of
 from satchel.keep import past_conversations, projects
@@ -16,6 +17,7 @@ from satchel.keep.housekeeping.forgetting import Forgotten
 from satchel.keep.housekeeping.statistics import LayerSummary, Statistics
 from satchel.keep.housekeeping.usefulness import MemoryUse
 from satchel.keep.projects import Workplace
+from satchel.keep.sessions.actors import record_action, require_person
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
 from satchel.store.upkeep import Restored, Shrunk
@@ -99,13 +101,28 @@ class Housekeeping:
         """Put a backup in the place of the store, after saving that.
 
         Raises:
-            Refused: the store is in a database; :meth:`load_command` returns what restores it.
+            Refused: the store is in a database; :meth:`load_command` returns what restores it. Or the caller is not a
+                person.
         """
-        return self._engine.upkeep.restore(source, progress)
+        require_person(self._workplace, "restore a backup")
+        restored = self._engine.upkeep.restore(source, progress)
+        self.record_action("restored a backup")
+        return restored
 
     def trust(self, owner: str | None = None, *, tree: bool = False) -> Accepted:
         """Add the store to the user's list of trusted stores; see :func:`satchel.store.accepting.accept`."""
+        require_person(self._workplace, "trust a store")
         return self._engine.upkeep.accept(owner=owner, tree=tree)
+
+    def record_action(self, what: str) -> None:
+        """Record an action that only persons may do, or that ends a protection, if there is a project to record it."""
+        with suppress(SatchelError):
+            if not self._engine.exists():
+                return
+            with self._engine.write() as transaction:
+                project = projects.find(transaction, self._workplace)
+                if project.id:
+                    record_action(transaction, self._workplace, project.id, what, self._workplace.clock())
 
     def compact(self) -> Shrunk:
         """Merge the search index, delete leftovers of deleted items, and reclaim the space.

@@ -20,6 +20,7 @@ from satchel.keep.moving import states
 from satchel.keep.moving.reading import Reading
 from satchel.keep.moving.states import Judgement, Source, State
 from satchel.keep.moving.verdicts import Outcome, Verdict
+from satchel.keep.names import is_persons
 from satchel.store.transaction import RuleBroken, set_of
 
 
@@ -280,6 +281,12 @@ class Batch:
             self._say(one, number, Outcome.PRESENT)
             return
         ours = self._ours([number])[number]
+        if self._reading.is_by_agent and is_persons(ours.get("from") or ours.get("agent")):
+            if moving.core_digest(one.line) == moving.core_digest(ours):
+                self._say(one, number, Outcome.PRESENT)
+            else:
+                self._leave_out(one.place, one.line, "a person wrote it here, and only a person can change it")
+            return
         one = one if self._decided else replace(one, line=self._completed(one.line, ours))
         incoming = moving.digest(one.line)
         local = moving.digest(ours)

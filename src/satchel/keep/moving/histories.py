@@ -59,9 +59,21 @@ _STATE = (
     fields.name_field("agent", fields.AGENT, "agents", "agent_id"),
     Field("tags", _NAMES, default="[]"),
     Field("scopes", _NAMES, default="[]"),
+    Field("paths", fields.PATHS, default="[]"),
     Field("set_at", fields.TIME, required=True),
 )
-_COLUMNS = ("value_text", "value_number", "status", "version", "layer_id", "rationale", "tags", "scopes", "set_at")
+_COLUMNS = (
+    "value_text",
+    "value_number",
+    "status",
+    "version",
+    "layer_id",
+    "rationale",
+    "tags",
+    "scopes",
+    "paths",
+    "set_at",
+)
 """The columns that identify a state of a decision."""
 
 

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 EVERYTHING = 0
-SOLUTION, FILES, CORRECTION, HOOK, PROPOSAL = 20, 21, 22, 23, 24
+SOLUTION, FILES, CORRECTION, HOOK, PROPOSAL, ACTION = 20, 21, 22, 23, 24, 25
 """What the table ``seen`` holds beside each :class:`Kind`: a solution, the edits of an agent, a correction, a failure
-of a hook, and the strategy that a verdict lets a run propose, which anybody accepts or rejects for all."""
+of a hook, the strategy that a verdict lets a run propose, which anybody accepts or rejects for all, and an action that
+only a person may do or that ends a protection."""
 
 NOBODY = -1
 """The agent of edits whose author is unknown; 0 is all of a kind."""
@@ -80,7 +81,7 @@ _UIDS = " ".join(
 )
 _EXPIRIES = " ".join(f"WHEN {number} THEN ({_expiry(number, _TABLES[number])})" for number in _EXPIRING)
 
-# marks of items that are gone, and of failures of hooks, which are events, stay behind
+# marks of items that are gone, and of failures of hooks and actions, which are events, stay behind
 _MARKS = f"""(
     SELECT * FROM (
         SELECT row_number() OVER (ORDER BY s.person_id, s.kind, s.item_id) AS id, a.uid, s.project_id, s.person_id,

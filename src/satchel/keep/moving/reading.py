@@ -55,6 +55,7 @@ class Reading:
         at: the age of the current item; names created for it get the same age.
         notes: changes made to the line, for its reader.
         changed: whether the stored item differs from the line.
+        is_by_agent: whether an agent imports: authors that are persons are claims, and what persons wrote here stays.
         row: the columns read so far.
         links: fields that link to missing items, with their uids.
         new_layers: layers the project did not have; ``new_runs``: runs known only by name.
@@ -64,6 +65,7 @@ class Reading:
         self, transaction: Transaction, project: int, workplace: Workplace, now: int, last_seq: int | None = None
     ) -> None:
         self._last_seq = last_seq
+        self.is_by_agent = False
         self.transaction = transaction
         self.project = project
         self.workplace = workplace
@@ -122,6 +124,8 @@ class Reading:
         cached = self._named.get((table, value)) if isinstance(value, str) else None
         if cached is None:
             identifier = names.check_identifier(value, field)
+            if acts and self.is_by_agent and names.is_persons(identifier):
+                identifier = f"{identifier.partition(':')[2] or 'a person'} (imported)"
             number, name = names.ensure_agent(
                 self.transaction, self.project, identifier, self.at, acts=acts, is_checked=not self.is_as_written
             )

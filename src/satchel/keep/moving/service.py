@@ -32,6 +32,8 @@ from satchel.keep.moving.records import (
 )
 from satchel.keep.moving.taking import PER_TRANSACTION, Outcome, Taking, Verdict
 from satchel.keep.projects import NOTHING_YET, Service, Workplace
+from satchel.keep.sessions import standing
+from satchel.keep.sessions.actors import record_action, record_passage, require_person
 from satchel.redaction import redact
 from satchel.store.transaction import Transaction
 
@@ -115,7 +117,8 @@ class Moving(Service):
     ) -> Imported:
         """Import an export file of any project or store.
 
-        Importing it again updates the same items, matched by uid.
+        Importing it again updates the same items, matched by uid. Where an agent imports, authors that are persons are
+        claims, as in "ann (imported)", and what persons wrote here is not changed.
 
         Args:
             file: the export file.
@@ -147,10 +150,12 @@ class Moving(Service):
 
         Raises:
             Conflict: the project is not empty.
+            Refused: the caller is not a person.
             InvalidInput: the export holds some kinds only.
             NotFound, StoreForeign, StoreNewer, StoreDamaged: the file is missing, not an export, written by a newer
                 version, or cut; nothing was changed.
         """
+        require_person(self._workplace, "import as written", "Leave out --as-written")
         return _Import(self._workplace, read_lines(file, stream)).run_as_written(progress)
 
     def take(self, arriving: Arriving, *, dry_run: bool = False, progress: Progress | None = None) -> Imported:
@@ -162,17 +167,23 @@ class Moving(Service):
         Raises:
             The errors of the reader.
         """
+        is_by_agent = not standing.standing_of(self._workplace.caller).may_pass
         if dry_run:
             with _on_a_copy(self._workplace) as workplace:
-                return replace(_Import(workplace, arriving).run(progress), done=False)
-        return _Import(self._workplace, arriving).run(progress)
+                return replace(_Import(workplace, arriving, is_by_agent).run(progress), done=False)
+        imported = _Import(self._workplace, arriving, is_by_agent).run(progress)
+        if not is_by_agent:
+            with projects.writing(self._workplace) as (transaction, project, now):
+                record_passage(transaction, self._workplace, project.id, f"imported {arriving.name}", now)
+        return imported
 
 
 class _Import:
     """A single import."""
 
-    def __init__(self, workplace: Workplace, arriving: Arriving) -> None:
+    def __init__(self, workplace: Workplace, arriving: Arriving, is_by_agent: bool = False) -> None:
         self._workplace = workplace
+        self._is_by_agent = is_by_agent
         self._arriving = arriving
         self._outcomes: dict[str, Counter[Outcome]] = {}
         self._conflicts: list[ImportConflict] = []
@@ -182,7 +193,9 @@ class _Import:
     def run(self, progress: Progress | None) -> Imported:
         work, arriving = self._workplace, self._arriving
         now = work.clock()
-        taking = Taking(work, source=arriving.name, now=now, written_at=arriving.written_at)
+        taking = Taking(
+            work, source=arriving.name, now=now, written_at=arriving.written_at, is_by_agent=self._is_by_agent
+        )
         done = 0
         lines = (one for one in arriving.lines if one[2].get("kind") not in _ONLY_AS_WRITTEN)
         while batch := list(islice(lines, PER_TRANSACTION)):
@@ -230,6 +243,7 @@ class _Import:
             tally = moving.Tally()
             for line in moving.all_lines(transaction, project.id, now, _AS_WRITTEN, damaged=[]):
                 tally.add(line)
+            record_action(transaction, work, project.id, "imported an export as written", now)
         for trouble in arriving.troubles:
             self._trouble(trouble)
         here = tally.result()

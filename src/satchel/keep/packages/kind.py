@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from satchel.base.errors import Conflict, InvalidInput, NotFound
+from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents
@@ -131,8 +131,10 @@ LISTING = kept.listing(
 )
 
 
-def check_superseded(transaction: Transaction, project_id: int, run: RunChoice, number: int) -> None:
-    """Refuse to replace a package that is missing, of another run, or already replaced."""
+def check_superseded(
+    transaction: Transaction, project_id: int, run: RunChoice, number: int, passes: Callable[[str], bool]
+) -> None:
+    """Refuse to replace a package that is missing, of another run, already replaced, or a person's."""
     ref = Kind.PACKAGE.ref(number)
     old = kept.load(PACKAGE, transaction, project_id, number)
     if old is None:
@@ -144,6 +146,16 @@ def check_superseded(transaction: Transaction, project_id: int, run: RunChoice, 
         )
     if old.superseded_by is not None:
         raise superseded_already(old)
+    check_author(old, passes)
+
+
+def check_author(package: Package, passes: Callable[[str], bool]) -> None:
+    """Refuse to change a person's package unless the caller ``passes``."""
+    if names.is_persons(package.agent) and not passes(package.ref):
+        raise Refused(
+            f"{package.ref} was written by a person: only a person can change it",
+            "Save a package of your own",
+        )
 
 
 def superseded_already(package: Package) -> Conflict:

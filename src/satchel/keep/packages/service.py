@@ -24,7 +24,7 @@ from satchel.keep.packages.records import (
     priority_after,
 )
 from satchel.keep.projects import Service
-from satchel.keep.sessions.actors import acting
+from satchel.keep.sessions.actors import acting, persons_gate
 
 MAX_READ = 100
 """Maximum number of packages read by one call."""
@@ -70,6 +70,7 @@ class Packages(Service):
             InvalidInput, TooLarge: something is not acceptable; nothing was written.
             Refused: a link leads from the path out of the project.
             NotFound: there is no such run, or no package of the id in ``supersedes``.
+            Refused: a person wrote that package, and an agent calls.
             Conflict: that package belongs to another run or was superseded already.
         """
         work = self._workplace
@@ -91,7 +92,8 @@ class Packages(Service):
         with projects.writing(work) as (transaction, project, now):
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             if old is not None:
-                kind.check_superseded(transaction, project.id, run, old)
+                passes = persons_gate(transaction, work, project.id, agent, now)
+                kind.check_superseded(transaction, project.id, run, old, passes)
             author = acting(transaction, work, project.id, agent, now).number
             notes = (*new.notes, *run.notes)
             package = kept.insert(*(PACKAGE, transaction, work, project.id, new, now, author, notes), run_id=run.id)
@@ -175,9 +177,10 @@ class Packages(Service):
             NotFound: the project has no such package.
             Conflict: it was superseded.
             InvalidInput: the id or the priority is invalid.
+            Refused: a person wrote it, and an agent calls.
         """
         wanted = priority_number(priority)
-        return self._change_priority(ref, lambda _: wanted, "")
+        return self._change_priority(ref, lambda _: wanted, "", is_free=False)
 
     def react(self, ref: str | int, event: str) -> Package:
         """Change a package's priority by rule after an event.
@@ -201,7 +204,9 @@ class Packages(Service):
             ref, lambda before: priority_after(event, before), f"; {event} does not change that"
         )
 
-    def _change_priority(self, ref: str | int, rule: Callable[[int], int], otherwise: str) -> Package:
+    def _change_priority(
+        self, ref: str | int, rule: Callable[[int], int], otherwise: str, *, is_free: bool = True
+    ) -> Package:
         work = self._workplace
         number = Kind.PACKAGE.number_of(ref)
         with work.engine.write() as transaction:
@@ -214,7 +219,10 @@ class Packages(Service):
             wanted = rule(priority_number(before.priority))
             if PRIORITIES[wanted - 1] == before.priority:
                 return replace(before, notes=(f"{before.ref} is {before.priority} already{otherwise}",))
-            kind.set_priority(transaction, project.id, number, wanted, work.clock())
+            now = work.clock()
+            if not is_free:
+                kind.check_author(before, persons_gate(transaction, work, project.id, work.agent, now))
+            kind.set_priority(transaction, project.id, number, wanted, now)
             package = kept.load(PACKAGE, transaction, project.id, number)
         assert package is not None
         return package

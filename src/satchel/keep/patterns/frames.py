@@ -16,37 +16,50 @@ def innermost_frame(text: str) -> str:
 
     With library frames only, return the innermost of those; with frames of the language itself only, an empty text.
     """
-    frames = _frames(text)
+    frames, unnamed = _frames(text)
     for is_wanted in (_is_own, _is_library):
-        for place, function in frames:
+        for number, (place, function) in enumerate(frames):
             if is_wanted(place, function):
-                return " ".join(filter(None, (_crate(place), _file(place), _function(function))))
+                # a panic's backtrace names the function that the panic's own line does not
+                below = (name for file, name in frames[number + 1 :] if name and _file(file) == _file(place))
+                unnamed = unnamed if is_wanted is _is_own else ""
+                named = _function(function or next(below, "")) or unnamed
+                return " ".join(filter(None, (_crate(place), _file(place), named)))
     return ""
 
 
-def _frames(text: str) -> list[tuple[str, str]]:
+def _frames(text: str) -> tuple[list[tuple[str, str]], str]:
+    """Return places with their functions, and what stands for the function of a panic without a backtrace."""
     python, other = _patterns()
     lines = text.splitlines()
     ours = [
-        (match["file"] or match["tested"], match["function"] or "")
-        for line in lines
+        (
+            match["file"] or match["tested"] or match["failed"],
+            match["function"] or match["within"] or match["test"] or "",
+        )
+        for line in sorted(lines, key=lambda line: not line.startswith("FAILED "))
         if (match := python.match(line)) is not None
     ]
     if ours:
-        return ours[: -_MOST_FRAMES - 1 : -1]
+        return ours[: -_MOST_FRAMES - 1 : -1], ""
     frames: list[tuple[str, str]] = []
-    before = ""
-    for line in lines:
+    before = tested = unnamed = ""
+    for line, after in zip(lines, [*lines[1:], ""], strict=False):
         match = other.match(line)
         if match is not None:
             groups = match.groupdict()
             place = next(filter(None, (groups[name] for name in "abcdefgh")), "")
             path = next(filter(None, (groups[name] for name in ("fa", "fc", "fd", "fe"))), "")
+            if groups["column"] and not unnamed:
+                # lines move more often than columns, but all assertions of tests stand at one
+                unnamed = tested if tested and after.startswith("assertion") else f"column {groups['column']}"
             frames.append((place, path or (before if match["b"] or match["f"] else "")))
             if len(frames) == _MOST_FRAMES:
                 break
+        elif line.startswith("---- ") and line.endswith(" stdout ----"):
+            tested = line[5:-12]
         before = line
-    return frames
+    return frames, unnamed
 
 
 def _is_own(place: str, function: str) -> bool:
@@ -89,7 +102,8 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
         re.compile(
             r"[\s>|]{0,40}(?:File \"?(?P<file>[^\",\n]{1,300}?)\"?(?::\d+)?,(?: line \d+,?)? ?in ?"
             r"(?P<function>[^\n(]{0,200})?)"
-            r"|(?P<tested>[^\s:]{1,300}\.py):\d{1,6}: (?:\w*Error|\w*Exception)?$"
+            r"|(?P<tested>[^\s:]{1,300}\.py):\d{1,6}: (?:in (?P<within>\S{1,200})|(?:\w*Error|\w*Exception)(?::.*)?)?$"
+            r"|FAILED (?P<failed>[^\s:]{1,300}\.py)::(?P<test>[^\s\[]{1,200}).*"
         ),
         re.compile(
             rf"^\s{{0,40}}at (?P<fa>[^()\n]{{1,300}}?) ?\((?P<a>{prefix}[^()\n:]{{1,300}}):\d+[^()\n]{{0,20}}\)"
@@ -98,7 +112,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
             rf"|^\s{{0,8}}#\d+ .{{0,60}}?\bin (?P<fc>[^\s(]{{1,200}})[^\n]{{0,400}}? at (?P<c>{path}):\d+"
             rf"|==\d+==\s{{1,8}}(?:at|by) 0x[0-9A-F]+: (?P<fd>[^\n]{{1,200}}?) \((?P<d>{path}):\d+\)"
             rf"|^\s{{0,8}}(?P<e>{path}\.\w{{1,4}}) (?:\(\d+:\d+\) @|in) (?P<fe>[\w.$]{{1,80}})"
-            rf"|^\s{{8,40}}at (?P<f>{path}\.rs):\d+|^.{{0,120}}?panicked at (?:'.{{0,400}}', )?(?P<g>{path}\.rs):\d+"
+            rf"|^\s{{8,40}}at (?P<f>{path}\.rs):\d+|^.{{0,120}}?panicked at (?:'.{{0,400}}', )?(?P<g>{path}\.rs):\d+:(?P<column>\d+)"
         ),
     )
 

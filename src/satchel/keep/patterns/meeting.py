@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from satchel.base.clock import DAY_MS
 from satchel.base.records import dataclass
@@ -13,6 +14,10 @@ from satchel.keep.patterns.preparing import Prepared
 from satchel.keep.patterns.records import DEFAULT_TTL_DAYS
 from satchel.keep.patterns.signing import VERSION
 from satchel.store.transaction import Row, Transaction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from satchel.keep.patterns.similar import Neighbour
 
 _MEET = f"""
     UPDATE error_patterns
@@ -39,11 +44,15 @@ class Recorded:
         number: the number of its pattern.
         is_new: whether the pattern is new; it is not indexed yet then.
         by_names: whether it matched only without its quoted names, as an import stored it.
+        words: those by which it was recognised, if its signature is another.
+        near: known errors that share words with a new one.
     """
 
     number: int
     is_new: bool
     by_names: bool = False
+    words: tuple[str, ...] = ()
+    near: Sequence[Neighbour] = ()
 
 
 def record(
@@ -90,9 +99,20 @@ def record(
     if row is None and new.hash_elsewhere is not None:
         row = find(new.hash_elsewhere)
         by_names = row is not None
+    words: tuple[str, ...] = ()
+    near: list[Neighbour] = []
+    if row is None:
+        # imported here: a known error needs no search
+        from satchel.keep.patterns import similar
+        from satchel.keep.patterns.containing import Wording
+
+        near = similar.neighbours(transaction, project_id, new.error_type, new.message, now)
+        same = similar.same_in_words(near, Wording(new.error_type, new.example, new.message))
+        if same is not None:
+            row, words = find(same[0].hash), same[1]
     if row is not None:
         documents.set_expiry(transaction, Kind.ERROR_PATTERN, [(row[0], row[1])])
-        return Recorded(int(row[0]), False, by_names)
+        return Recorded(int(row[0]), False, by_names, words)
     over = transaction.one(
         "SELECT id FROM error_patterns WHERE project_id = :project AND pattern_hash = :hash",
         {"project": project_id, "hash": new.hash},
@@ -119,4 +139,4 @@ def record(
             "created_at": now,
         },
     )
-    return Recorded(number, True)
+    return Recorded(number, True, near=near)

@@ -6,23 +6,33 @@ import re
 from functools import cache
 
 from satchel.base.lazy import lazy_regex
+from satchel.keep.patterns.headlines import plain
 
 _QUOTED = 0.8
 """Share of lines starting with > or | that makes a text a quotation or a container's log."""
 
 
 def unwrapped(text: str) -> list[str]:
-    """Return the lines of an output without the prefixes of terminals, logs and quotations."""
+    """Return the lines of an output without wrappers, with plain headlines; of tests only those of the failures."""
+    lines = peeled(text)
+    if any(line.startswith("E   ") for line in lines):
+        # pytest prints failures on lines of their own, and the values of an assertion below in short forms
+        lines = [line[4:] for line in lines if line.startswith(("E   ", "     +  "))]
+    return plain("\n".join(lines)).splitlines()
+
+
+def peeled(text: str) -> list[str]:
+    """Return the lines of an output without the prefixes of terminals, logs, containers and quotations."""
     lines = text.splitlines()
     filled = [line for line in lines if line.strip()]
     for mark in (">", "|"):
         if filled and sum(line.startswith(mark) for line in filled) >= _QUOTED * len(filled):
             lines = [line.removeprefix(mark).removeprefix(" ") for line in lines]
+    if "╷" in text or "What went wrong" in text:
+        lines = [_framed().sub("", line) for line in lines]
     if _script().search(text):
         others = [line for line in lines if not line.startswith(("npm ERR!", "npm error"))]
         lines = others if any(line.strip() for line in others) else lines
-    if tested := [line for line in lines if line.startswith("E   ")]:
-        lines = tested  # pytest prints failures on lines of their own
     bare: list[str] = []
     for line in lines:
         rest = _tools().sub("", line, count=1)
@@ -39,8 +49,11 @@ def unwrapped(text: str) -> list[str]:
 
 def is_noise(line: str) -> bool:
     """Return whether a line is a prompt, progress, a dump, or a consequence of an error."""
+    bare = line.lstrip()
+    if bare.startswith(_BEGINS) or bare.partition(" ")[0] in _PROGRESS:
+        return True
     prompt, tail = _noise()
-    return bool(tail.match(line) or prompt.match(line) or (line[:1] == " " and tail.match(line.lstrip())))
+    return bool(tail.match(line) or prompt.match(line) or (line[:1] == " " and tail.match(bare)))
 
 
 def without_advice(text: str) -> str:
@@ -49,6 +62,7 @@ def without_advice(text: str) -> str:
     return rest if rest.strip(" \n.,:;") else text
 
 
+_framed = lazy_regex(r"^(?:[╷│╵]|(?:#\d{1,3} \d{1,5}\.\d{1,3} )?>) ?")
 _script = lazy_regex(r"npm (?:ERR!|error) (?:code ELIFECYCLE|[Ll]ifecycle script)")
 _npm = lazy_regex(
     r"(?:code ELIFECYCLE|errno\b|syscall\b|path\b|argv\b|node v\d|npm {1,2}v\d|Linux \d|Darwin \d|Windows_NT"
@@ -68,7 +82,7 @@ _LEVELS = (
 
 
 _tools = lazy_regex(
-    r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|E {3,}|#\d{1,3} \d{1,5}\.\d{1,3} "
+    r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|#\d{1,3} \d{1,5}\.\d{1,3} "
     r"|[a-z][\w.\-]{0,40}[-_]\d{1,3} {1,4}\| ?){1,3}"
 )
 
@@ -95,6 +109,34 @@ def _logged() -> re.Pattern[str]:
 _quiet = lazy_regex(r"\b(?:TRACE|DEBUG|INFO|NOTICE)\b")
 
 
+_BEGINS = (
+    *("(See ", "hint: ", "help: ", "note: run with", "note: some details", "note: Some details", "[notice] "),
+    *("error: aborting due to", "error: could not compile", "error: build failed", "error: failed to compile"),
+    *("error: Recipe ", "error: process didn't exit", "error: test failed, to rerun"),
+    *("error: Setup script exited with error: command", "error Command failed", "Error: A JNI error"),
+    *("Error: LinkageError", "Error was captured", "warning: build failed", "note: This error originates"),
+    *("note: This is an issue", "To learn more", "To reuse those", "For more information about this"),
+    *("Some errors have detailed", "collect2: ", "compilation terminated", "ninja: build stopped", "BUILD FAIL"),
+    *("FAILURE: Build failed", "Build FAILED", "* Try:", "* Get more help:", "* Where:", "> Run with --"),
+    *("Settings file '", "-- ", "Call Stack (most recent", 'See "', 'See also "', "See '", "See: ", "See /"),
+    *("Re-run Maven", "To see the full stack trace", "Prompt executed in", "Ran all test suites", "test result: "),
+    *("✓ ", "✕ ", "✔ ", "✗ ", "[end of output]", "info Visit", "yarn run v", "Node.js v", "throw er;", "events.js:"),
+    *("--- std", "<--- ", "-----", "====", "____", "*****", "~~~~~", "│", "Security context: ", "created by "),
+    *("Stack dump", "Stack trace", "Stack backtrace", "PC is at", "rax ", "Register", "Using cached"),
+    *("Requirement already", "The above exception was the direct cause", "During handling of the above exception"),
+    *("platform linux", "platform darwin", "platform win32", "rootdir: ", "plugins: ", "cachedir: ", "Press any key"),
+    *("Aborted", "Welcome to ", "Here are the", "Subproject ", "Serving ", "Thread ID: ", "```", "Require stack:"),
+    *("requireStack: ", "Unable to find image", "Using default tag", "Pulling ", "Trying to pull", "Status: "),
+)
+"""Beginnings of lines that report no error."""
+
+_PROGRESS = frozenset(
+    "Compiling Downloading Downloaded Building Checking Fresh Finished Running Updating Blocking Installing Collecting"
+    " Preparing Creating Starting Linking Scanning Loading Restoring".split()
+)
+"""First words of lines that report progress."""
+
+
 @cache
 def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
     prompt = (
@@ -106,53 +148,36 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
     )
     tails = (
         # closing lines of tools
-        r"\[?[Pp]rocess (?:finished|exited|completed)\b",
+        r"\[?[Pp]rocess (?:finished|exited|completed)\b|Exit [Cc]ode:? \d{1,3}$|\d{1,3}$",
         r"(?:error: )?exit status \d",
-        r"error: (?:aborting due to|could not compile|build failed|failed to compile|Recipe )",
-        r"error: (?:process didn't exit|test failed, to rerun)",
-        r"error: command '[^']*' failed with exit|error: Setup script exited with error: command",
-        r"warning: build failed|To (?:learn more|reuse those)|For more information about this"
-        r"|Some errors have detailed",
-        r"note: (?:run with|[Ss]ome details)|help: |\s{0,8}= (?:help:|note: this )",
+        r"error: command '[^']*' failed with exit",
+        r"\s{0,8}= (?:help:|note: this )",
         r"(?:\S{0,200}: )?\**\s?(?:\*\*\* )?\[[^\]\n]{1,200}\] (?:Error|Fehler|Erreur) \d",
-        r"g?make(?:\[\d{1,3}\])?: (?:\*\*\* (?:\[|Waiting)|Leaving|Entering|Nothing)|\S{1,200}: recipe for target"
-        r"|collect2: |compilation terminated|ninja: build stopped",
-        r"(?:BUILD FAILED|FAILURE: Build failed|BUILD FAILURE)\b|\* (?:Try|Get more help|Where):|> Run with --"
-        r"|Settings file '",
-        r"-- |.{0,300}: [Ii]n function [`'‘].{0,300}:$|\s{1,4}\S{1,200}:\d{1,6} \(\w{1,40}\)$"
-        r"|Call Stack \(most recent|See (?:also )?\"|See '|See: |See /|See [A-Z]:\\",
-        r"\[ERROR\]\s*$|\[Help \d\]|Re-run Maven|To see the full stack trace|Prompt executed in",
+        r"g?make(?:\[\d{1,3}\])?: (?:\*\*\* (?:\[|Waiting)|Leaving|Entering|Nothing)|\S{1,200}: recipe for target",
+        r".{0,300}: [Ii]n function [`'‘].{0,300}:$|\s{1,4}\S{1,200}:\d{1,6} \(\w{1,40}\)$|See [A-Z]:\\",
+        r"\[ERROR\]\s*$|\[Help \d\]|\S{1,40} exited with code \d",
+        # summaries of tests and checks
+        r"(?:Test Suites|Tests|Snapshots|Time|Test Files|Start at|Duration): |failures:$|(?:FAIL|PASS)(?: \S|$)"
+        r"|running \d+ tests?$|\s{4}\w[\w:]*$|---- \S+ stdout ----|> \S+@\S+ \w|\d{1,5} (?:problems?|actionable tasks?)\b"
+        r"|\s*\d+ (?:Warning|Error)\(s\)|✖ \d|Found \d+ errors? in|To \S+$",
         # npm and node
-        r"npm (?:WARN|warn|notice|http|info|verb|timing)\b|error Command failed|info Visit|\s?ELIFECYCLE\b|yarn run v",
-        r"\s{0,8}\S{1,300}[/\\\\]_logs[/\\\\]\S{1,200}$|(?:Node\.js v\d|not ok\b|Emitted '\w+' event"
-        r"|\s{0,4}(?:\w+: )?\[?\]?[{}],?$)",
+        r"npm (?:WARN|warn|notice|http|info|verb|timing)\b|\s?ELIFECYCLE\b",
+        r"\s{0,8}\S{1,300}[/\\\\]_logs[/\\\\]\S{1,200}$|(?:not ok\b|Emitted '\w+' event|\s{0,4}(?:\w+: )?\[?\]?[{}],?$)",
         r"\s{1,8}(?:errno|code|syscall|address|port|path|filename|dest|stack|library|reason|parent"
         r"|opensslErrorStack): ",
-        r"(?:code|errno|syscall|filename|dir|name|hostname): ['-]|pid: \d|\s{0,4}throw er;|events\.js:\d"
-        r"|node:\w{1,20}[/\w]{0,60}:\d+$",
+        r"(?:code|errno|syscall|filename|dir|name|hostname): ['-]|pid: \d|node:\w{1,20}[/\w]{0,60}:\d+$",
         r"\s{1,8}this\[\w{1,20}\] = ",
-        # dumps
-        r"\d{1,6} ?\|(?:\s|$)|\s{1,8}\|\s|\|\s{2,}|\s{0,8}#\s?include\b|\.\.\.$|--- std(?:out|err)|<--- |-{5,}|={4,}"
-        r"|_{4,}|\*{5,}|[─━═╭╰│]{2,}|│|~{5,}|\[\d{1,8}:0x[0-9a-f]{1,16}\]\s{1,12}\d|==\d{1,8}==",
-        r"\s{0,4}\d{1,4}: (?:0x)?[0-9A-Fa-f]{6,16}(?:\s|$)|Security context: |\s{1,4}\d{1,3}: (?:\w{1,40}Frame|/\*"
-        r"|arguments)",
-        r"goroutine \d|created by |\s{0,8}#\d{1,3} {1,3}|Stack (?:dump|trace|backtrace)|PC is at|rax |Register",
+        # frames and dumps
+        r"(?:from )?\S{1,300}:\d+:in |\d{1,6} ?\|(?:\s|$)|\s{1,8}\|\s|\|\s{2,}|\s{0,8}#\s?include\b|\.\.\.$"
+        r"|[─━═╭╰│]{2,}|\[\d{1,8}:0x[0-9a-f]{1,16}\]\s{1,12}\d|==\d{1,8}==",
+        r"\s{0,4}\d{1,4}: (?:0x)?[0-9A-Fa-f]{6,16}(?:\s|$)|\s{1,4}\d{1,3}: (?:\w{1,40}Frame|/\*|arguments)",
+        r"goroutine \d|\s{0,8}#\d{1,3} {1,3}",
+        r"\d{1,5} {1,4}(?:import|export|const|let|var|return|function|class|type|interface|async|await|if|for|\})\b",
+        r"- \S{1,300}\.[cm]?[jt]sx?$",
         # progress
-        r"\s{0,8}(?:Compiling|Downloading|Downloaded|Building|Checking|Fresh|Finished|Running|Updating|Blocking"
-        r"|Installing|"
-        r"Collecting|Using cached|Requirement already|Preparing|Creating|Starting|Linking|Scanning|Loading"
-        r"|Restoring)\b",
         r"\[ {0,3}\d{1,3}%\]|\s{0,4}[\d.]{1,6}%|#\d{1,3} |\d{1,6} (?:passed|failed|warnings?|errors?)\b.{0,60}$"
-        r"|collected \d",
-        r"The above exception was the direct cause|During handling of the above exception|platform (?:linux|darwin"
-        r"|win32)|rootdir: |plugins: |cachedir: |FAILED \S{1,200}::|(?:FAIL|PASS)$|ok\s|\S{1,300}\.py:\d{1,6}: \w*$"
-        r"|Press any key|\s{0,80}Aborted|\[\d\]\s",
-        r"Welcome to |Here are the|Subproject |Serving |Thread ID: |cargo:[\w-]{1,80}=|.{1,80}_DIR unset"
-        r"|Error was captured",
-        r"\d{1,5} {1,4}(?:import|export|const|let|var|return|function|class|type|interface|async|await|if|for|\})\b|"
-        r"`{3}|Require stack:|- (?:[A-Za-z]:\\|/)[^\n]{1,300}\.[cm]?[jt]sx?$|\s{1,8}requireStack: |"
-        r"Unable to find image|Using default tag|Pulling |Trying to pull|Status: |Error: A JNI error"
-        r"|Error: LinkageError",
+        r"|collected \d|FAILED \S{1,200}::|ok\s|\S{1,300}\.py:\d{1,6}: \w*$|\[\d\]\s"
+        r"|cargo:[\w-]{1,80}=|.{1,80}_DIR unset",
     )
     return re.compile(prompt), re.compile("|".join(tails))
 
@@ -160,7 +185,7 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
 @cache
 def _advice() -> re.Pattern[str]:
     begins = (
-        r"How (?:to|can|do)\b|Instead\b|Did you mean|Do you want|See (?:also|documentation|the|https?)|For (?:more"
+        r"If ['`\"]|To install\b|How (?:to|can|do)\b|Instead\b|Did you mean|Do you want|See (?:also|documentation|the|https?)|For (?:more"
         r"|further|details)|If (?:you|this|reserved)"
         r"|Please\b|Try\b|Make sure|Ensure\b|Check (?:that|the|your)|You (?:can|may|might|need|should|must)"
         r"|To (?:avoid|fix|add|learn|see|resolve|enable)|Is the (?:server|\w+ daemon)|It is likely|Add the|Consider\b"

@@ -110,7 +110,8 @@ def _check_hints(hints: object, limit: int) -> list[Storable]:
 
 def _example(message: str, stack: str | None) -> str:
     # redact again: joined texts may reveal a secret that neither did alone
-    joined = message if stack is None else f"{message}\n{stack}"
+    begin = _without_middle(message)
+    joined = begin if stack is None else f"{begin}\n{stack}"
     return _cut(redact(_cut(joined)).text)
 
 
@@ -119,3 +120,12 @@ def _cut(text: str) -> str:
     if len(raw) <= EXAMPLE_BYTES:
         return text
     return raw[: EXAMPLE_BYTES - len("…".encode())].decode(errors="ignore") + "…"
+
+
+def _without_middle(message: str) -> str:
+    # a report names its error at the beginning, an output at the end
+    raw = message.encode()
+    half = (EXAMPLE_BYTES - len("…".encode())) // 2
+    if len(raw) <= EXAMPLE_BYTES:
+        return message
+    return f"{raw[:half].decode(errors='ignore')}…{raw[-half:].decode(errors='ignore')}"

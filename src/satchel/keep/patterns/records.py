@@ -138,6 +138,7 @@ class SimilarError:
         message: with volatile parts masked.
         likeness: shared words in percent of the words of both.
         solution: its best confirmed solution, or None.
+        words: the words of both.
     """
 
     ref: str
@@ -145,6 +146,7 @@ class SimilarError:
     message: str
     likeness: int
     solution: Solution | None
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,8 @@ class Reported:
         is_new: whether it is new or had expired.
         recorded: the current state of the solution given with the report, or None.
         notes: what was cleaned or redacted, and remarks on the solution.
-        similar: for a new error, the most similar known ones.
+        similar: for an error without a solution, the most similar known ones.
+        tried: fixes that have failed too often to be offered.
     """
 
     pattern: ErrorPattern
@@ -164,6 +167,7 @@ class Reported:
     recorded: Solution | None = None
     notes: tuple[str, ...] = ()
     similar: tuple[SimilarError, ...] = ()
+    tried: tuple[Solution, ...] = ()
 
     @property
     def solutions(self) -> tuple[Solution, ...]:

@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from satchel.base.lazy import lazy_regex
 from satchel.base.records import dataclass, replace
+from satchel.keep.patterns.headlines import is_wrapping
 from satchel.keep.patterns.noise import is_noise, unwrapped, without_advice
 from satchel.keep.patterns.stacks import without_stacks
 
@@ -63,13 +64,12 @@ def read(text: str) -> OutputError:
     lines = unwrapped(text)
     is_python = any("Traceback (most recent call last)" in line or _python_frame().match(line) for line in lines)
     is_pytest = sum(line.startswith(("E   ", "E       ")) for line in text.splitlines()) > 0
-    relevant = [
-        line
-        for line in _first_paragraphs(without_stacks("\n".join(lines)).splitlines())
-        if line.strip() and not is_noise(line)
-    ]
-    if not relevant:
+    relevant = [line for line in _first_paragraphs(without_stacks("\n".join(lines)).splitlines()) if not is_noise(line)]
+    if not any(line.strip() for line in relevant):
         relevant = [line for line in lines if line.strip()]
+    named = [line for line in relevant if not is_wrapping(line)]
+    if len(named) < len(relevant) and any(_header().match(line) or _weak().match(line) for line in named):
+        relevant = named
     blocks: list[tuple[re.Match[str] | None, list[str]]] = [(None, [])]
     for line in relevant:
         header = _header().match(line)
@@ -77,6 +77,12 @@ def read(text: str) -> OutputError:
             blocks.append((header, [line[header.end() :]]))
         else:
             blocks[-1][1].append(line)
+    # what follows an empty line is not part of a message that says enough
+    for header, block in blocks[1:]:
+        if header is not None and "" in block and _is_whole(block):
+            del block[block.index("") :]
+    blocks = [(header, [line for line in block if line.strip()] or block[:1]) for header, block in blocks]
+    relevant = [line for line in relevant if line.strip()]
     headed = blocks[1:]
     if not headed:
         rest = _shell().sub(
@@ -145,7 +151,7 @@ def _extract(block: tuple[re.Match[str] | None, list[str]]) -> OutputError:
     elif head["placed"]:
         # a compiler's further lines are indented
         lines = lines[:1] + list(takewhile(lambda line: line[:1] in " \t", lines[1:]))
-    elif not head["panic"] and len(lines[0].split()) >= _TELLING and not _goes_on().search("\n".join(lines[:2])):
+    elif not head["panic"] and _is_telling(lines[0]) and not _goes_on().search("\n".join(lines[:2])):
         depth = _depth(head.string)
         lines = lines[:1] + list(takewhile(lambda line: _depth(line) > depth, lines[1:]))
     message = "\n".join(line for line in lines if line.strip())
@@ -157,13 +163,20 @@ def _extract(block: tuple[re.Match[str] | None, list[str]]) -> OutputError:
         message = message.removeprefix("'").removesuffix("'")
     if "[" in head[0] and not head["coded"] and not head["bracketed"]:
         message = message.rstrip().removesuffix("]")
-    place = head["place"] or head["source"] or ""
-    if place and not _missing().search(message):
-        message = f"{place} {message}"
     message = _shell().sub(lambda match: f"command not found: {match['name'] or match['named']}", message)
     message = without_advice(re.sub(r"\s+what\(\):\s+", " ", f"\n{message}"))
     is_panic = bool(head["panic"]) or head[0].endswith("panic: ")
     return OutputError(plain_type(error_type), message.strip(), True, is_panic)
+
+
+def _is_whole(block: list[str]) -> bool:
+    after = next((line for line in block[block.index("") :] if line), "")
+    return len(block[0].split()) > 2 and not _goes_on().search(f"{block[0]}\n{after}")
+
+
+def _is_telling(line: str) -> bool:
+    words = line.split()
+    return len(words) >= _TELLING or (len(words) > 2 and _quoted().search(line) is not None)
 
 
 def _from_weak(lines: list[str]) -> list[str]:
@@ -192,12 +205,7 @@ _shell = lazy_regex(
     r"|^(?:zsh|fish): (?:command not found|Unknown command): (?P<named>\S{1,100})$",
     re.MULTILINE,
 )
-# for missing things, the place that needs them does not distinguish errors
-_missing = lazy_regex(
-    r"[Nn]o such file or directory|undefined reference to|cannot find -l|file not found|[Cc]annot find module"
-    r"|not found$|is not in (?:GOROOT|std)\b"
-    r"|missing go\.sum entry|no required module provides"
-)
+_quoted = lazy_regex(r"['\"`][^'\"`\n]{2,200}['\"`]")
 # the first line says everything; the rest is the system's wording and advice
 _whole = lazy_regex(r"^linker \S{1,200} not found$")
 # the first line only announces the second
@@ -224,6 +232,7 @@ def _header() -> re.Pattern[str]:
     exception = (
         r"(?:[A-Za-z_$][\w$]{0,80}(?:\.|::|/)){0,12}(?:(?:[A-Z][\w$]{0,80}?)?(?:Error|Exception)"
         r"|[A-Z][\w$]{0,80}?(?:Warning|Interrupt|Exit|Failure|Fault))"
+        r"|(?:[a-z_]\w{0,40}\.){1,8}[A-Z]\w{2,80}(?=: \S)"
     )
     place = (
         r"(?:(?P<place>(?:[A-Za-z]:)?[^\s:()]{1,300})(?::\d+(?:[:.]\d+(?:-\d+)?)?:? ?-?|\(\d+,\d+\):?"

@@ -81,8 +81,8 @@ class Patterns(Service):
             agent: the reporter; None takes the default, which may be nobody.
 
         Returns:
-            The error with its solutions, best confirmed first, without those only observed; for a new error also
-            the most similar known ones.
+            The error with its solutions, best confirmed first, without those only observed; without a solution also
+            the most similar known errors, and the fixes that did not help.
 
         Raises:
             InvalidInput, TooLarge: an argument is invalid; nothing was written.
@@ -105,7 +105,12 @@ class Patterns(Service):
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             loop = LoopScope(project.id, run.id, task_id, loop_id, author, actor.session)
             loops.note(transaction, loop, number, now)
-            notes = (*new.notes, *run.notes, *((_BY_NAMES,) if recorded_error.by_names else ()))
+            notes = (
+                *new.notes,
+                *run.notes,
+                *((_BY_NAMES,) if recorded_error.by_names else ()),
+                *_by_words(recorded_error.words),
+            )
             if new.solution is not None:
                 fix, is_fix_new, more = updates.solve(
                     transaction, project.id, number, new.solution, author, now, session=actor.session
@@ -116,12 +121,12 @@ class Patterns(Service):
                 notes, is_changed = (*notes, *more), is_new or is_fix_new
             if is_changed:
                 updates.index(transaction, number, is_new=is_new)
-            pattern = updates.load(transaction, project.id, number, now)
-            assert pattern is not None
-            pattern = _ranked(pattern, new.clues)
-            similar = _similar(transaction, project.id, pattern, now) if is_new else ()
+            known = updates.load_with_tried(transaction, project.id, number, now)
+            assert known is not None
+            pattern, tried = _ranked(known[0], new.clues), known[1]
+            similar = () if pattern.solutions else _similar(transaction, project.id, pattern, now, recorded_error)
             expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
-        return Reported(pattern, is_new, recorded, notes, similar)
+        return Reported(pattern, is_new, recorded, notes, similar, tried)
 
     def solve(self, pattern: str | int, solution: str, *, agent: str | None = None) -> Solution:
         """Record the fix of an error.
@@ -242,11 +247,19 @@ class Patterns(Service):
         return lists.find(self._workplace, LISTING, ErrorPatternPage, filters)
 
 
-def _similar(transaction: Transaction, project_id: int, pattern: ErrorPattern, now: int) -> tuple[SimilarError, ...]:
+def _similar(
+    transaction: Transaction, project_id: int, pattern: ErrorPattern, now: int, recorded: meeting.Recorded
+) -> tuple[SimilarError, ...]:
     # imported here: a known error needs no search
     from satchel.keep.patterns.similar import similar_to
 
-    return similar_to(transaction, project_id, pattern, now)
+    return similar_to(transaction, project_id, pattern, now, recorded.near if recorded.is_new else None)
+
+
+def _by_words(words: Sequence[str]) -> tuple[str, ...]:
+    if not words:
+        return ()
+    return (f"recognized by its words ({', '.join(words)}), not by its text: check that it is the same error",)
 
 
 def _is_error_ref(ref: object) -> bool:

@@ -7,15 +7,18 @@ import re
 from satchel.base.lazy import lazy_regex
 from satchel.base.records import dataclass
 from satchel.keep.patterns.frames import innermost_frame
+from satchel.keep.patterns.headlines import VARIANTS, rewritten
 from satchel.keep.patterns.masking import bounded, masked_text
-from satchel.keep.patterns.noise import unwrapped
+from satchel.keep.patterns.noise import peeled, unwrapped
 from satchel.keep.patterns.saying import plain_type, read
 from satchel.redaction import redact
 
-VERSION = 2
+VERSION = 3
 """Version of the rules; raise it with every change to signatures."""
 
 _MOST_TYPE = 200
+_TELLING = 3
+"""A sentence of more words says enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +52,20 @@ def signed(error_type: str, message: str, stack: str | None = None) -> Signed:
     text = bounded(message)
     error = read(text)
     name = error.error_type or plain_type(redact(error_type[:_MOST_TYPE]).text)
-    message = error.message
+    message = _first_sentence(error.message)
+    if name == "ImportError" and "No module named" in message:
+        name = "ModuleNotFoundError"
     core = _core(message)
     if _wrapper().fullmatch(core) and not (stack or innermost_frame(text)):
         # the wrapper only reports the failure: use the whole output
         message = "\n".join(unwrapped(text))
         core = _core(message)
-    repeats = text if error.is_headed or name.isupper() else f"{message}\n{core}"
-    if not error.error_type and core and (" " in name or _is_said(name, repeats)):
-        # a description is not a type, and other reporters may not use the output's type
+    if not error.error_type and core and (not _is_type(name) or error.message.count("\n") > 1 or _is_said(name, text)):
+        # other reporters of an output may not use this type
         name = ""
     frame = ""
     if _generic().fullmatch(core) or (error.is_panic and not _telling_panic().search(core)):
-        frame = innermost_frame("\n".join(unwrapped(text))) or (innermost_frame(bounded(stack)) if stack else "")
+        frame = innermost_frame("\n".join(peeled(text))) or (innermost_frame(bounded(stack)) if stack else "")
     there = _core(as_bazinga(message))
     return Signed(_digest(name, core, *filter(None, (frame,))), core, _digest(name, there) if there != core else None)
 
@@ -78,13 +82,15 @@ def as_bazinga(message: str) -> str:
     return re.sub(r'"[^"]{1,50}"', '"..."', text).strip()[:500]
 
 
+def _first_sentence(message: str) -> str:
+    # releases and posters differ in what follows a sentence that says enough
+    match = _sentence().match(message)
+    return match[1] if match is not None and len(match[1].split()) > _TELLING else message
+
+
 def _core(message: str) -> str:
-    message = _asker().sub("", _interpreter().sub("", message))
-    message = _resolved().sub(r"\1", message)
-    message = _searched().sub(r"\1", _imported().sub(r"\1", message)).replace(" -> [Help 1]", "")
-    message = _quoted_url().sub(r"\1", _linker().sub(r"\1", _older_resource().sub(r"\1 ", message)))
     # a bracketed number, such as the system's error number, is redundant
-    return masked_text(_system().sub(r"\1", _resource().sub(r"\1", message))).replace(" (#)", "")
+    return masked_text(rewritten(message, VARIANTS)).replace(" (#)", "")
 
 
 def _digest(*parts: str) -> str:
@@ -93,34 +99,15 @@ def _digest(*parts: str) -> str:
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def _is_type(name: str) -> bool:
+    return " " not in name and not name.islower()
+
+
 def _is_said(name: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
-# as older releases of Node print it
-_older_resource = lazy_regex(r"\b(watch|open|scandir|mkdir|write) \S{1,300} (?=(?:ENOSPC|EMFILE|ENFILE)\b)")
-# the shell and the script in front of a missing interpreter
-_interpreter = lazy_regex(r"^-?(?:\w{0,10}sh: )?(?:\S{1,200}: )?(?=\S{1,200}: bad interpreter)", re.MULTILINE)
-# the program that needed a missing library or program
-_asker = lazy_regex(
-    r"^[^\n:]{0,300}: (?=error while loading shared libraries: )"
-    r"|^(?:[^\n]{0,200}: )?(?=exec: \"[^\"\n]{1,100}\": executable file not found)",
-    re.MULTILINE,
-)
-# the places searched for a missing program
-_searched = lazy_regex(r"(executable file not found) in (?:\$PATH|%PATH%)")
-# the folder that required a missing package; relative packages need it
-_resolved = lazy_regex(r"(Can't resolve '[^'.\n][^'\n]{0,100}') in '[^'\n]{1,300}'")
-# the module's file, which not every release prints
-_imported = lazy_regex(r"(cannot import name \S{1,100} from \S{1,200}) \([^()\n]{0,300}[/\\][^()\n]{0,300}\)")
-# the system's words, which older linkers omit
-_linker = lazy_regex(r"(cannot find -l[\w.+\-]{1,100}): No such file or directory")
-# not every release quotes addresses
-_quoted_url = lazy_regex(r"[\"']([a-z][a-z0-9+.\-]{1,20}://[^\s\"'<>]{1,500})[\"']")
-# the system's words for an error code, which not every release prints
-_system = lazy_regex(r"\b(E[A-Z]{3,15}): [a-z][a-z \-]{3,50}?(?=,| ['\":\d/[]|\s*$)", re.MULTILINE)
-# the file or call that hit an exhausted resource
-_resource = lazy_regex(r"((?:ENOSPC|EMFILE|ENFILE|ENOMEM|EDQUOT)\b[^,\n]{0,80}), \w{3,10}(?: ['\"`][^\n]{0,500})?")
+_sentence = lazy_regex(r"\s*([^\n]{10,400}?[\w'\"`)\]])(?:[.;](?=\s+[A-Z`'\"(\[])| \((?=[A-Z]+ \d)).{0,10}", re.DOTALL)
 # a panic message that is specific by itself
 _telling_panic = lazy_regex(
     r"['\"<#/=]|[a-z][A-Z]|\w[_.]\w"
@@ -137,7 +124,7 @@ _wrapper = lazy_regex(
 _generic = lazy_regex(
     r"(?i)#?|null|(?:assertion(?:error)?(?: failed)?|\(no message\)|none|undefined|killed|aborted|panic|boom)"
     r"|.{0,60}segmentation (?:fault|violation).{0,60}|.{0,20}core dumped\)?|object reference not set.{0,40}"
-    r"|assert # [=<>!]{1,2} #"
+    r"|assert # [=<>!]{1,2} #|assertion '?\(?left [=!]= right\)?'? failed.{0,300}"
     r"|(?:access violation|bus error).{0,40}"
     r"|'?(?:nonetype|int|str|float|list|dict|tuple|set|bool|bytes|function|module|method|generator"
     r"|coroutine)'? object"

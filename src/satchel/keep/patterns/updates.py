@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from satchel.base.errors import NotFound
 from satchel.base.grouping import grouped
+from satchel.base.records import replace
 from satchel.base.text import fold
 from satchel.find import documents
 from satchel.find.kind import Kind
@@ -183,6 +184,18 @@ def load(transaction: Transaction, project_id: int, key: int | str, now: int, le
     if row is None:
         return None
     return pattern_of(row, solutions_of(transaction, project_id, [row[0]], least).get(row[0], ()))
+
+
+def load_with_tried(
+    transaction: Transaction, project_id: int, key: int | str, now: int
+) -> tuple[ErrorPattern, tuple[Solution, ...]] | None:
+    """Return a pattern with the solutions to offer, and the fixes that have failed too often for that."""
+    pattern = load(transaction, project_id, key, now, LEAST)
+    if pattern is None:
+        return None
+    offered = tuple(one for one in pattern.solutions if one.confidence >= WEAK)
+    tried = tuple(one for one in pattern.solutions if one.confidence < WEAK and one.failed)
+    return replace(pattern, solutions=offered), tried
 
 
 def load_solution(transaction: Transaction, project_id: int, number: int) -> Solution:

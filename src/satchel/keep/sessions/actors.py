@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 
-from satchel.base.errors import SatchelError
+from satchel.base.errors import Refused, SatchelError
 from satchel.base.text import fold
-from satchel.keep import projects
+from satchel.base.vocabulary import HUMAN
+from satchel.keep import events, projects
 from satchel.keep.names import check_agent, ensure_agent, find_agent, is_persons, no_agent
 from satchel.keep.projects import Workplace
+from satchel.keep.sessions import standing
 from satchel.keep.sessions.clients import State
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction, set_of
@@ -22,6 +25,8 @@ _MAX_SUFFIX_CHARS = 6
 
 UNKNOWN = -1
 """The number used for an agent that does not exist."""
+
+_ASK = f"Ask a person for it with send_message to={HUMAN}"
 
 ME = "me"
 """The calling agent's name in filters."""
@@ -197,9 +202,53 @@ def subagent_name(agent: str, agent_id: str) -> str:
 
 
 def is_by_person(workplace: Workplace, agent: str | None) -> bool:
-    """Return whether a person calls, at a terminal or by token, and not as an agent."""
+    """Return whether a person calls, and not as an agent."""
+    return standing.standing_of(workplace.caller).is_person and (agent is None or is_persons(agent))
+
+
+def persons_gate(
+    transaction: Transaction, workplace: Workplace, project_id: int, agent: str | None, now: int
+) -> Callable[[str], bool]:
+    """Return a function that tells whether the caller may change an item of a person, and records it if so.
+
+    The function takes the item's ref. It raises Unconfirmed for a person who has to confirm that at the terminal.
+    """
+
+    def passes(ref: str) -> bool:
+        if not is_by_person(workplace, agent):
+            return False
+        require_person(workplace, "change what a person wrote", agent=agent)
+        record_passage(transaction, workplace, project_id, f"changed {ref}", now)
+        return True
+
+    return passes
+
+
+def require_person(workplace: Workplace, action: str, remedy: str = _ASK, *, agent: str | None = None) -> None:
+    """Refuse an action, as in "pin items", to all but persons who do not act as an ``agent``; ``remedy`` is for agents.
+
+    Raises:
+        Refused: an agent calls.
+        Unconfirmed: a person has to confirm it at the terminal.
+    """
+    if agent is not None and not is_persons(agent):
+        raise Refused(f"only a person can {action}, and {agent!r} is an agent", remedy)
+    standing.require_person(workplace.caller, action, remedy, workplace.person)
+
+
+def record_passage(transaction: Transaction, workplace: Workplace, project_id: int, what: str, now: int) -> None:
+    """Record what a command or a program did as a person; a token or a login proves the person."""
+    if workplace.caller is not None and not workplace.caller.is_remote:
+        record_action(transaction, workplace, project_id, what, now)
+
+
+def record_action(transaction: Transaction, workplace: Workplace, project_id: int, what: str, now: int) -> None:
+    """Record an action that only persons may do, or that ends a protection, as in "restored a backup"."""
     caller = workplace.caller
-    return caller is not None and caller.is_person and (agent is None or is_persons(agent))
+    by = {"by": workplace.person()} if standing.standing_of(caller).is_person else {}
+    state = None if caller is None else caller.find(transaction, project_id)
+    session = None if state is None else state.id
+    events.record(transaction, project_id, events.ACTION, now, session=session, details={"what": what, **by})
 
 
 def _actor(number: int | None, name: str | None, state: State | None, *, is_named: bool) -> Actor:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from satchel.base.errors import Refused
+from satchel.keep.sessions import standing
 from satchel.keep.sessions.clients import (
     STATE,
     VARIABLE,
@@ -67,8 +67,8 @@ class Caller:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Caller | None:
-        """Return the caller for a program whose environment names a session, or None."""
-        return cls(LIBRARY, environ) if environ.get(VARIABLE) else None
+        """Return the caller for a program whose environment names a session or a person, or None."""
+        return cls(LIBRARY, environ) if environ.get(VARIABLE) or environ.get(standing.PERSON_VARIABLE) else None
 
     @classmethod
     def of_hook(cls, environ: Mapping[str, str], client: str, identity: str | None, *, begins: bool) -> Caller:
@@ -159,32 +159,8 @@ class Caller:
 
     @property
     def is_person(self) -> bool:
-        """Return whether it is a person: at a terminal outside any client and session, or by token."""
-        if self.kind == REMOTE:
-            return self.is_of_person is True
-        return self.kind == COMMAND and self.is_of_person is not False and self._agent_evidence() is None
-
-    def refuse_agent(self, problem: str, remedy: str) -> Refused:
-        """Return the error for an action only allowed to persons, and explain why a command counts as an agent's."""
-        evidence = self._agent_evidence() if self.kind == COMMAND else None
-        if evidence is None:
-            return Refused(problem, remedy)
-        why, hint = evidence
-        return Refused(
-            f"{problem}, and this command counts as an agent's: {why}", f"{remedy}. If you are a person, {hint}"
-        )
-
-    def _agent_evidence(self) -> tuple[str, str] | None:
-        # why a command counts as an agent's, and what a person can do then; None for a person's
-        if self.environ.get(VARIABLE):
-            return f"{VARIABLE} is set", f"run `unset {VARIABLE}` first"
-        if self.hosts:
-            host = self.hosts[0]
-            return (
-                f"it runs in {host.client.name} ({host.evidence})",
-                "run it in a terminal that was not started by a client",
-            )
-        return None
+        """Return whether what it writes is a person's."""
+        return standing.standing_of(self).is_person
 
     @property
     def replays_briefing(self) -> bool:

@@ -51,6 +51,9 @@ CLIENTS = (
     Client("vscode", ("visual studio code", "visual-studio-code", "vscode"), has_many=True, is_editor=True),
 )
 
+_EDITORS = (("TERM_PROGRAM", ("vscode", "cursor", "windsurf", "zed")), ("TERMINAL_EMULATOR", ("jetbrains",)))
+"""Variables of the terminals of editors, with the starts of their values; agents of editors run commands there too."""
+
 _READ_ONLY = ("explor", "statusline", "guide")
 """Parts of the names of subagents that only look around."""
 
@@ -64,8 +67,18 @@ def client_named(name: str | None) -> Client | None:
         return None
     folded = name.strip().lower()
     client = next((one for one in CLIENTS if folded.startswith(one.prefixes)), None)
+    if client is not None:
+        return client
     short = re.sub(r"[^a-z0-9]+", "-", re.sub(r"[- ]?(?:mcp[- ]?)?client\b.*", "", folded)).strip("-")
-    return client or (Client(short[:_MAX_NAME_CHARS].rstrip("-"), ()) if short else None)
+    return Client(short[:_MAX_NAME_CHARS].rstrip("-"), ()) if short else None
+
+
+def editor_named(environ: Mapping[str, str]) -> str | None:
+    """Return the editor whose terminal a command runs in, or None."""
+    return next(
+        (name for variable, names in _EDITORS for name in names if environ.get(variable, "").lower().startswith(name)),
+        None,
+    )
 
 
 def only_looks(kind: str | None) -> bool:

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from satchel.base import git_trees
-from satchel.base.errors import Conflict, NotFound, Refused
+from satchel.base.errors import Conflict, NotFound
 from satchel.base.records import replace
 from satchel.find.kind import KIND_NAMED
 from satchel.keep import events, projects
 from satchel.keep.kinds import read_ref
 from satchel.keep.moving.lines import lines_of
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.actors import acting, is_by_person, reader_name
+from satchel.keep.sessions.actors import acting, is_by_person, reader_name, record_passage, require_person
 from satchel.keep.shared import views
 from satchel.keep.shared.folder import BELOW, Folder, Listing, Place, Reading, last_reading, place_of, record_reading
 from satchel.keep.shared.items import mask_of, secrets_in, text_of, why_not
@@ -157,7 +157,7 @@ class Exchange:
         return SharedList(visible, shared, survey.place.default, problems)
 
     def accept(self, refs: Sequence[str], digests: Sequence[str], *, is_all: bool) -> Accepted:
-        self._refuse_agents("accepts")
+        self._require_person("accept")
         items: list[SharedItem] = []
         failed: list[tuple[str, str]] = []
         notes: list[str] = []
@@ -175,11 +175,12 @@ class Exchange:
                 notes += done.notes
                 items.append(replace(item, ref=survey.ref(done.uid), state="accepted", why=None))
             self._record_events(survey, items)
+            self._record_passage(survey, "accepted", items)
             _save(survey, changed=True)
         return Accepted(True, tuple(items), tuple(failed), tuple(dict.fromkeys(notes)))
 
     def reject(self, refs: Sequence[str], digests: Sequence[str], *, is_all: bool) -> Accepted:
-        self._refuse_agents("rejects")
+        self._require_person("reject")
         items: list[SharedItem] = []
         with self._survey(write=True) as survey:
             survey.update_states()
@@ -188,21 +189,19 @@ class Exchange:
             for uid in uids:
                 items.append(replace(views.waiting_item(survey, uid), state="rejected", why=None))
                 survey.reject(uid)
+            self._record_passage(survey, "rejected", items)
             _save(survey, changed=True)
         return Accepted(False, tuple(items), (), ())
 
     def diff(self, refs: Sequence[str], *, is_all: bool) -> Differences:
-        self._refuse_agents("reads")
+        self._require_person("read")
         with self._survey(write=False) as survey:
             uids = views.select_waiting(survey, refs, is_all=is_all)
             return Differences(tuple(views.difference(survey, uid) for uid in uids))
 
-    def _refuse_agents(self, verb: str) -> None:
-        if not self._is_person:
-            caller = self._workplace.caller
-            problem = f"only a person {verb} shared texts by others"
-            remedy = "Ask your user to run `satchel proposals` in a terminal"
-            raise Refused(problem, remedy) if caller is None else caller.refuse_agent(problem, remedy)
+    def _require_person(self, verb: str) -> None:
+        work, remedy = self._workplace, "Ask your user to run `satchel proposals` in a terminal"
+        require_person(work, f"{verb} shared texts by others", remedy, agent=work.agent)
 
     def _read(self) -> tuple[Place, Repository]:
         place = place_of(self._root, self._branch)
@@ -290,6 +289,11 @@ class Exchange:
         for one in items:
             item = None if one.ref is None else read_ref(one.ref)
             events.record(survey.transaction, project, events.ACCEPTANCE, now, by=actor, item=item)
+
+    def _record_passage(self, survey: Survey, action: str, items: Sequence[SharedItem]) -> None:
+        if items:
+            what = f"{action} {', '.join(one.ref or one.file or one.uid[:8] for one in items)}, shared by others"
+            record_passage(survey.transaction, self._workplace, survey.project, what, self._workplace.clock())
 
 
 def _authors(survey: Survey, uids: Sequence[str]) -> dict[str, git_trees.Author]:

@@ -162,8 +162,8 @@ def line_from(text: SharedText, ours: Line | None) -> Line:
 
 
 _RENAMED: Mapping[str, tuple[str, ...]] = {
-    "decision": ("value", "version", "layer", "tags", "scopes", "rationale", "agent"),
-    "constraint": ("status", "layer", "tags", "reason", "deactivated_by", "deactivated_at", "agent"),
+    "decision": ("value", "version", "layer", "tags", "scopes", "paths", "rationale", "agent"),
+    "constraint": ("status", "layer", "tags", "paths", "reason", "deactivated_by", "deactivated_at", "agent"),
     "entry": ("file", "line", "last_line", "agent"),
     "error_pattern": ("lang",),
     "strategy": ("lang", "framework", "agent"),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
+from satchel.base.config import YOUR_FILE
 from satchel.base.errors import InvalidInput, Refused, unknown_name
 from satchel.base.vocabulary import RESOLUTIONS, SHARING_RULES
 from satchel.keep import projects
+from satchel.keep.sessions.actors import is_by_person
 from satchel.keep.shared.folder import Folder, Listing, Place, last_reading, may_be_news, place_of
 from satchel.keep.shared.records import Synced
 
@@ -24,7 +26,10 @@ class SharedTexts:
 
     def __init__(self, workplace: Workplace, config: Config) -> None:
         self._workplace = workplace
-        self._accepts = config.share_accept
+        # an agent can set a variable of its shell, or an argument of its program
+        self._accepts = config.share_accept and (
+            config.setting("share.accept").source == YOUR_FILE or is_by_person(workplace, None)
+        )
         self._branch = config.share_branch
 
     def share(self, refs: Sequence[str] = (), *, rule: Sequence[str] = (), dry_run: bool = False) -> Sharing:

@@ -38,7 +38,7 @@ Require stack:
     Output(
         "TypeScript",
         "TS2322",
-        "src/‹cart|user|index›.ts(⟨line⟩,⟨column⟩): error ‹TS2322|TS2345|TS2741›: Type '‹string|boolean|Order›' is not assignable to type '‹number|Money|Date›'.",
+        "src/cart.ts(⟨line⟩,⟨column⟩): error ‹TS2322|TS2345|TS2741›: Type '‹string|boolean|Order›' is not assignable to type '‹number|Money|Date›'.",
     ),
     Output(
         "TypeScript",

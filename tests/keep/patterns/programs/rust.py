@@ -10,7 +10,7 @@ OUTPUTS = (
         "Rust",
         "E0308",
         """error[‹E0308|E0277|E0599›]: ‹mismatched types|trait bound not satisfied›
-  --> src/‹cart|lib|main›.rs:⟨line⟩:⟨column⟩
+  --> src/cart.rs:⟨line⟩:⟨column⟩
    |
 ⟨line⟩ |     let total: ‹i32|u64|f32› = sum(&lines);
    |                ---   ^^^^^^^^^^^ expected here
@@ -28,7 +28,7 @@ error: could not compile `shop` (bin "shop") due to ⟨small⟩ previous errors
     Output(
         "Rust",
         "panic",
-        """thread 'main' panicked at src/main.rs:⟨line⟩:⟨column⟩:
+        """thread 'main' panicked at src/main.rs:⟨line⟩:14:
 called `‹Option|Result›::‹unwrap|expect›()` on a `‹None|Err›` value
 ⋮stack backtrace:
 ⋮   0: rust_begin_unwind
@@ -41,7 +41,7 @@ note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace
     Output(
         "Rust",
         "panic",
-        "thread 'tokio-runtime-worker' panicked at ⟨root⟩/src/pool.rs:⟨line⟩:⟨column⟩:\nindex out of bounds: the len is ⟨small⟩ but the index is ⟨small⟩ in `‹jobs|slots|queue›`",
+        "thread 'tokio-runtime-worker' panicked at ⟨root⟩/src/pool.rs:⟨line⟩:22:\nindex out of bounds: the len is ⟨small⟩ but the index is ⟨small⟩ in `‹jobs|slots|queue›`",
     ),
     Output(
         "Rust",

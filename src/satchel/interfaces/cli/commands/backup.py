@@ -33,8 +33,8 @@ def command(target: Path | None, only_list: bool, db: str | None, project: str |
         if only_list:
             made = satchel.housekeeping.backups()
         else:
-            with progress("copying and checking", quiet=as_json) as told:
-                made = [satchel.housekeeping.backup(None if target is None else target.absolute(), told)]
+            with progress("copying and checking", quiet=as_json) as report:
+                made = [satchel.housekeeping.backup(None if target is None else target.absolute(), report)]
     if as_json:
         show_json(made if only_list else made[0])
         return

@@ -77,10 +77,10 @@ def command(rebuild: bool, db: str | None, project: str | None, as_json: bool) -
 
 def _rebuild(db: str | None, project: str | None, *, as_json: bool) -> None:
     """Rebuild the search index and the counts. Other processes may read and write during that time."""
-    with opened(db, project) as satchel, progress("indexing", quiet=as_json) as told:
+    with opened(db, project) as satchel, progress("indexing", quiet=as_json) as report:
         # both are loaded before the first commit, and so are the kinds that are rebuilt
         housekeeping, finding = satchel.housekeeping, satchel.finding
-        count = finding.rebuild(told)
+        count = finding.rebuild(report)
         housekeeping.recount()
     if as_json:
         show_json({"indexed": count})
@@ -98,8 +98,8 @@ def _unmet(server: str, hooks: str) -> Check:
 
 
 def _of_server(fields: Mapping[str, str]) -> Check:
-    said = "" if "fault" in fields else "; what was examined is the store on this machine"
-    return Check("server", "warning" if "fault" in fields else "ok", server_line(fields) + said)
+    where = "" if "fault" in fields else "; what was examined is the store on this machine"
+    return Check("server", "warning" if "fault" in fields else "ok", server_line(fields) + where)
 
 
 def _show(check: Check) -> None:

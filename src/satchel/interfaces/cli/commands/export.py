@@ -33,14 +33,14 @@ def command(file: Path | None, kinds: str | None, db: str | None, project: str |
       satchel export project.jsonl
       satchel export --kinds decision,constraint | less
     """
-    chosen = None if kinds is None else [kind.strip() for kind in kinds.split(",")]
+    names = None if kinds is None else [kind.strip() for kind in kinds.split(",")]
     to_file = file is not None and str(file) != "-"
-    with opened(db, project, read_only=True) as satchel, progress("exporting", quiet=as_json) as told:
+    with opened(db, project, read_only=True) as satchel, progress("exporting", quiet=as_json) as report:
         if to_file and file is not None:
             with _appearing(file) as target:
-                result = satchel.moving.export(target, kinds=chosen, progress=told)
+                result = satchel.moving.export(target, kinds=names, progress=report)
         else:
-            result = satchel.moving.export(sys.stdout.buffer, kinds=chosen, progress=told)
+            result = satchel.moving.export(sys.stdout.buffer, kinds=names, progress=report)
             sys.stdout.buffer.flush()
     if as_json and to_file:
         show_json(result)

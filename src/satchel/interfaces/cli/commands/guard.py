@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from satchel.base.errors import ERROR_KINDS, Refused
-from satchel.interfaces.cli.common import json_option, show_json
+from satchel.interfaces.cli.common import json_option, leave_trace, show_json
 from satchel.interfaces.cli.suggesting import SuggestingGroup
 from satchel.interfaces.guard.hook import check_installable, find_hook, script
 from satchel.interfaces.setup import config_files
@@ -80,6 +80,7 @@ def remove(dry_run: bool, as_json: bool) -> None:
         return
     if not dry_run:
         config_files.delete(hook.file)
+        leave_trace("removed the guard")
     done = f"the guard {'would be' if dry_run else 'is'} removed: {hook.path}"
     _show((Edit(hook.file, None, Way.RESTORE),), done, None, is_dry=dry_run, as_json=as_json)
 

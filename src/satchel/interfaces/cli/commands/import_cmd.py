@@ -79,15 +79,15 @@ def command(
         if tool is not None or sys.stdin.isatty():
             raise click.UsageError("Missing argument 'PATH'.", context)
         stream = sys.stdin.buffer
-    with opened(db, project, read_only=dry_run) as satchel, progress("importing", quiet=as_json) as told:
+    with opened(db, project, read_only=dry_run) as satchel, progress("importing", quiet=as_json) as report:
         file = STANDARD_INPUT if path is None else path.absolute()
         if as_written:
-            moved = satchel.moving.import_as_written(file, stream=stream, progress=told)
+            moved = satchel.moving.import_as_written(file, stream=stream, progress=report)
         elif tool is None:
-            result = satchel.moving.import_file(file, stream=stream, dry_run=dry_run, progress=told)
+            result = satchel.moving.import_file(file, stream=stream, dry_run=dry_run, progress=report)
         else:
             take = satchel.importing.take
-            result = take(tool, file, source_project=source_project, dry_run=dry_run, progress=told)
+            result = take(tool, file, source_project=source_project, dry_run=dry_run, progress=report)
     if as_written:
         show_json(moved) if as_json else _show_moved(moved)
         context.exit(1 if moved.differing else 0)

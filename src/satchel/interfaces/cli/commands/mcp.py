@@ -12,7 +12,7 @@ from satchel.interfaces.mcp.command import OPTIONS, run
 
 @click.command()
 @with_options(*OPTIONS)
-def command(**given: Any) -> int:
+def command(**options: Any) -> int:
     """Serve agents over stdio with the Model Context Protocol, until the input ends.
 
     A host starts this; standard output carries nothing but the protocol.
@@ -21,4 +21,4 @@ def command(**given: Any) -> int:
     Example:
       satchel mcp --agent builder-1 --toolsets all
     """
-    return run(**given)
+    return run(**options)

@@ -7,16 +7,15 @@ import os
 import click
 
 from satchel.base.clock import system_clock
-from satchel.base.config import FILE_NAME, load_config
 from satchel.base.errors import InvalidInput
-from satchel.base.folders import config_folder, state_folder
-from satchel.interfaces.cli.common import json_option, show_json
+from satchel.base.folders import state_folder
+from satchel.interfaces.cli.common import json_option, leave_trace, local_person, require_person_here, show_json
 from satchel.interfaces.http.running import Servers
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.tables import local_time, show_table
 from satchel.interfaces.web import opening
 from satchel.interfaces.web.logins import LINK_MS, Logins
-from satchel.keep.persons import person_here, shown_name
+from satchel.keep.persons import shown_name
 
 
 @click.command()
@@ -60,6 +59,7 @@ def command(
         else:
             click.echo(f"{len(ended)} logged out" if len(ended) != 1 else f"login {ended[0].id} is logged out")
         return
+    require_person_here("open the pages")
     server = Servers(folder).find(port)
     secret = logins.new_link(person or name_here(), server.port)
     link, direct = opening.links_of(folder, server.url, secret)
@@ -69,6 +69,7 @@ def command(
         click.echo(link)
         click.echo(f"the link is good for {LINK_MS // 1_000} s and one login", err=True)
         show_fallback(direct)
+    leave_trace("opened the pages")
     if only_prints:
         return
     show(logins, link, secret)
@@ -82,8 +83,7 @@ def show_fallback(direct: str | None) -> None:
 
 def name_here() -> str:
     """Return the name of the current user, as other people see it."""
-    config = load_config(None, os.environ, user_file=config_folder() / FILE_NAME)
-    return shown_name(person_here(config.person_name, os.environ))
+    return shown_name(local_person())
 
 
 def show(logins: Logins, link: str, secret: str) -> None:
@@ -99,15 +99,15 @@ def show(logins: Logins, link: str, secret: str) -> None:
 
 
 def _list(logins: Logins, *, as_json: bool) -> None:
-    found = logins.every()
+    entries = logins.every()
     if as_json:
-        show_json({"logins": fields_of(found)})
+        show_json({"logins": fields_of(entries)})
         return
-    if not found:
+    if not entries:
         click.echo("no browser is logged in: `satchel open` logs one in", err=True)
         return
     rows = [
         (one.id, one.author, one.token or "a link", local_time(one.created_at), local_time(one.used_at))
-        for one in found
+        for one in entries
     ]
     show_table(("id", "person", "by", "since", "used"), rows)

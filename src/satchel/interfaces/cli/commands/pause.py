@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from satchel.base.errors import NoProject
-from satchel.interfaces.cli.common import json_option, show_json
+from satchel.interfaces.cli.common import json_option, leave_trace, show_json
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.hooks import state
 
@@ -35,6 +35,7 @@ def command(of_project: bool, off: bool, as_json: bool) -> None:
             raise NoProject("this store belongs to no folder", "Leave --project out to silence all hooks")
         folder = str(Path(root).resolve())
     paused = state.pause(folder, on=not off)
+    leave_trace(f"turned hooks {'on' if off else 'off'}{'' if of_project else ' everywhere'}")
     if as_json:
         show_json({"paused": paused})
         return

@@ -40,8 +40,8 @@ def command(source: Path | None, yes: bool, db: str | None, project: str | None,
         if not yes and not click.confirm(f"Put {backup} in the place of {location}?", err=True):
             click.echo("nothing was changed")
             return
-        with progress("restoring", quiet=as_json) as told:
-            result = satchel.housekeeping.restore(backup, told)
+        with progress("restoring", quiet=as_json) as report:
+            result = satchel.housekeeping.restore(backup, report)
     if as_json:
         show_json(result)
         return

@@ -17,7 +17,7 @@ from satchel.base.clock import system_clock
 from satchel.base.errors import InvalidInput, Refused, SatchelError
 from satchel.base.folders import state_folder
 from satchel.client import open_satchel
-from satchel.interfaces.cli.common import json_option
+from satchel.interfaces.cli.common import json_option, require_person_here
 from satchel.interfaces.http.databases import Databases, configuration_file
 from satchel.interfaces.http.tokens import ACTIVE, Tokens
 
@@ -88,6 +88,8 @@ def command(
                 "Give a name or an address, with a port or without, and no scheme: --host-name satchel.example.org",
             )
     _check_exposure(host, host_names, behind_tls=behind_tls, insecure=insecure)
+    if opens:
+        require_person_here("open the pages")
     try:
         from satchel.interfaces.http import server as http
         from satchel.interfaces.http.running import Servers
@@ -195,7 +197,7 @@ def _is_loopback(host: str) -> bool:
     import socket
 
     try:
-        found = socket.getaddrinfo(host or None, None, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host or None, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise InvalidInput(f"there is no address {host!r}", "Give one of this machine: --host 127.0.0.1") from None
-    return bool(host) and all(ipaddress.ip_address(str(one[4][0]).partition("%")[0]).is_loopback for one in found)
+    return bool(host) and all(ipaddress.ip_address(str(one[4][0]).partition("%")[0]).is_loopback for one in addresses)

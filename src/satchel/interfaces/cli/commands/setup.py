@@ -11,7 +11,7 @@ import click
 from satchel.base.errors import ERROR_KINDS, InvalidInput, NotFound, Refused, SatchelError, unknown_name
 from satchel.base.paths import StorePlace, locate_store
 from satchel.client import through_a_server
-from satchel.interfaces.cli.common import json_option, show_json
+from satchel.interfaces.cli.common import json_option, require_person_here, show_json
 from satchel.interfaces.cli.setup_remote import Remote
 from satchel.interfaces.setup.address import plan_no_address
 from satchel.interfaces.setup.all_data import AllData, delete
@@ -99,7 +99,7 @@ def command(
     """
     if of_user and in_project:
         raise InvalidInput("--user and --project exclude each other", "Choose one")
-    modes = [name for name, given in (("--check", only_check), ("--remove", remove), ("--print", only_print)) if given]
+    modes = [name for name, is_on in (("--check", only_check), ("--remove", remove), ("--print", only_print)) if is_on]
     if len(modes) > 1:
         raise InvalidInput(f"{' and '.join(modes)} exclude each other", "Choose one")
     if (allow or trust) and (in_project or modes):
@@ -114,24 +114,26 @@ def command(
     remote = Remote(url, token, token_file, everywhere, offline)
     remote.check_options(is_removal=remove, mode=modes[0] if modes else None)
     place, store = _here(in_project=in_project or instructions)
-    chosen = [] if only_print else _named(clients)
+    selection = [] if only_print else _clients_named(clients)
     if remove:
         journal = Journal()
         plan = _removal(
-            chosen, place, store, remote, journal, in_project=in_project, instructions=instructions or all_data
+            selection, place, store, remote, journal, in_project=in_project, instructions=instructions or all_data
         )
         data = deletable() if all_data else AllData((), ())
         if not dry_run:
             if data.paths and not yes and not _is_deletion_agreed(data, as_json=as_json):
                 click.echo("nothing was deleted")
                 return 0
+            if all_data:
+                require_person_here("delete all data")
             carry_out(plan, journal)
             delete(data.paths, place.home)
         deleted = [f"{'would delete' if dry_run else 'deleted'} {path}" for path in data.paths]
-        left = [f"left {text}" for text in data.left]
+        remains = [f"left {text}" for text in data.left]
         if all_data and place.project is not None:
-            left += _guard_left(place.project)
-        _show(plan, place, [*deleted, *left], is_done=not dry_run, as_json=as_json)
+            remains += _guard_left(place.project)
+        _show(plan, place, [*deleted, *remains], is_done=not dry_run, as_json=as_json)
         return 0
     launcher = find_launcher(os.environ)
     with_hooks = not in_project if hooks is None else hooks
@@ -142,15 +144,15 @@ def command(
         return 0
     note = launcher_note(place, launcher, in_project=in_project)
     if only_check:
-        return _check(chosen, place, wish, note, as_json=as_json)
-    if as_json and not chosen and not (yes or dry_run):
+        return _check(selection, place, wish, note, as_json=as_json)
+    if as_json and not selection and not (yes or dry_run):
         raise InvalidInput("setup with --json asks nobody", "Name the clients, or add --yes for all that are found")
     asks = _is_terminal() and not (yes or as_json or dry_run)
-    was_named = bool(chosen)
-    chosen = chosen or _found(place, may_be_none=remote.writes_address)
-    was_named = was_named or not chosen
+    was_named = bool(selection)
+    selection = selection or _clients_here(place, may_be_none=remote.writes_address)
+    was_named = was_named or not selection
     of_server = remote.plan(store, asks=asks, is_dry=dry_run)
-    plan = joined(of_server, plan_setup(chosen, place, wish, instructions=instructions))
+    plan = joined(of_server, plan_setup(selection, place, wish, instructions=instructions))
     if dry_run:
         _show(plan, place, [note], is_done=False, as_json=as_json)
         return 0
@@ -163,13 +165,24 @@ def command(
             click.echo("nothing was changed")
             return 0
     if asks:
-        wish = _with_permissions(chosen, wish, plan)
-        plan = joined(of_server, plan_setup(chosen, place, wish, instructions=instructions))
+        wish = _with_permissions(selection, wish, plan)
+        plan = joined(of_server, plan_setup(selection, place, wish, instructions=instructions))
     carry_out(plan, Journal())
     made = None if _has_server(remote) else _store(store, asks=asks, yes=yes)
-    versions = [version_note(client, place) for client in chosen if wish.hooks]
-    _show(plan, place, [note, *versions, made], is_done=True, as_json=as_json)
+    versions = [version_note(client, place) for client in selection if wish.hooks]
+    _show(plan, place, [note, *versions, made, _meaning_note(plan)], is_done=True, as_json=as_json)
     return 0
+
+
+def _meaning_note(plan: Plan) -> str | None:
+    """Return a note about the extra for search by meaning, where something was set up and it is not installed."""
+    from satchel.base.installation import command_adding
+    from satchel.find.meaning import is_installed
+
+    if not plan.edits or is_installed():
+        return None
+    command = command_adding("meaning")
+    return f"searches can rank by meaning too, offline: `{command}`"
 
 
 def _guard_left(root: Path) -> list[str]:
@@ -192,7 +205,7 @@ def _is_deletion_agreed(data: AllData, *, as_json: bool) -> bool:
     return click.confirm("Delete all of this, and what setup wrote into your clients' files?", default=False)
 
 
-def _named(names: tuple[str, ...]) -> list[Client]:
+def _clients_named(names: tuple[str, ...]) -> list[Client]:
     for name in names:
         if name not in CLIENTS:
             wrong = unknown_name("client", name, CLIENTS)
@@ -214,14 +227,14 @@ def _here(*, in_project: bool) -> tuple[Place, StorePlace | None]:
     return Place(home, dict(os.environ), None if store is None else store.files_root), store
 
 
-def _found(place: Place, *, may_be_none: bool) -> list[Client]:
-    found = [client for client in CLIENTS.values() if is_on_machine(client, place)]
-    if not found and not may_be_none:
+def _clients_here(place: Place, *, may_be_none: bool) -> list[Client]:
+    clients = [client for client in CLIENTS.values() if is_on_machine(client, place)]
+    if not clients and not may_be_none:
         raise NotFound(
             "no client was found on this machine",
             f"Name one ({', '.join(CLIENTS)}), or see `satchel setup --print`",
         )
-    return found
+    return clients
 
 
 def _is_terminal() -> bool:
@@ -232,9 +245,9 @@ def _with_permissions(clients: list[Client], wish: Wish, plan: Plan) -> Wish:
     """Ask which client calls need no confirmation, for clients that would ask."""
     from dataclasses import replace
 
-    asked = {outcome.name for outcome in plan.outcomes for text in outcome.left if "asks before each tool" in text}
+    names = {outcome.name for outcome in plan.outcomes for text in outcome.left if "asks before each tool" in text}
     for client in clients:
-        if client.name not in asked:
+        if client.name not in names:
             continue
         if click.confirm(f"{client.title} asks before each tool of Satchel. Allow them all?", default=False):
             wish = replace(wish, allowed=wish.allowed | {client.name})
@@ -280,39 +293,39 @@ def _removal(
     elif not clients and not in_project:
         plans.append(plan_no_address(journal))
     if url is None or clients:
-        chosen, all_of_it = clients or CLIENTS.values(), instructions or in_project
-        plans.append(plan_removal(chosen, place, journal, in_project=in_project, instructions=all_of_it))
+        selection, all_of_it = clients or CLIENTS.values(), instructions or in_project
+        plans.append(plan_removal(selection, place, journal, in_project=in_project, instructions=all_of_it))
     return joined(*plans)
 
 
 def _check(clients: list[Client], place: Place, wish: Wish, note: str | None, *, as_json: bool) -> int:
     looked_at = clients or list(CLIENTS.values())
     checks = [check(client, place, wish) for client in looked_at]
-    shown = [
+    checks = [
         one
         for client, one in zip(looked_at, checks, strict=True)
         if clients or one.is_set_up or is_on_machine(client, place)
     ]
-    counted: list[ClientCheck] = shown if clients else [one for one in shown if one.is_set_up]
+    counted: list[ClientCheck] = checks if clients else [one for one in checks if one.is_set_up]
     server = server_fields(os.environ, Path.cwd())
     is_fine = bool(counted) and all(one.is_fine for one in counted) and "fault" not in (server or {})
     if as_json:
-        show_json({**check_fields(shown, is_fine=is_fine, note=note), "server": server})
+        show_json({**check_fields(checks, is_fine=is_fine, note=note), "server": server})
     else:
         if server is not None:
             click.echo(f"server    {server_line(server)}")
-        for line in check_lines(shown, place, clients_were_named=bool(clients), note=note):
+        for line in check_lines(checks, place, clients_were_named=bool(clients), note=note):
             click.echo(line)
     return 0 if is_fine else ERROR_KINDS["not_found"].exit_status
 
 
 def _show(plan: Plan, place: Place, notes: list[str | None], *, is_done: bool, as_json: bool) -> None:
-    said = [note for note in notes if note is not None]
+    notes_to_show = [note for note in notes if note is not None]
     if as_json:
-        show_json(plan_fields(plan, is_done=is_done, notes=said))
+        show_json(plan_fields(plan, is_done=is_done, notes=notes_to_show))
         return
     if not is_done:
         for line in diff_lines(plan.edits):
             click.echo(line)
-    for line in (*outcome_lines(plan, place, is_done=is_done), *said, *left_lines(plan, is_done=is_done)):
+    for line in (*outcome_lines(plan, place, is_done=is_done), *notes_to_show, *left_lines(plan, is_done=is_done)):
         click.echo(line, err=not is_done)

@@ -12,7 +12,7 @@ from satchel.base.clock import iso, parse_time, system_clock
 from satchel.base.errors import InvalidInput
 from satchel.base.folders import state_folder
 from satchel.client import Satchel, open_satchel
-from satchel.interfaces.cli.common import json_option, show_json, store_options
+from satchel.interfaces.cli.common import json_option, leave_trace, require_person_here, show_json, store_options
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.cli.suggesting import SuggestingGroup
 from satchel.interfaces.http.access import AGENT, ROLES
@@ -88,6 +88,7 @@ def new(
       export SATCHEL_TOKEN="$(satchel token new container --agent builder)"
     """
     expires_at = _expiry(expires, system_clock())
+    require_person_here("make a token")
     with _opened(db, project, database, configuration) as satchel:
         store = satchel.place.store_file if database is None else store_of(database)
         if store is None:
@@ -96,6 +97,7 @@ def new(
                 "Write [databases.NAME] with its url into the server's configuration, and give --database NAME",
             )
         project_name, is_new = _project(satchel)
+        satchel.housekeeping.record_action(f"made the token {name} of role {role}")
         token, text = Tokens(state_folder(), system_clock).new(
             name,
             store=store,
@@ -155,7 +157,9 @@ def revoke(name_or_id: str, as_json: bool) -> None:
     Examples:
       satchel token revoke ci
     """
+    require_person_here("revoke a token")
     token = Tokens(state_folder(), system_clock).revoke(name_or_id)
+    leave_trace(f"revoked the token {token.name}")
     assert token.revoked_at is not None
     if as_json:
         show_json(token)

@@ -12,7 +12,7 @@ from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.file_checks import owner_name
 from satchel.base.folders import state_folder
 from satchel.base.paths import FILE_NAME, FOLDER_NAME, locate_store
-from satchel.interfaces.cli.common import json_option, show_json
+from satchel.interfaces.cli.common import json_option, require_person_here, show_json
 from satchel.interfaces.cli.opening import opened
 from satchel.store.known_stores import KnownStore, KnownStores
 
@@ -45,19 +45,22 @@ def command(path: Path | None, owner: str | None, tree: bool, only_list: bool, r
         return
     if remove:
         file = locate_store(None, os.environ, Path.cwd()).file if path is None else _store_in(path)
+        require_person_here("end the trust in a store")
         removed = KnownStores(state_folder()).remove(file)
         if as_json:
             show_json({"store": file, "removed": removed})
         else:
             click.echo(f"{file} {'is trusted no longer' if removed else 'was not on the list'}")
         return
-    named = None if path is None else _store_in(path)
-    if named is not None and not os.path.lexists(named):
+    store = None if path is None else _store_in(path)
+    if store is not None and not os.path.lexists(store):
         raise NotFound(
-            f"there is no store at {named}", "Name the folder that holds the .satchel, or run `satchel init`"
+            f"there is no store at {store}", "Name the folder that holds the .satchel, or run `satchel init`"
         )
-    with opened(None if named is None else str(named), None, read_only=True) as satchel:
+    with opened(None if store is None else str(store), None, read_only=True) as satchel:
         accepted = satchel.housekeeping.trust(owner, tree=tree)
+    with opened(str(accepted.store.file), None) as satchel:
+        satchel.housekeeping.record_action("trusted this store")
     if as_json:
         show_json(
             _fields(accepted.store)

@@ -154,7 +154,7 @@ def _revision(state: State, before: State | None) -> Revision:
         return Revision(state.revision, state.agent, str(state.value), state.rationale, set_at, ())
     fields = tuple(
         (name, old, new)
-        for name in ("status", "version", "layer", "tags", "scopes")
+        for name in ("status", "version", "layer", "tags", "scopes", "paths")
         if (old := _text(getattr(before, name))) != (new := _text(getattr(state, name)))
     )
     value = None if state.value == before.value else str(state.value)

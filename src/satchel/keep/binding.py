@@ -1,0 +1,245 @@
+"""What binds files: rules and decisions whose paths match them, and those whose text names them.
+
+A text names a file by its path or the end of it, by a folder above it, by its module, or by an identifier in what is
+read or written there. A plain word of a language counts only where it is marked as code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from satchel.base.records import NamedTuple
+from satchel.find.kind import Kind
+from satchel.keep import globs
+from satchel.store.transaction import Row, Transaction
+
+MOST_UNBOUND = 1_000
+"""Of rules and of decisions without paths, the texts of so many are compared with the names of files."""
+
+_MOST_IDENTIFIERS = 200
+_LEAST_IDENTIFIER = 5
+
+CRITICAL, _MEDIUM = 4, 2
+
+_WORD = r"[^\W\d]\w*"
+_IDENTIFIER = rf"{_WORD}(?:\.{_WORD})*"
+_MARKED = r"`([^`\n]{2,100})`"
+_GLOB = r"[\w./*{},?\-]+"
+_PACKAGE_FILES = frozenset({"__init__", "index", "mod", "lib"})
+_SUFFIXES = frozenset(
+    "c cc cfg cpp cs css go h html ini java js json jsx kt lock md mjs php py pyi rb rs sh sql swift toml ts tsx txt"
+    " xml yaml yml".split()
+)
+"""What makes a file's name of an identifier and a dot; other words are attributes."""
+
+
+@cache
+def _regex(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)  # when it is needed: most hooks need none
+
+
+class Binding(NamedTuple):
+    """A rule or decision that binds files.
+
+    Attributes:
+        seq: the number of its last change.
+        key: of a decision; empty for a rule.
+        text: the rule, or the decision's value.
+        reason: why it was decided, or None.
+        priority: 1 to 4 for a rule; 0 for a decision.
+        by: the glob, file, folder, module or identifier by which it binds.
+        file: the first of the files that it binds.
+        is_wide: whether only an identifier in the text does.
+    """
+
+    kind: Kind
+    item: int
+    seq: int
+    key: str
+    text: str
+    reason: str | None
+    priority: int
+    by: str
+    file: str = ""
+    is_wide: bool = False
+
+    @property
+    def ref(self) -> str:
+        return self.kind.ref(self.item)
+
+    @property
+    def weight(self) -> int:
+        """Its priority, and more if it is about this file alone."""
+        return (self.priority or _MEDIUM) + 2 * self.file.endswith(self.by)
+
+    @property
+    def is_critical(self) -> bool:
+        return self.priority == CRITICAL
+
+
+def find(transaction: Transaction, project_id: int, files: Sequence[str], text: str = "") -> list[Binding]:
+    """Return the rules in force and active decisions that bind any of some files, the most urgent first.
+
+    ``files`` are canonical paths, those of folders with a slash at the end; ``text`` is code that is written there.
+    """
+    values = {"project": project_id}
+    rules = transaction.all(_RULES, values)
+    rows = [*rules, *transaction.all(_DECISIONS, values)]
+    bound: dict[int, tuple[str, str, bool]] = {}
+    for place, row in enumerate(rows):
+        if row[-1] != "[]":
+            for glob, file in ((glob, file) for glob in globs.globs_in(row[-1]) for file in files):
+                if globs.matches(glob, file):
+                    bound.setdefault(place, (glob, file, False))
+    named = _Texts([row[2] for row in rules], [f"{row[2]} {row[3]} {row[5] or ''}" for row in rows[len(rules) :]])
+    for file in files:
+        for name, places in named.naming(file):
+            for place in places:
+                bound.setdefault(place, (name, file, False))
+    for name, places in named.holding(text) if text else ():
+        for place in places:
+            bound.setdefault(place, (name, files[0], True))
+    return sorted(
+        (_binding(rows[place], *how, is_rule=place < len(rules)) for place, how in bound.items()),
+        key=lambda one: (not one.is_critical, one.is_wide, -one.weight, one.kind is Kind.DECISION, -one.seq),
+    )
+
+
+def _query(columns: str, table: str, condition: str, order: str) -> str:
+    select = f"SELECT {columns}, paths FROM {table} WHERE project_id = :project AND {condition}"
+    return (
+        f"{select} AND paths <> '[]' "
+        f"UNION ALL SELECT * FROM ({select} AND paths = '[]' ORDER BY {order} LIMIT {MOST_UNBOUND}) AS unbound"
+    )
+
+
+_RULES = _query("id, seq, text, priority", "constraints", "active = 1", "priority DESC, created_at DESC, id DESC")
+_DECISIONS = _query(
+    "id, seq, key, value_text, value_number, rationale", "decisions", "status = 1", "created_at DESC, id DESC"
+)
+
+
+def _binding(row: Row, by: str, file: str, is_wide: bool, *, is_rule: bool) -> Binding:
+    if is_rule:
+        number, seq, text, priority, _ = row
+        return Binding(Kind.CONSTRAINT, number, seq, "", text, None, priority, by, file, is_wide)
+    number, seq, key, text, amount, reason, _ = row
+    value = f"{amount:.15g}" if text is None else text
+    return Binding(Kind.DECISION, number, seq, key, value, reason, 0, by, file, is_wide)
+
+
+class _Texts:
+    """Texts searched together: most names occur in none of them."""
+
+    def __init__(self, *parts: Sequence[str]) -> None:
+        # no text holds the separator, and two signs follow the last one
+        self._text = "\0".join([*(text for part in parts for text in part), "\0"])
+
+    def naming(self, file: str) -> Iterator[tuple[str, set[int]]]:
+        """Yield the names of a file that occur, with the places of their texts."""
+        *folders, last = file.rstrip("/").split("/")
+        if file.endswith("/"):
+            folders.append(last)
+        else:
+            for at in range(len(folders) + 1):
+                name = "/".join([*folders[at:], last])
+                yield name, {self._place(start) for start in self._occurrences(name) if self._is_file(start, name)}
+            yield from self._naming_module(folders, last)
+        for end in range(1, len(folders) + 1):
+            for at in range(end):
+                # the name of one folder is a plain word without its slash
+                name = "/".join(folders[at:end]) + "/" * (at == end - 1)
+                yield (
+                    name,
+                    {self._place(start) for start in self._occurrences(name) if self._is_folder(start, name, file)},
+                )
+
+    def _naming_module(self, folders: Sequence[str], last: str) -> Iterator[tuple[str, set[int]]]:
+        stem, dot, suffix = last.partition(".")
+        if dot and suffix:
+            for name in (f"*.{suffix}", f".{suffix} file"):
+                yield name, {self._place(start) for start in self._occurrences(name) if self._is_apart(start, name)}
+        parts = [*folders] if stem in _PACKAGE_FILES else [*folders, stem]
+        if not stem or not parts or not dot:
+            return
+        for at in range(len(parts) - 1):
+            name = ".".join(parts[at:])
+            yield name, {self._place(start) for start in self._occurrences(name) if self._is_apart(start, name)}
+        module = parts[-1]
+        if _is_telling(module):
+            yield module, {self._place(start) for start in self._occurrences(module) if self._is_apart(start, module)}
+        for name in (f"`{module}`", f"{module} module", f"module {module}"):
+            yield name, {self._place(start) for start in self._occurrences(name) if self._is_apart(start, name)}
+
+    def holding(self, code: str) -> Iterator[tuple[str, set[int]]]:
+        """Yield the identifiers of code that occur, with the places of their texts."""
+        names: dict[str, None] = {}
+        words: set[str] = set()
+        for match in _regex(_IDENTIFIER).finditer(code):
+            parts = match[0].split(".")
+            words.update(parts)
+            names |= dict.fromkeys(part for part in parts if _is_telling(part))
+            if len(parts) > 1 and parts[0] not in {"self", "this", "cls"} and all(len(part) > 1 for part in parts):
+                names |= dict.fromkeys(".".join(parts[:end]) for end in range(2, len(parts) + 1))
+        for name in list(names)[:_MOST_IDENTIFIERS]:
+            yield name, {self._place(start) for start in self._occurrences(name) if self._is_apart(start, name)}
+        for match in _regex(_MARKED).finditer(self._text) if "`" in self._text else ():
+            name = match[1].removesuffix("()")
+            if name in words:
+                yield name, {self._place(match.start())}
+
+    def _occurrences(self, name: str) -> Iterator[int]:
+        text, at = self._text, -1
+        while (at := text.find(name, at + 1)) >= 0:
+            yield at
+
+    def _place(self, start: int) -> int:
+        return self._text.count("\0", 0, start)
+
+    def _is_file(self, start: int, name: str) -> bool:
+        return self._begins(start) and not self._goes_on(start + len(name), "/-")
+
+    def _is_folder(self, start: int, name: str, file: str) -> bool:
+        if not self._begins(start):
+            return False
+        text, end = self._text, start + len(name)
+        end -= name.endswith("/")
+        if text[end] == "/" and text[end + 1] in "*{":
+            match = _regex(_GLOB).match(text, start)
+            return match is not None and globs.matches(match[0].rstrip(".,"), file)
+        return not self._goes_on(end + (text[end] == "/"), "-/")
+
+    def _is_apart(self, start: int, name: str) -> bool:
+        """Return whether a name is no part of a longer one; an attribute of what it names may follow."""
+        text, end = self._text, start + len(name)
+        if name[0].isalnum() and start and (_is_of_word(text[start - 1]) or text[start - 1] in ".-"):
+            return False
+        if name[0] in "*." and start and (_is_of_word(text[start - 1]) or text[start - 1] in "*./"):
+            return False
+        if _is_of_word(name[-1]) and (_is_of_word(text[end]) or (text[end] == "-" and _is_of_word(text[end + 1]))):
+            return name.endswith(" file") and text[end] == "s"
+        following = _regex(_IDENTIFIER).match(text, end + 1) if text[end] == "." else None
+        return following is None or following[0] not in _SUFFIXES
+
+    def _begins(self, start: int) -> bool:
+        text = self._text
+        if start >= 2 and text[start - 2 : start] == "./":
+            start -= 2
+        return not start or not (_is_of_word(text[start - 1]) or text[start - 1] in "/.-*@")
+
+    def _goes_on(self, end: int, joining: str) -> bool:
+        text = self._text
+        return _is_of_word(text[end]) or (text[end] in f".{joining}" and _is_of_word(text[end + 1]))
+
+
+def _is_of_word(sign: str) -> bool:
+    return sign.isalnum() or sign == "_"
+
+
+def _is_telling(name: str) -> bool:
+    """Return whether a name is no plain word: it has an underscore inside, or a capital behind a small letter."""
+    if len(name) < _LEAST_IDENTIFIER:
+        return False
+    return "_" in name.strip("_") or not (name[1:].islower() or name.isupper() or name[1:].isdigit())

@@ -1,0 +1,156 @@
+"""Ranking by meaning, where the extra is installed and may be loaded."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from importlib import util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel import NewEntry, Satchel, open_satchel
+from satchel.find import meaning
+from satchel.keep.sessions.caller import Caller
+
+Open = Callable[..., Satchel]
+
+TEXTS = (
+    "The search for a parking space takes a while",
+    "The search for a physician takes a while",
+    "The search for a doctor takes a while",
+)
+
+
+@pytest.fixture(autouse=True)
+def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meaning, "_LOADING", meaning._Loading())
+    monkeypatch.setattr(meaning, "is_installed", lambda: util.find_spec(meaning.PACKAGE) is not None)
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Open]:
+    (tmp_path / ".git").mkdir()
+    every: list[Satchel] = []
+
+    def open_here(**more: Any) -> Satchel:
+        every.append(open_satchel(cwd=tmp_path, environ={}, **more))
+        return every[-1]
+
+    first = open_here()
+    first.entries.write_many([NewEntry("discovery", text) for text in TEXTS])
+    yield open_here
+    for one in every:
+        one.close()
+
+
+class Favouring:
+    """A model for which a text means the query if it contains a word."""
+
+    word = "parking"
+
+    def tokens(self, text: str) -> tuple[list[str], float]:
+        return text.lower().split(), 1.0
+
+    def rarity(self, *_: object) -> None: ...
+
+    def vector(self, tokens: list[str], _: None) -> Any:
+        return _Number(self.word in tokens or "query" in tokens)
+
+
+class _Number(float):
+    def __matmul__(self, other: float) -> float:
+        return self * other
+
+
+@pytest.fixture
+def favouring(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meaning, "is_installed", lambda: True)
+    monkeypatch.setattr(meaning, "Model", Favouring)
+
+
+def refs(satchel: Satchel, query: str) -> list[str]:
+    return [one.ref for one in satchel.finding.search(query).results]
+
+
+@pytest.mark.usefixtures("favouring")
+def test_the_meaning_changes_the_order_and_its_share_is_explained(opened: Open) -> None:
+    query = "query: search for a doctor or physician while parking"
+    first = opened().finding.search(query, explain=True).results[0]
+    assert first.ref == "e1"
+    explanation = first.explanation
+    assert explanation is not None
+    assert explanation.meaning > 0
+    parts = sum(one.own + one.around for one in explanation.shares) + explanation.segment + explanation.meaning
+    assert parts == pytest.approx(first.score, abs=0.01)
+
+
+@pytest.mark.usefixtures("favouring")
+@pytest.mark.parametrize("read", ["entries", "briefing"])
+def test_reading_and_briefings_with_a_query_rank_by_meaning(opened: Open, read: str) -> None:
+    query = "query about the search that takes"
+    with_meaning, without = (opened(settings={"search.meaning": choice}) for choice in ("wordllama", "off"))
+    if read == "entries":
+        firsts = [one.entries.read(query=query).items[0].id for one in (with_meaning, without)]
+        assert firsts == [1, 3]
+    else:
+        texts = [one.brief(query=query, agent=None).text for one in (with_meaning, without)]
+        assert [text.find("parking") < text.find("physician") for text in texts] == [True, False]
+
+
+@pytest.mark.usefixtures("favouring")
+@pytest.mark.parametrize(
+    "more", [{"caller": Caller.of_hook({}, "claude", "5e55", begins=False)}, {"settings": {"search.meaning": "off"}}]
+)
+def test_a_hook_and_who_switches_it_off_load_no_model(opened: Open, more: Mapping[str, Any]) -> None:
+    refs(opened(**more), "query: search for a doctor while")
+    assert meaning._LOADING.model is None
+
+
+@pytest.mark.parametrize("query", ["search", '"search for"', "parse_config search"])
+@pytest.mark.usefixtures("favouring")
+def test_words_and_names_that_are_looked_up_are_not_compared(opened: Open, query: str) -> None:
+    assert all(
+        one.explanation is not None and not one.explanation.meaning
+        for one in opened().finding.search(query, explain=True).results
+    )
+
+
+def test_without_the_extra_a_search_is_lexical(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meaning, "is_installed", lambda: False)
+    page = opened().finding.search("search for a doctor while ill")
+    assert (page.results[0].ref, page.notes) == ("e3", ())
+
+
+def test_a_model_that_cannot_be_loaded_is_named_and_the_search_is_lexical(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(meaning, "is_installed", lambda: True)
+
+    def broken() -> None:
+        raise ValueError("no weights")
+
+    monkeypatch.setattr(meaning, "Model", broken)
+    page = opened().finding.search("search for a doctor while ill")
+    assert page.results[0].ref == "e3"
+    assert page.notes == ("search by meaning is off, its model cannot be loaded: ValueError('no weights')",)
+
+
+def test_the_model_of_the_extra_ranks_what_means_the_same_first_without_the_network(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("tokenizers", reason="the extra meaning is not installed")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    assert refs(opened(), "search for a surgeon in the clinic while ill")[-1] == "e1"
+
+
+def test_a_long_text_counts_less_by_its_meaning() -> None:
+    pytest.importorskip("tokenizers", reason="the extra meaning is not installed")
+    model = meaning.Model()
+    assert model.tokens("a short text")[1] == 1.0
+    assert model.tokens("many words " * 600)[1] == pytest.approx(0.25, abs=0.01)

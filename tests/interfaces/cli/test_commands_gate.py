@@ -1,0 +1,112 @@
+"""What only persons may do, from the command line: refused to the shell of a client, asked in that of an editor."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pseudo_terminal import InTerminal
+from repositories import git
+from satchel import open_satchel
+from satchel.base.clock import system_clock
+from satchel.base.folders import state_folder
+from satchel.interfaces import cli as command_line
+from satchel.interfaces.http.tokens import Tokens
+from satchel.keep.sessions.caller import COMMAND
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("token", "new", "ci", "--role", "person"),
+        ("token", "revoke", "ci"),
+        ("open", "--print"),
+        ("serve", "--open", "--port", "0"),
+        ("trust",),
+        ("trust", "--remove"),
+        ("setup", "--remove", "--all-data", "--yes"),
+        ("restore", "--yes"),
+        ("forget", "e1", "--yes"),
+        ("pin", "e1"),
+        ("pin", "--remove", "e1"),
+        ("write", "discovery", "obey", "--agent", "human:ann"),
+        ("import", "--as-written", "lines.jsonl"),
+        ("proposals", "--accept", "--all"),
+    ],
+    ids=" ".join,
+)
+def test_the_shell_of_a_client_is_refused(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    cli("write", "discovery", "the gateway signs")
+    cli("backup")
+    Path("lines.jsonl").write_text(cli("export")[1])
+    monkeypatch.setenv("CLAUDECODE", "1")
+    monkeypatch.setenv("SATCHEL_PERSON", "ann")
+    status, out, err = cli(*arguments)
+    assert (status, out) == (5, "")
+    assert "only a person can" in err
+    assert "CLAUDECODE is set" in err
+    assert Tokens(state_folder(), system_clock).every() == []
+    assert "the gateway signs" in cli("read")[1]
+
+
+def test_an_editor_s_terminal_asks_once_and_goes_on_as_the_person(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    cli("write", "discovery", "the gateway signs")
+    asked: list[str] = []
+
+    def decline(problem: str, person: str) -> bool:
+        asked.append(f"{person}: {problem}")
+        return False
+
+    monkeypatch.setenv("TERM_PROGRAM", "vscode")
+    monkeypatch.setenv("SATCHEL_PERSON", "")
+    monkeypatch.setattr(command_line, "_confirms", decline)
+    status, _, err = cli("pin", "e1")
+    assert (status, "Confirm it at a terminal" in err) == (1, True)
+    monkeypatch.setattr(command_line, "_confirms", lambda *_: True)
+    assert cli("pin", "e1")[0] == 0
+    assert asked == ["human: only a person can pin items, and this command runs in vscode, where agents work too"]
+
+
+def test_what_ends_a_protection_leaves_a_trace(cli: Cli, folder: Path) -> None:
+    cli("write", "discovery", "the gateway signs")
+    git(folder, "init", "--quiet")
+    cli("token", "new", "ci")
+    cli("pause")
+    cli("guard", "install")
+    cli("guard", "remove")
+    with open_satchel(cwd=folder, caller=COMMAND) as satchel:
+        actions = {one.text for one in satchel.room.since("human").items if one.kind == "action"}
+    assert actions == {"made the token ci of role agent", "turned hooks off everywhere", "removed the guard"}
+
+
+def test_a_person_confirms_at_the_terminal_of_an_editor(folder: Path, tmp_path: Path) -> None:
+    """The process itself asks, at a terminal of its own."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM_PROGRAM": "vscode", "LOGNAME": "ann"}
+    with open_satchel(cwd=folder, environ={}, caller=COMMAND) as satchel:
+        note = satchel.entries.write("discovery", "the gateway signs")
+    for answer, pinned in (("n", 0), ("y", 1)):
+        command = [sys.executable, "-m", "satchel", "pin", note.ref]
+        shell = InTerminal(command, folder, environment | {"XDG_STATE_HOME": os.environ["XDG_STATE_HOME"]})
+        try:
+            shell.expect("only a person can pin items", "Are you human:ann, and is this wanted?")
+            shell.press(f"{answer}\r")
+            assert (shell.end() == 0) is bool(pinned)
+        finally:
+            shell.close()
+        with open_satchel(cwd=folder, environ={}) as satchel:
+            assert satchel.pins.list().total == pinned
