@@ -19,6 +19,7 @@ from satchel import Satchel, open_satchel
 from satchel.base.clock import DAY_MS, system_clock
 from satchel.keep.entries import NewEntry
 from satchel.keep.sessions.caller import COMMAND, Caller
+from satchel.keep.sessions.standing import PERSON_VARIABLE
 
 DATA = ROOT / "benchmarks" / "data" / "memory"
 NAMES = ("tenacity", "httpx", "express")
@@ -104,7 +105,8 @@ def fill(project: Path, store: MemoryStore) -> dict[str, str]:
         refs[label] = ref
         labels[ref] = label
 
-    at_terminal = Caller(COMMAND, {}, programs=())  # what persons said only a person may replace
+    person = {PERSON_VARIABLE: "sofia"}  # what persons wrote only a person may replace
+    at_terminal = Caller(COMMAND, person, programs=())
     with open_satchel(project / ".satchel" / "satchel.db", cwd=project, clock=clock, caller=at_terminal) as satchel:
         with sqlite_of(satchel).exclusive() as connection:
             connection.pragma("synchronous", "OFF")

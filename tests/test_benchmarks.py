@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks import memory_stores
+from benchmarks import memory_stores, session_day
 from benchmarks.briefing import silent, unshown
 from benchmarks.harness import NotMeasuredError
 from benchmarks.repositories import Repository, Task, commits_of, repositories
@@ -89,6 +89,14 @@ def test_a_day_of_sessions_needs_only_items_that_hold_at_its_end(name: str) -> N
     assert labels <= store.live().keys()
     main = {label for event in store.sessions[0]["events"] for label in event.get("needs", ())}
     assert 14 <= len(main) <= 16
+
+
+def test_a_session_is_played_over_its_store(tmp_path: Path) -> None:
+    (session,), judge = session_day.play(tmp_path, memory_stores.NAMES[0], only_main=True)
+    (start,) = (moment for moment in session.moments if moment.kind == "start")
+    critical = {name for name, item in judge.live.items() if item.get("priority") == "critical"}
+    assert critical <= judge.names(start.text)
+    assert [moment.text for moment in session.moments if moment.kind == "small"] == [""] * 3
 
 
 def test_a_grown_store_is_the_same_each_time_and_keeps_the_items_of_its_own() -> None:

@@ -13,8 +13,10 @@ from satchel.base.tokens import token_counter
 from satchel.brief import moments
 from satchel.brief.briefing.collecting import Deadline
 from satchel.brief.moments import COMPACTION, MOMENTS, RESUME, START, SUBAGENT, Moment, PutIn
+from satchel.keep import deliveries
 from satchel.keep.entries import NewEntry
 from satchel.keep.sessions.caller import Caller
+from satchel.keep.sessions.records import Actor
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -61,12 +63,31 @@ def session(other: Satchel, open_in: Callable[..., Satchel], project: Path) -> S
 
 def test_a_session_begins_with_what_the_project_keeps(session: Session) -> None:
     text = session.put_in(START)
-    for part in (RULE, "session_ttl by ann: 300", NOTE):
-        assert part in text
-    first, *_, last = text.splitlines()
-    assert first.startswith("Satchel, the memory that this project's agents share. You are claude-")
-    agent = first.rpartition(" ")[2].rstrip(".")
-    assert last.startswith(f'More, and only what is new: get_briefing(query="your task", agent="{agent}")')
+    first, *lines = text.splitlines()
+    assert first.startswith("Satchel, project memory. You are claude-")
+    assert lines == [
+        "Rules and decisions bind, notes do not",
+        "critical",
+        f"c1 {RULE}",
+        "decisions",
+        "d1 session_ttl: 300",
+        "notes",
+        f"e1 {NOTE}",
+    ]
+
+
+def test_where_something_found_no_room_the_end_says_what_and_how_to_get_it(
+    open_in: Callable[..., Satchel], project: Path, other: Satchel
+) -> None:
+    for number in range(200):
+        other.decisions.set(f"module_{number}.retries", f"{number} times, then give up", agent="human:ann")
+    made = Session(open_in, project).make(START)
+    *lines, left_out, last = made.text.splitlines()
+    assert f"c1 {RULE}" in lines
+    shown = sum(line.startswith("d") and line[1].isdigit() for line in lines)
+    assert left_out == f"left out: {201 - shown} decisions (search)"
+    assert last.startswith("More: get_briefing(query=your task)")
+    assert len(made.text) <= 9_000
 
 
 def test_a_project_without_anything_kept_begins_in_silence(open_in: Callable[..., Satchel], project: Path) -> None:
@@ -94,7 +115,7 @@ class TestResuming:
         other.decisions.set("session_ttl", 600, agent="ann")
         text = session.put_in(RESUME)
         assert "the cache is cold" in text
-        assert "session_ttl by ann: 600" in text
+        assert "session_ttl: 600" in text
         assert RULE not in text
         assert NOTE not in text
 
@@ -170,11 +191,8 @@ def test_a_budget_of_nothing_puts_in_nothing_but_the_session_is_known(
 def test_a_full_store_fills_the_budget_and_never_exceeds_it(
     open_in: Callable[..., Satchel], project: Path, satchel: Satchel, moment: Moment, budget: int, least: float
 ) -> None:
-    kept = [
-        f"In src/module_{number}.py the {number % 7} retries wait {number * 13} ms for `pool.get()`"
-        for number in range(300)
-    ]
-    satchel.entries.write_many([NewEntry("discovery", text) for text in kept])
+    for number in range(150):
+        satchel.decisions.set(f"module_{number}.retries", f"{number % 7} times, {number * 13} ms after `pool.get()`")
     made = Session(open_in, project, **{moment.setting: budget}).make(moment, agent_id="a1")
     assert least * budget <= token_counter().count(made.text) <= budget
 
@@ -188,13 +206,43 @@ def test_a_budget_for_less_than_the_opening_puts_in_nothing(
     assert token_counter().count(made.text) <= budget
 
 
-def test_words_of_many_letters_fill_no_more_than_8000_characters(
+def test_words_of_many_letters_fill_no_more_than_9000_characters(
     open_in: Callable[..., Satchel], project: Path, satchel: Satchel
 ) -> None:
-    kept = [f"internationalization characteristics representations {number} " * 3 for number in range(200)]
-    satchel.entries.write_many([NewEntry("discovery", text) for text in kept])
-    made = Session(open_in, project, **{"hooks.compaction": 1_600}).make(COMPACTION)
-    assert 6_000 < len(made.text) <= 8_000
+    for number in range(200):
+        satchel.constraints.add(f"internationalization characteristics representations {number} {number * 7919}")
+    made = Session(open_in, project).make(START)
+    assert 7_500 < len(made.text) <= 9_000
+
+
+class TestWhatHooksMaySpend:
+    @pytest.fixture
+    def full(self, open_in: Callable[..., Satchel], project: Path, satchel: Satchel) -> Session:
+        for number in range(300):
+            satchel.decisions.set(f"module_{number}.retries", f"{number} times, then give up")
+        satchel.constraints.add(RULE, priority="critical", agent="ann")
+        return Session(open_in, project)
+
+    def test_is_limited_over_the_windows_of_a_session(self, full: Session) -> None:
+        count = token_counter().count
+        texts = [full.put_in(START), full.put_in(COMPACTION)]
+        assert sum(map(count, texts)) <= 4_000
+        assert 1_500 < count(texts[1]) < count(texts[0])
+
+    def test_is_never_too_little_for_what_is_critical(
+        self, full: Session, satchel: Satchel, clock: ManualClock
+    ) -> None:
+        full.put_in(START)
+        hook = full.hook()
+        window = deliveries.window_of(1, Actor(2, None, 1, window=1), 1, None, None, 0)
+        with hook.workplace.engine.write() as transaction:
+            deliveries.deliver(transaction, window, [], clock(), moment="prompt", tokens=2_000)
+        clock.advance(MINUTE)
+        satchel.constraints.add("never log a token", priority="critical", agent="ann")
+        satchel.constraints.add("tests run in parallel", agent="ann")
+        text = full.put_in(RESUME)
+        assert "never log a token" in text
+        assert "tests run in parallel" not in text
 
 
 def test_a_trial_records_nothing(session: Session) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
+from satchel.base.tokens import PROSE_MARGIN
 from satchel.keep import deliveries
 from satchel.keep.deliveries import Window
 
@@ -106,5 +108,5 @@ def test_what_hooks_have_spent_in_a_window_is_summed_and_a_requested_briefing_is
         for moment, tokens in (("start", 2_200), ("briefing", 4_000), ("edit", 250)):
             deliveries.deliver(transaction, OF_SESSION, ITEMS, 5, moment=moment, tokens=tokens)
     left = deliveries.tokens_left(delivered(store, OF_SESSION))
-    assert left == deliveries.SESSION_TOKENS - 2_200 - 250
+    assert left == deliveries.SESSION_TOKENS - math.ceil((2_200 + 250) * PROSE_MARGIN)
     assert deliveries.tokens_left(delivered(store, replace(OF_SESSION, number=4))) == deliveries.SESSION_TOKENS

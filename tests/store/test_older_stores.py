@@ -70,6 +70,31 @@ def test_a_migrated_store_has_the_objects_of_a_new_one(store_of_0_2_0: Path, ope
         assert migrated == new.execute(_SCHEMA).fetchall()
 
 
+def test_folders_among_scopes_become_paths(store_of_0_2_0: Path, tmp_path: Path) -> None:
+    names = {-1: "src/api", -2: "src/db/", -3: "gateway"}
+    _change(
+        store_of_0_2_0,
+        *(
+            "INSERT INTO scopes (id, uid, seq, project_id, name, folded, created_at) "
+            f"SELECT {number}, randomblob(16), 1, id, '{name}', '{name}', 1 FROM projects"
+            for number, name in names.items()
+        ),
+        *(
+            f"INSERT INTO decision_scopes SELECT {number}, status, created_at, id FROM decisions "
+            "WHERE key = 'cache_1_ttl'"
+            for number in names
+        ),
+        *(f"INSERT INTO decision_counts SELECT id, 3, {number}, 1, 1 FROM projects" for number in names),
+    )
+    with open_satchel(store_of_0_2_0, "shop", cwd=tmp_path, environ={}) as satchel:
+        changed = satchel.decisions.get("cache_1_ttl").decision
+        assert (changed.paths, changed.scopes) == (("src/api", "src/db/"), ("gateway",))
+        assert satchel.decisions.find(scopes=["gateway"]).total == 1
+        assert satchel.decisions.get("cache_2_ttl").decision.paths == ()
+        failed = [check.name for check in satchel.housekeeping.doctor() if check.status == "failed"]
+        assert "counts" not in failed
+
+
 def test_near_duplicates_of_what_0_2_0_wrote_are_named(store_of_0_2_0: Path, tmp_path: Path) -> None:
     # two at once are compared by their bands alone
     new = [NewDecision("expiry", "the entries of cache 4 expire after 4 seconds"), NewDecision("other", 1)]

@@ -115,14 +115,9 @@ def _key(default: Value, help: str, **more: Any) -> Any:  # noqa: A002 -- as in 
     return {"default": default, "help": help, **more}
 
 
-def _share(section: str) -> Any:
-    text = f"Weight of the section {section} in a briefing's budget. Not set: as the role of the agent has it."
-    return _key(None, text, minimum=0, maximum=100, example=10, project="yes")
-
-
 def _tokens(default: int, when: str) -> Any:
     text = f"Tokens at most that a client's hook puts in {when}; 0 puts in nothing."
-    return _key(default, text, minimum=0, maximum=1_600, project="lower")
+    return _key(default, text, minimum=0, maximum=2_200, project="lower")
 
 
 class Config:
@@ -198,23 +193,19 @@ class Config:
         maximum=60_000,
         project="lower",
     )
-    brief_share_attempts: int | None = _share("attempts")
-    brief_share_reviews: int | None = _share("reviews")
-    brief_share_packages: int | None = _share("packages")
-    brief_share_rules: int | None = _share("rules")
-    brief_share_errors: int | None = _share("errors")
-    brief_share_messages: int | None = _share("messages")
-    brief_share_entries: int | None = _share("entries")
     search_meaning: str = _key(
         "wordllama",
         "Whether a search ranks by meaning too, with the model of the extra `meaning` where that is installed.",
         choices=("off", "wordllama"),
     )
-    hooks_start: int = _tokens(600, "when a session starts, or its window was cleared")
-    hooks_resume: int = _tokens(300, "when a session is resumed: what changed since")
-    hooks_compaction: int = _tokens(900, "after its window was compacted")
-    hooks_subagent: int = _tokens(400, "when a subagent starts")
-    hooks_prompt: int = _tokens(250, "at a prompt: items about it, only clear matches")
+    hooks_start: int = _tokens(2_200, "when a session starts, or its window was cleared")
+    hooks_resume: int = _tokens(600, "when a session is resumed: what changed since")
+    hooks_compaction: int = _tokens(2_200, "after its window was compacted")
+    hooks_subagent: int = _tokens(800, "when a subagent starts")
+    hooks_first_prompt: int = _tokens(
+        1_500, "at the first prompt that states a task: what the start left out, ranked by it, and what is about it"
+    )
+    hooks_prompt: int = _tokens(600, "at another prompt: items about it that the agent did not get")
     hooks_edit: int = _tokens(250, "when a file is read or edited: what binds it, and notes on it, for each file")
     hooks_error: int = _tokens(150, "after a command failed: a known fix, or the most similar error")
     hooks_messages: int = _tokens(80, "after edits and commands: unread messages, at most once a minute")

@@ -40,9 +40,8 @@ def priority_number(name: object) -> int:
     return number_of("priority", name, PRIORITIES)
 
 
-SECTIONS = ("attempts", "reviews", "packages", "rules", "errors", "messages", "entries")
-"""The sections of a briefing, in the order in which it shows them: the loop's own scratchpads, open review issues,
-packages, constraints and decisions, error solutions and strategies, messages, and entries."""
+ROLES = ("developer", "senior_engineer", "qa_expert", "tech_lead", "investigator")
+"""The usual roles of agents; any other name is a role too."""
 
 HUMAN = "human"
 """The author of a person's items; in the control room ``human:NAME``."""

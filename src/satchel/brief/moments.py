@@ -9,10 +9,10 @@ from satchel.base.errors import Busy, ReadOnly, StoreFull
 from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.base.text import fold
 from satchel.base.tokens import PROSE_MARGIN, estimating
+from satchel.base.vocabulary import ROLES
 from satchel.brief.briefing.collecting import Deadline, Request
 from satchel.brief.briefing.records import Briefing
 from satchel.brief.briefing.service import Briefings, Prepared, record
-from satchel.brief.briefing.shares import ROLES
 from satchel.find.kind import Kind
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import subagent_name
@@ -21,11 +21,12 @@ from satchel.keep.sessions.clients import only_looks
 from satchel.keep.sessions.records import CurrentSession
 from satchel.keep.sessions.service import Sessions
 
-_MAX_CHARS_PER_TOKEN = 5
-"""Keeps the largest budget, 1,600 tokens, within 8,000 characters: Claude Code shows only 2 KB of texts over 10,000."""
+_MAX_CHARS_PER_TOKEN = 4
+"""Keeps the largest budget, 2,200 tokens, within 8,800 characters: Claude Code shows only 2 KB of texts over 10,000."""
 
+_PROMPT_CHARS = 1_000
 _LEAST_FOR_CLOSING = 300
-_MORE = 'More, and only what is new: get_briefing(query="your task"{agent}); search. Keep what you learn: write_context'
+_MORE = "More: get_briefing(query=your task), search. Store what you learn: write_context"
 
 
 _NAMES = {
@@ -52,7 +53,8 @@ class Moment(NamedTuple):
         opens_window: whether the client's context window is new.
         opening: the first line.
         naming: added to it if the agent has a name, ``{agent}``.
-        closing: the last line, with ``{agent}`` where a call names the agent: without a name everything is repeated.
+        closing: the last line where something found no room.
+        most: a limit of the tokens besides the configured one.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Moment(NamedTuple):
     opening: str
     naming: str = ""
     closing: str = ""
+    most: int = 2_200
 
     @property
     def setting(self) -> str:
@@ -67,7 +70,7 @@ class Moment(NamedTuple):
         return f"hooks.{'start' if self.name == 'clear' else self.name}"
 
 
-_WHAT = "Satchel, the memory that this project's agents share"
+_WHAT = "Satchel, project memory"
 _YOU = " You are {agent}."
 
 START = Moment("start", True, f"{_WHAT}.", _YOU, _MORE)
@@ -133,6 +136,7 @@ class Moments:
         *,
         agent_id: str | None = None,
         agent_type: str | None = None,
+        prompt: str = "",
         dry_run: bool = False,
     ) -> PutIn:
         """Enter the session of a hook and make the text to inject; :meth:`record` confirms its delivery.
@@ -141,12 +145,13 @@ class Moments:
             deadline: when to stop collecting.
             agent_id, agent_type: the client's name for the receiving subagent, and its kind; None is the session's own
                 agent.
+            prompt: that of a subagent, if its client tells it.
             dry_run: record nothing, and show the text for an agent without earlier deliveries.
 
         Raises:
             StoreDamaged: the store cannot be read.
         """
-        budget = getattr(self._config, moment.setting.replace(".", "_"))
+        budget = min(moment.most, getattr(self._config, moment.setting.replace(".", "_")))
         if only_looks(agent_type):
             return PutIn(budget=budget, why=f"subagents of the kind {agent_type!r} only look around")
         entered = None if dry_run else self._enter(moment)
@@ -156,7 +161,7 @@ class Moments:
         put_in = PutIn(budget=budget, entered=entered, agent=agent)
         since = entered.seen_at if entered is not None and moment is RESUME else None
         role = None if agent_type is None or fold(agent_type) not in ROLES else agent_type
-        put_in = self._made(moment, put_in, deadline, role, since=since, again=dry_run)
+        put_in = self._made(moment, put_in, deadline, role, prompt, since=since, again=dry_run)
         caller = self._workplace.caller
         notice = None if caller is None else caller.pop_warning()
         return put_in if notice is None else replace(put_in, text="\n".join(filter(None, [notice, put_in.text])))
@@ -167,6 +172,7 @@ class Moments:
         put_in: PutIn,
         deadline: Deadline,
         role: str | None,
+        prompt: str,
         *,
         since: int | None,
         again: bool,
@@ -174,6 +180,7 @@ class Moments:
         budget, agent = put_in.budget, put_in.agent
         if not budget:
             return replace(put_in, why=f"{moment.setting} is 0")
+        closing = moment.closing if budget >= _LEAST_FOR_CLOSING else ""
         prepared = self._briefings.prepare(
             Request(
                 role=None if role is None else fold(role),
@@ -181,15 +188,16 @@ class Moments:
                 task_id=None,
                 loop_id=None,
                 iteration=0,
-                query=None,
+                query=prompt[:_PROMPT_CHARS] or None,
                 run_id=None,
                 agent=agent,
-                budget=max(0, budget - self._briefings.count(_framed(moment, agent, budget, ""))),
+                budget=max(0, budget - self._briefings.count(_framed(moment, agent, closing, ""))),
                 again=again,
                 since=since,
                 reminds=False,
                 counts=False,
-                begins=moment in {START, CLEAR},
+                within_session=True,
+                begins=moment.name in {"start", "clear"},
             ),
             deadline,
         )
@@ -201,7 +209,7 @@ class Moments:
                 why="; ".join(prepared.briefing.notes) or "there is nothing to inject",
                 line=_EMPTY if is_empty and moment in {START, CLEAR} else "",
             )
-        text = _framed(moment, agent, budget, prepared.briefing.text)
+        text = _framed(moment, agent, "" if prepared.shows_all else closing, prepared.briefing.text)
         tokens = self._briefings.counter.count(text)
         return replace(
             put_in,
@@ -241,8 +249,6 @@ def _number(count: int, name: str) -> str:
     return f"{count:,} {name if count == 1 else plural}"
 
 
-def _framed(moment: Moment, agent: str | None, budget: int, text: str) -> str:
+def _framed(moment: Moment, agent: str | None, closing: str, text: str) -> str:
     naming = "" if agent is None else moment.naming.format(agent=agent)
-    closing = moment.closing if budget >= _LEAST_FOR_CLOSING else ""
-    closing = closing.replace("{agent}", "" if agent is None else f', agent="{agent}"')
     return "\n".join(part for part in (moment.opening + naming, text, closing) if part)

@@ -26,13 +26,22 @@ LEAST = 1.0
 """The strength from which a text counts as being about an item."""
 
 LEAST_WORDS, LEAST_SHARE = 2, 0.15
-"""The least number of telling words in an item, and their least share of the text's words by weight."""
+"""The least number of telling words in an item (words that are adjacent in both count as one more), and the least
+share of the text's words by weight."""
 
 _MOST_UNKNOWN = 2
 """Limit of the weight of unknown words, as a multiple of the known ones: a pasted log is full of them."""
 
 OF_BEST = 0.7
-"""Items below this share of the strongest are dropped."""
+"""Items below this share of the strongest are not sure."""
+
+LIKELY, _LIKELY_OF_BEST = 0.85, 0.5
+"""The strength and share of the strongest from which items are likely."""
+
+_RARE_AMONG, _RARE = 64, 3
+"""A word in at most one of 64 documents, or in three, is rare: an item with it may be meant."""
+
+_MOST_UNSURE = 200
 
 _PAIR_WEIGHT = 0.3
 """Extra weight of two words that are adjacent in both texts."""
@@ -84,6 +93,32 @@ yes yesterday yet zero
 """
 """Words of requests of any kind, chosen by judgement; they seldom name what a project is about."""
 
+_FOREIGN = """
+ab aber alle alles als am auch auf aus außer bei beim bis bitte da dabei dafür damit danach dann daran darauf daraus
+darf darin das dass davon dazu dein dem den denn der des deshalb dich die dies diese diesem diesen dieser dieses dir
+doch dort du durch ein eine einem einen einer eines einige er erst es etwa etwas euch für ganz geht gemacht genau genug
+gerade gibt gut habe haben hast hat hatte hier hin ich ihm ihn ihr ihre im immer ins ist ja jede jedem jeden jeder jedes
+jetzt kann kannst kein keine keinen können könnte lassen lass mach machen macht mal man mehr mein meine mich mir mit
+muss müssen nach neu neue neuen nicht nichts noch nun nur ob oder ohne schon sehr sein seine seit selbst sich sie sind
+soll sollen sollte sollten statt über um und uns unser unsere unter viel viele vom von vor war warum was weil weiter
+wenn wer werden wie wieder will wir wird wirst wo wohl wollen wurde würde wurden zu zum zur zwei zwischen
+à au aucun aussi autre aux avec avoir bien ce cela ces cet cette chaque comme comment dans de depuis des dont du elle
+elles en encore entre est et être eux faire fait faut ici il ils je jusque la le les leur leurs lui mais même mes moi
+mon ne nos notre nous on ou où par pas peu peut plus pour pourquoi pouvez quand que quel quelle qui quoi sa sans se ses
+si soit son sont sous sur ta te tes toi ton tous tout toute toutes très trop tu un une vers vos votre vous
+al algo antes así aún aunque cada como con contra cual cuando de del desde donde dos el él ella ellos en entre era esa
+ese eso esta está están este esto estos favor fue ha hace hacer hacia han hasta hay la las le les lo los más me mi
+mientras mis muy nada ni no nos nuestra nuestro o otra otro para pero poco por porque puede pues que qué quien se sea
+según ser si sí sin sobre son su sus también tan te tiene todo todos tu un una uno usted y ya yo
+anche che ci come con da dal dalla degli dei del della delle di dove e è ed gli ha ho il in io la le lo ma mi nel nella
+non o per perché più può quando quello questa questo se sei si sia sono su sul tra tutti tutto un una
+ao aos as até com como da das de do dos e é ela ele em então essa esse esta este eu foi isso já mais mas mesmo na não
+nas no nos nós num o os ou para pela pelo por porque quando que são se sem ser seu sua também tem um uma você
+aan als bij dan dat de deze die dit door een en er geen haar heb hebben heeft het hij hoe ik in is je kan maar met mij
+moet naar niet nog of om ook op te tot uit van veel voor waar was wat we wel wij worden wordt zijn zo
+"""
+"""Function words of German, French, Spanish, Italian, Portuguese and Dutch."""
+
 
 @dataclass(frozen=True, slots=True)
 class RelatedItem:
@@ -94,12 +129,18 @@ class RelatedItem:
         strength: how much of the text's words it contains, by rarity, relative to chance: 1 is what the best of as many
             unrelated items would contain.
         words: the words of the text that it contains, the rarest first.
+        is_sure: whether the text is about it by all measures; else it only contains telling words.
+        is_likely: whether it is only a little weaker than that.
+        has_rare: whether one of the words is rare.
     """
 
     kind: Kind
     item: int
     strength: float
     words: tuple[str, ...]
+    is_sure: bool = True
+    is_likely: bool = True
+    has_rare: bool = True
 
     @property
     def ref(self) -> str:
@@ -117,8 +158,26 @@ class _Word:
     is_searched: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Related:
+    """What a text is about.
+
+    Attributes:
+        items: the strongest first, those that are not sure included.
+        telling: how many of the text's words are no everyday words, known or not.
+    """
+
+    items: tuple[RelatedItem, ...]
+    telling: int
+
+
 def about(transaction: Transaction, text: str, scope: Scope, most: int) -> list[RelatedItem]:
-    """Return the items that a text is about, the strongest first, or none.
+    """Return the items that a text is certainly about, the strongest first, or none."""
+    return [one for one in related(transaction, text, scope, most).items if one.is_sure]
+
+
+def related(transaction: Transaction, text: str, scope: Scope, most: int) -> Related:
+    """Return the items that contain telling words of a text, and at most ``most`` that it is certainly about.
 
     A word counts by its rarity in the project, ``ln(N / n)``. Independent words occur together in one of N documents by
     chance if their weights add up to ln N, and a text of many words has as many more chances. So the sum is compared
@@ -127,8 +186,9 @@ def about(transaction: Transaction, text: str, scope: Scope, most: int) -> list[
     population = max(_FEW, population_of(transaction, scope))
     words = _words(transaction, text, scope, population)
     known_stems = [stem for stem, word in words.items() if word.is_searched]
-    if sum(not words[stem].is_everyday for stem in known_stems) < LEAST_WORDS:
-        return []
+    telling_words = sum(not word.is_everyday for word in words.values())
+    if all(words[stem].is_everyday for stem in known_stems):
+        return Related((), telling_words)
     pairs = _pairs(text, words.values())
     terms = (*(Term((words[stem].text,)) for stem in known_stems), *pairs)
     ranking = search.rank(transaction, Query(terms), scope, small=2 * _CANDIDATES, candidates=_CANDIDATES)
@@ -137,27 +197,37 @@ def about(transaction: Transaction, text: str, scope: Scope, most: int) -> list[
     total = known_weight + min(unknown_weight, _MOST_UNKNOWN * known_weight)
     noise = math.log(population * len(words))
     words_by_text = {words[stem].text: words[stem] for stem in known_stems}
-    results: list[tuple[float, int, list[_Word]]] = []
+    rare = max(_RARE, population // _RARE_AMONG)
+    sure: list[_Result] = []
+    unsure: list[_Result] = []
     for document, scores in ranking.own.items():
         contained: list[_Word] = []
-        strength = 0.0
+        strength, adjacent = 0.0, 0
         for term, score, idf in zip(ranking.terms, scores, ranking.idf, strict=True):
             if not score or not idf:
                 continue
             amount = score / (idf * term.weight * (K1 + 1) / 2)  # 1 for one occurrence in a text of average length
             if len(term.words) > 1:
                 strength += _PAIR_WEIGHT * idf * amount
+                adjacent += 1
             else:
                 word = words_by_text[term.words[0]]
                 strength += word.weight * amount
                 contained.append(word)
-        telling = sum(not word.is_everyday for word in contained)
-        if telling >= LEAST_WORDS and sum(word.weight for word in contained) >= LEAST_SHARE * total:
-            contained.sort(key=lambda word: -word.weight)
-            results.append((strength / noise, document, contained))
-    results.sort(key=lambda result: (-result[0], -result[1]))
-    best = max(LEAST, OF_BEST * results[0][0]) if results else LEAST
-    return _items(transaction, [result for result in results[:most] if result[0] >= best])
+        telling = [word for word in contained if not word.is_everyday]
+        if not telling:
+            continue
+        contained.sort(key=lambda word: -word.weight)
+        result = strength / noise, document, contained, any(word.count <= rare for word in telling)
+        has_enough = sum(word.weight for word in contained) >= LEAST_SHARE * total
+        (sure if len(telling) + adjacent >= LEAST_WORDS and has_enough else unsure).append(result)
+    sure.sort(key=lambda result: (-result[0], -result[1]))
+    least = max(LEAST, OF_BEST * sure[0][0]) if sure else LEAST
+    number = sum(result[0] >= least for result in sure[:most])
+    least = max(LIKELY, _LIKELY_OF_BEST * sure[0][0]) if sure else LIKELY
+    likely = sum(result[0] >= least for result in sure)
+    rest = sorted([*sure[likely:], *unsure], key=lambda result: (-result[0], -result[1]))[:_MOST_UNSURE]
+    return Related(tuple(_items(transaction, [*sure[:likely], *rest], number, likely)), telling_words)
 
 
 def query_like(transaction: Transaction, project_id: int, text: str) -> Query:
@@ -174,16 +244,22 @@ def query_like(transaction: Transaction, project_id: int, text: str) -> Query:
     return Query(tuple(Term((word,)) for word in telling[:_LIKE_TERMS]))
 
 
-def _items(transaction: Transaction, results: Sequence[tuple[float, int, list[_Word]]]) -> list[RelatedItem]:
+_Result = tuple[float, int, list[_Word], bool]
+"""The strength of a document, its id, the words in it, and whether one is rare."""
+
+
+def _items(transaction: Transaction, results: Sequence[_Result], sure: int, likely: int) -> list[RelatedItem]:
     if not results:
         return []
-    documents = set_of(document for _, document, _ in results)
+    documents = set_of(document for _, document, _, _ in results)
     rows = transaction.all(f"SELECT id, kind, item_id FROM documents WHERE id IN {documents}")
     kinds = {kind.number: kind for kind in Kind}
     items = {document: (kinds[kind], item) for document, kind, item in rows}
     return [
-        RelatedItem(*items[document], strength, tuple(word.text for word in contained))
-        for strength, document, contained in results
+        RelatedItem(
+            *items[document], strength, tuple(word.text for word in contained), place < sure, place < likely, has_rare
+        )
+        for place, (strength, document, contained, has_rare) in enumerate(results)
         if document in items
     ]
 
@@ -194,7 +270,7 @@ def _words(transaction: Transaction, text: str, scope: Scope, population: int) -
     if len(words) > MOST_WORDS:
         words = words[: MOST_WORDS * 2 // 3] + words[-(MOST_WORDS - MOST_WORDS * 2 // 3) :]
     index = index_of(transaction)
-    everyday = {stem for _, _, stem in index.tokens(_EVERYDAY)}
+    everyday = {stem for _, _, stem in index.tokens(_EVERYDAY + _FOREIGN)}
     by_stem: dict[str, str] = {}
     for word in words:
         by_stem.setdefault(_stem(index, word), word)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from satchel.base.clock import DAY_MS
 from satchel.base.records import dataclass
 from satchel.base.text import fold
+from satchel.base.tokens import PROSE_MARGIN
 from satchel.find.kind import Kind
 from satchel.keep import events
 from satchel.keep.sessions.records import Actor
@@ -17,7 +19,10 @@ MOMENTS = ("briefing", "start", "clear", "resume", "compaction", "subagent", "pr
 position, from 1."""
 
 SESSION_TOKENS = 4_000
-"""The most tokens that all texts of hooks take in one window of a session; critical rules come in any case."""
+"""The most tokens that all texts of hooks take in one window of a session; critical items come in any case."""
+
+_LEAST_AGAIN, _FOR_PROMPTS = 1_800, 150
+"""What a window gets after a compaction, however much the one before has taken, and what of the rest is not used."""
 
 _SPENT, _BY_HOOKS = -3, 0
 """The pseudo-kind and item of a delivery whose seq is what hooks have spent in the window."""
@@ -103,7 +108,26 @@ def by_kind(items: Rows) -> dict[int, dict[int, int]]:
 
 def tokens_left(items: Mapping[int, Mapping[int, int]]) -> int:
     """Return the tokens left for texts of hooks in a window, from its items as :func:`delivered` returns them."""
-    return max(0, SESSION_TOKENS - items.get(_SPENT, {}).get(_BY_HOOKS, 0))
+    return _left(items.get(_SPENT, {}).get(_BY_HOOKS, 0))
+
+
+def tokens_left_of_session(transaction: Transaction, window: Window) -> int:
+    """Return the tokens left for texts of hooks in a window after those of the session's earlier windows.
+
+    They are never fewer than what shows the rules again that a compaction has removed.
+    """
+    row = transaction.one(
+        f"""
+        SELECT sum(d.seq) FROM windows w JOIN deliveries d ON d.window_id = w.id AND d.kind = {_SPENT}
+        WHERE w.project_id = :project_id AND w.agent_id = :agent_id AND w.session_id = :session_id
+        """,
+        window.key,
+    )
+    return max(_LEAST_AGAIN, _left(int(row[0] or 0) if row is not None else 0) - _FOR_PROMPTS)
+
+
+def _left(spent: int) -> int:
+    return max(0, SESSION_TOKENS - math.ceil(spent * PROSE_MARGIN))
 
 
 def first_delivery(transaction: Transaction, window: Window) -> int | None:

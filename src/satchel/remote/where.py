@@ -30,7 +30,7 @@ _TABLE, _PROJECTS = "server", "projects"
 _MOST_TOKEN_BYTES = 4_096
 _MOST_URL_CHARS = 200
 # compiled on use: hooks without a server need none
-_TOKEN = r"[!-~]{8,500}"
+_PRINTABLE = r"[!-~]{8,500}"
 _WITH_ID = r"satchel_([0-9a-f]{10})_[A-Za-z0-9_-]{43}"
 _HOST = r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*|[0-9a-f:.]*:[0-9a-f:.]*"
 _LOOPBACK = r"localhost|127(\.\d{1,3}){3}|::1"
@@ -226,7 +226,7 @@ def checked_token(text: str, source: str) -> str:
         InvalidInput: it cannot be a token.
     """
     token = text.strip()
-    if not re.fullmatch(_TOKEN, token):
+    if not re.fullmatch(_PRINTABLE, token):
         raise InvalidInput(
             f"what stands in {source} is no token",
             "A token is one word of letters, digits and signs, as `satchel token new` shows it once",

@@ -20,9 +20,7 @@ from hypothesis import strategies as st
 from briefing_parts import NOW
 from examples import examples
 from satchel import Satchel, open_satchel
-from satchel.base.vocabulary import PRIORITIES
-from satchel.brief.briefing.shares import ROLES
-from satchel.brief.briefing.shortening import MAX_SENTENCE_CHARS
+from satchel.base.vocabulary import PRIORITIES, ROLES
 from satchel.brief.briefing.zones import ZONES, zone_of
 
 pytestmark = pytest.mark.slow
@@ -131,7 +129,7 @@ def test_the_budget_holds_and_nothing_critical_is_dropped_silently(
     if asked["query"] is None:
         assert shown_or_left == _sum(nothing, "count")
     for item in briefing.items:
-        assert any(line.startswith(f"{item.ref} ") for line in briefing.text.splitlines())
+        assert any(line.startswith((f"{item.ref} ", f"{item.ref}* ")) for line in briefing.text.splitlines())
         assert PRIORITIES.index(item.priority) + 1 >= zone_of(window_used).least_priority
 
 
@@ -163,7 +161,7 @@ def test_what_is_counted_is_what_each_list_counts(stores: Sequence[Satchel], run
             store.packages.find(limit=0).total,
             store.packages.find(priority="critical", limit=0).total,
         ),
-        "constraints": (
+        "rules": (
             store.constraints.find(limit=0).total,
             store.constraints.find(priority="critical", limit=0).total,
         ),
@@ -179,19 +177,6 @@ def test_what_is_counted_is_what_each_list_counts(stores: Sequence[Satchel], run
     assert {one.kind: (one.count, one.critical) for one in left} == {
         kind: counts for kind, counts in expected.items() if counts[0]
     }
-
-
-@settings(max_examples=examples(30), deadline=None)
-@given(asked=requests, window_used=st.sampled_from([0.6, 0.75, 0.85]))
-def test_no_line_shows_more_of_a_text_than_the_zone_allows(
-    stores: Sequence[Satchel], asked: dict[str, Any], window_used: float
-) -> None:
-    briefing = stores[2].brief(**asked, budget=50_000, window_used=window_used, dry_run=True)
-    most = max(zone_of(window_used).max_chars or 0, MAX_SENTENCE_CHARS)
-    lines = {line.split(" ", 1)[0]: line for line in briefing.text.splitlines()}
-    longest = max((len(lines[item.ref]) for item in briefing.items if item.section in {"rules", "messages"}), default=0)
-    # what stands before the text is priority, kind, category, author, and key
-    assert longest <= most + 60
 
 
 @dataclass

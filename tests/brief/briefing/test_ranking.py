@@ -1,4 +1,4 @@
-"""The score of an item, by the formula of the design, in Python and in SQL; and what has a claim to its share."""
+"""The score of an item, by the formula of the design, in Python and in SQL."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from briefing_parts import NOW, candidate
-from satchel.brief.briefing.page import ranked
-from satchel.brief.briefing.ranking import base_score_sql, is_wanted, score
+from satchel.brief.briefing.filling import in_order
+from satchel.brief.briefing.ranking import base_score_sql, score
 from satchel.keep.citations import Citation
 
 DAY = 86_400_000
@@ -34,6 +34,7 @@ DAY = 86_400_000
         ({"relevance": 0.5}, 8 + 1 + 8 * 0.5),
         ({"relevance": 1.0, "citation": Citation("changed", None, None, None, None)}, 8 + 1 + 8 - 4),
         ({"citation": Citation("gone", None, None, None, None)}, 8 + 1 - 4),
+        ({"times": 4}, 8 + 1 + 2),
         ({"citation": Citation("moved", 3, None, None, None)}, 8 + 1),
         ({"priority": 3, "is_of_task": True, "is_for_role": True, "changed_at": NOW - DAY}, 12 + 2 + 1.5 + 0.5),
     ],
@@ -54,35 +55,4 @@ def test_sql_scores_as_python_does(priority: int, of_task: bool, for_role: bool,
 
 def test_of_equals_what_changed_last_comes_first_and_then_the_order_is_that_of_numbers() -> None:
     some = [candidate(3), candidate(1), candidate(2, changed_at=NOW - 5), candidate(4, changed_at=NOW + 5)]
-    assert [one.number for one in ranked(some, NOW)] == [4, 1, 3, 2]
-
-
-@given(st.permutations([candidate(n, section, priority=n) for n in (1, 2, 3) for section in ("rules", "messages")]))
-def test_the_order_does_not_depend_on_where_candidates_came_from(some: list[Any]) -> None:
-    assert [(one.number, one.section) for one in ranked(some, NOW)] == [
-        (n, section) for n in (3, 2, 1) for section in sorted(("rules", "messages"), key=_place)
-    ]
-
-
-def _place(section: str) -> int:
-    return candidate(1, section).kind.number
-
-
-@pytest.mark.parametrize(
-    ("given", "with_query"),
-    [
-        ({}, False),
-        ({"is_own": True}, True),
-        ({"priority": 4}, True),
-        ({"relevance": 0.01}, True),
-        ({"section": "rules", "relevance": 0.49}, False),
-        ({"section": "rules", "relevance": 0.5}, True),
-        ({"section": "messages", "priority": 3}, False),
-        ({"section": "messages", "priority": 3, "is_for_role": True}, True),
-        ({"section": "messages", "priority": 3, "is_of_task": True}, True),
-        ({"section": "messages", "priority": 2, "is_of_task": True}, False),
-    ],
-)
-def test_what_has_a_claim_to_its_share(given: dict[str, Any], with_query: bool) -> None:
-    one = candidate(**given)
-    assert (is_wanted(one, has_query=True), is_wanted(one, has_query=False)) == (with_query, True)
+    assert [one.number for one in in_order(some, NOW)] == [4, 1, 3, 2]

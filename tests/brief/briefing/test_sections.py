@@ -65,17 +65,12 @@ class TestPackages:
         assert refs() == ["p2"]
 
     @pytest.mark.parametrize("run", [None, "night", "day", "main", "*"])
-    def test_those_of_all_runs_are_briefed_and_other_runs_named(
-        self, store: Satchel, refs: Refs, run: str | None
-    ) -> None:
+    def test_those_of_all_runs_are_briefed(self, store: Satchel, refs: Refs, run: str | None) -> None:
         store.runs.start("day")
         names = ("main", "night", "day")
         for name in names:
             package(store, run_id=name)
         assert sorted(refs(run_id=run)) == ["p1", "p2", "p3"]
-        own = run if run in names else "main"
-        for number, name in enumerate(names, 1):
-            assert (f"of run {name}" in line(store, f"p{number}", run_id=run)) is (name != own)
 
     def test_a_task_of_another_run_is_another_where_a_run_is_chosen(self, store: Satchel, refs: Refs) -> None:
         package(store)
@@ -93,18 +88,8 @@ class TestPackages:
         package(store, "high", priority="high")
         package(store, "of both", task_id="T1", consumers=["developer"])
         package(store, "critical", priority="critical")
-        assert refs(task_id="T1") == ["p7", "p5", "p6", "p4"]
+        assert refs(task_id="T1") == ["p7", "p5", "p6", "p4", "p3", "p2", "p1"]
         assert refs(task_id="T1", role="tech_lead") == ["p7", "p5", "p4", "p2", "p1"]
-
-    @pytest.mark.parametrize(("role", "most"), [("developer", 3), ("qa_expert", 5), ("gardener", 3), (None, 3)])
-    def test_only_so_many_beside_the_critical_ones_and_the_others_are_counted(
-        self, store: Satchel, role: str | None, most: int
-    ) -> None:
-        for place in range(9):
-            package(store, priority="critical" if place == 8 else "medium")
-        briefing = store.brief(role, budget=20_000)
-        assert len(briefing.items) == most + 1
-        assert [str(left) for left in briefing.left_out] == [f"{8 - most} packages (get_packages)"]
 
     def test_one_that_was_not_touched_for_long_counts_as_low_unless_it_is_critical(
         self, store: Satchel, clock: ManualClock
@@ -112,20 +97,17 @@ class TestPackages:
         package(store, priority="high")
         package(store, priority="critical")
         clock.advance(30 * DAY)
-        assert "high" in line(store, "p1")
+        assert store.brief("developer", budget=20_000, dry_run=True).items[1].priority == "high"
         clock.advance(1)
         priorities = {item.ref: item.priority for item in store.brief("developer", budget=20_000, dry_run=True).items}
-        assert (line(store, "p1"), priorities) == (
-            "p1 low research: what the spike found",
-            {"p1": "low", "p2": "critical"},
-        )
+        assert priorities == {"p1": "low", "p2": "critical"}
 
     def test_its_line_says_who_made_it_what_it_is_and_where_it_stands(self, store: Satchel) -> None:
         (Path(store.workplace.files_root or "") / "docs").mkdir()
         (Path(store.workplace.files_root or "") / "docs" / "spike.md").write_text("all of it")
         package(store, path="docs/spike.md", type="handoff", agent="ann", task_id="T1", priority="high")
-        assert line(store, "p1") == "p1 high handoff by ann task T1 docs/spike.md: what the spike found"
-        assert line(store, "p1", task_id="T1") == "p1 high handoff by ann docs/spike.md: what the spike found"
+        assert line(store, "p1") == "p1 handoff by ann task T1 docs/spike.md: what the spike found"
+        assert line(store, "p1", task_id="T1") == "p1 handoff by ann docs/spike.md: what the spike found"
 
     @pytest.mark.parametrize(
         ("change", "said"),
@@ -152,10 +134,10 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("outcomes", "said"),
         [
-            ([], "y1 tentative, confidence 5 of 10"),
-            ([True], "y1 tentative, confidence 6 of 10"),
-            ([True, True], "y1 known, confidence 7 of 10"),
-            ([True, True, False], "y1 tentative, confidence 5 of 10"),
+            ([], "y1 (tentative)"),
+            ([True], "y1 (tentative)"),
+            ([True, True], "y1"),
+            ([True, True, False], "y1 (tentative)"),
         ],
     )
     def test_a_solution_is_briefed_as_known_or_as_tentative(
@@ -181,7 +163,7 @@ class TestErrors:
         self.report(store)
         store.patterns.solve("x1", "import it late")
         store.patterns.outcome("y2", helped=True)
-        assert line(store, "x1").endswith("-> y2 tentative, confidence 6 of 10: import it late")
+        assert line(store, "x1").endswith("-> y2 (tentative): import it late")
 
     def test_an_expired_error_is_not(self, store: Satchel, refs: Refs, clock: ManualClock) -> None:
         self.report(store, ttl_days=1)
@@ -223,12 +205,10 @@ class TestStrategies:
             store.strategies.outcome(ref, helped=outcome == "+")
         assert (refs() != []) == is_briefed
 
-    def test_its_line_says_for_what_it_is_and_how_often_it_helped(self, store: Satchel, refs: Refs) -> None:
+    def test_its_line_says_for_what_it_is(self, store: Satchel, refs: Refs) -> None:
         store.strategies.save("token-refresh", "refresh early", lang="python", framework="django", agent="ann")
         (ref,) = refs()
-        assert line(store, ref) == f"{ref} token-refresh python django by ann: refresh early"
-        store.strategies.outcome(ref, helped=True)
-        assert line(store, ref) == f"{ref} token-refresh python django by ann helped 1 of 1: refresh early"
+        assert line(store, ref) == f"{ref} token-refresh: refresh early"
 
 
 class TestRules:
@@ -245,8 +225,8 @@ class TestRules:
         store.decisions.set("cache", "redis")
         store.decisions.set("cache", status="deprecated")
         assert (refs(), sorted(refs(query="kafka redis session"))) == (["d1", "d2"], ["d1", "d2"])
-        assert line(store, "d1") == "d1 session_ttl by ann: 300; reason: matches the gateway"
-        assert line(store, "d2") == 'd2 queue draft, proposed: "kafka"'
+        assert line(store, "d1") == "d1 session_ttl: 300 (because: matches the gateway)"
+        assert line(store, "d2") == "d2 queue (draft): kafka"
 
 
 class TestMessages:
@@ -283,7 +263,7 @@ class TestMessages:
 
     def test_its_line_says_from_whom_it_is_and_of_what_kind(self, store: Satchel) -> None:
         store.messages.send("stop", agent="ann", type="warning", priority="high", payload={"a": 1})
-        assert line(store, "m1", agent="ben") == "m1 high warning by ann to all with payload: stop"
+        assert line(store, "m1", agent="ben") == "m1 warning by ann to all with payload: stop"
         store.messages.send("rebase", agent="ann", type="request", to="ben")
         assert line(store, "m2", agent="ben") == "m2 request by ann: rebase"
 
@@ -309,15 +289,12 @@ class TestTheRun:
         assert refs(run_id="day", task_id="T1") == ["e3", "e2", "e1"]
         assert refs(task_id="T2") == ["e2", "e1", "e3"]
         assert line(store, "e1") == "e1 task T1 src/auth.py:3: auth lives in src/auth.py"
-        assert line(store, "e2", task_id="T2") == "e2 the build is red"
+        assert line(store, "e2", task_id="T2") == "e2 error: the build is red"
 
-    def test_other_runs_answer_a_query_and_are_named_without_one(self, store: Satchel, refs: Refs) -> None:
+    def test_other_runs_answer_a_query(self, store: Satchel, refs: Refs) -> None:
         store.runs.start("day")
         store.entries.write("discovery", "the kafka topic is called orders", run_id="day", agent="ann")
         assert refs(run_id="night") == refs(run_id="night", query="kafka topic") == ["e1"]
-        for query, heading in ((None, "discovery by ann of run day"), ("kafka topic", "discovery")):
-            text = store.brief("developer", run_id="night", query=query, dry_run=True).text
-            assert f"\n{heading}\n" in text
 
     @pytest.mark.parametrize("run", [None, "night", "day"])
     def test_notes_of_all_runs_compete_on_equal_terms(self, store: Satchel, refs: Refs, run: str | None) -> None:
@@ -386,8 +363,8 @@ class TestTheRun:
     def test_a_verdict_found_elsewhere_says_whether_it_passed(self, store: Satchel) -> None:
         store.entries.write("review_verdict", {"passed": False, "summary": "kafka is missing"}, task_id="T9")
         store.entries.write("review_verdict", {"passed": True, "summary": "kafka is fine"}, task_id="T8")
-        assert line(store, "e1", query="kafka") == "e1 task T9: FAILED: kafka is missing"
-        assert line(store, "e2", query="kafka") == "e2 task T8: PASSED: kafka is fine"
+        assert line(store, "e1", query="kafka") == "e1 review verdict task T9: FAILED: kafka is missing"
+        assert line(store, "e2", query="kafka") == "e2 review verdict task T8: PASSED: kafka is fine"
 
     def test_the_open_review_of_the_own_task_is_briefed(self, store: Satchel, refs: Refs) -> None:
         issue = {"description": "no tests", "issue_type": "dead-code", "suggestion": "write some"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,6 @@ from held_stores import held_by_another
 from satchel import InvalidInput, NotFound, Satchel, TooLarge
 from satchel.base.errors import Busy, ReadOnly, StoreFull
 from satchel.base.tokens import TokenCounter
-from satchel.base.vocabulary import SECTIONS
 from satchel.brief.briefing.records import Briefing
 from satchel.keep import deliveries
 
@@ -158,19 +156,6 @@ class TestWhatIsAnswered:
         assert briefing.counter == "estimate"
         assert briefing.tokens == len(briefing.text) // 4 <= 300 / 1.3
 
-    def test_shares_the_budget_as_configured(self, open_in: Callable[..., Satchel], ruled: Satchel) -> None:
-        for place in range(30):
-            ruled.constraints.add(f"{place} {LONG[:90]}", priority="high")
-            ruled.entries.write("discovery", f"note {place} {LONG[:90]}")
-        shown = {}
-        for weight in (0, 100):
-            others = {f"brief.share_{section}": 0 for section in SECTIONS}
-            settings = {**others, "brief.share_rules": 100 - weight, "brief.share_entries": weight}
-            chosen = open_in(ruled.place.file.parent.parent, settings=settings)
-            briefing = chosen.brief(budget=400, dry_run=True, run_id="night")
-            shown[weight] = Counter(item.section for item in briefing.items).most_common(1)[0][0]
-        assert shown == {0: "rules", 100: "entries"}
-
     def test_is_the_same_for_the_same_question(self, open_in: Callable[..., Satchel], ruled: Satchel) -> None:
         asked: dict[str, Any] = {"role": "developer", "query": "where is auth", "dry_run": True, "budget": 90}
         other = open_in(ruled.place.file.parent.parent)
@@ -247,7 +232,7 @@ class TestWhatIsDelivered:
         assert refs(again) == {"c2"}
         (line,) = [line for line in again.text.splitlines() if line.startswith("c2 ")]
         assert len(line) < 160
-        assert line.endswith("NEVER log a token.")
+        assert line == "c2 Log nothing secret. …"
         assert again.notes == ("nothing new since your last briefing; again=true repeats 3 items",)
         assert again.left_out == ()
 

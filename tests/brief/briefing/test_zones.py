@@ -32,13 +32,13 @@ def test_a_zone_includes_the_share_it_begins_with(window_used: float | None, nam
     assert zone_of(window_used).name == name
 
 
-def test_the_fuller_the_window_the_shorter_the_texts_and_the_less_is_packed() -> None:
-    assert [(zone.name, zone.max_chars, zone.least_priority) for zone in ZONES] == [
-        ("normal", None, 1),
-        ("soft warning", 200, 1),
-        ("conservative", 100, 3),
-        ("wrap-up", 60, 4),
-        ("emergency", 60, 4),
+def test_the_fuller_the_window_the_less_is_shown() -> None:
+    assert [(zone.name, zone.titles_only, zone.least_priority) for zone in ZONES] == [
+        ("normal", False, 1),
+        ("soft warning", True, 1),
+        ("conservative", True, 3),
+        ("wrap-up", True, 4),
+        ("emergency", True, 4),
     ]
 
 

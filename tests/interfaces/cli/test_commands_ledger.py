@@ -361,3 +361,14 @@ def test_a_person_at_a_terminal_is_asked_whom_a_misspelt_name_means(
     cli("message", "send", "hi", "--to", "buildr", "--agent", "planner")
     sent = json.loads(cli("message", "sent", "--agent", "planner", "--json")[1])["messages"]
     assert [one["to"] for one in sent] == sent_to
+
+
+def test_what_binds_a_file_is_listed_by_its_name_and_words_are_searched_for(cli: Cli) -> None:
+    cli("rule", "add", "All endpoints check the token", "--path", "src/api/**", "--path", "*.sql")
+    cli("decide", "orm", "none", "--path", "*.py", "--why", "one way")
+    listed = asked(cli, "rule", "list", "src/api/db.py")["bindings"]
+    assert [(one["id"], one["by"]) for one in listed] == [("c1", "src/api/**"), ("d1", "*.py")]
+    assert [one["id"] for one in asked(cli, "rule", "list", "a.sql")["bindings"]] == ["c1"]
+    assert [one["paths"] for one in asked(cli, "rule", "list", "endpoints")["constraints"]] == [["src/api/**", "*.sql"]]
+    assert asked(cli, "rule", "list")["total"] == 1
+    assert asked(cli, "decide", "orm", "--clear", "paths")["decisions"][0].get("paths") is None

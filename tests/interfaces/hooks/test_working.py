@@ -328,6 +328,81 @@ class TestEdits:
         assert answer is not None
         assert f"{held.agent} is editing a.py too" in answer["additional_context"]
 
+    def test_what_binds_a_file_comes_when_it_is_first_read(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        store.constraints.add("tokens are compared in constant time", paths=["*.py"], agent="ann")
+        said = context(at_work("s1", "PostToolUse", "Read", tool_input={"file_path": str(project / "a.py")}))
+        assert said == "Satchel on a.py (rules that bind):\nc2 rule: tokens are compared in constant time"
+        assert at_work("s1", "PostToolUse", "Read", tool_input={"file_path": str(project / "a.py")}) is None
+        assert at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")) is None
+        assert at_work("s1", "PreToolUse", "Edit", **edit(project / "b.py")) is None
+
+    @pytest.mark.parametrize(
+        ("session", "event", "tool"), [("g1", "AfterTool", "read_file"), ("v1", "PostToolUse", "read_file")]
+    )
+    def test_in_each_client_that_tells_of_it(
+        self, at_work: AtWork, store: Satchel, session: str, event: str, tool: str
+    ) -> None:
+        store.decisions.set("compare", "in constant time", rationale="a.py leaked", agent="ann")
+        said = context(at_work(session, event, tool, tool_input={"file_path": "a.py"}))
+        assert said.splitlines()[1] == "d1 decided, compare: in constant time; reason: a.py leaked"
+
+    def test_a_file_outside_of_the_project_and_one_that_nothing_binds_say_nothing(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        store.constraints.add("tokens are compared in constant time", paths=["src/"], agent="ann")
+        for path in ("/etc/src/a.py", str(project / "a.py")):
+            assert at_work("s1", "PostToolUse", "Read", tool_input={"file_path": path}) is None
+
+    def test_without_a_read_it_comes_before_the_edit_with_what_the_written_code_names(
+        self, at_work: AtWork, store: Satchel
+    ) -> None:
+        store.constraints.add("a.py has no globals", agent="ann")
+        store.decisions.set("session_ttl", 300, agent="ann")
+        change = {"file_path": "a.py", "old_string": "", "new_string": "return session_ttl"}
+        said = context(at_work("s1", "PreToolUse", "Edit", tool_input=change)).splitlines()
+        assert said[1:] == ["c2 rule: a.py has no globals", "d1 decided, session_ttl: 300"]
+
+    def test_what_the_start_showed_is_repeated_once_by_its_title(
+        self, hook: Hook, store: Satchel, project: Path
+    ) -> None:
+        store.constraints.add("no token is logged, " + "whatever the level " * 5, priority="high", paths=["*.py"])
+        assert "no token is logged" in context(hook("claude", "SessionStart", source="startup"))
+
+        def read(name: str) -> dict[str, Any] | None:
+            given = {"file_path": str(project / name)}
+            return hook("claude", "PostToolUse", tool_name="Read", tool_use_id=name, tool_input=given)
+
+        assert context(read("a.py")).splitlines()[1] == "c2 rule, as above: no token is logged, whatever the level …"
+        assert read("b.py") is None
+
+    def test_within_the_budget_of_a_file_and_the_rest_is_counted(self, at_work: AtWork, store: Satchel) -> None:
+        for number in range(12):
+            store.constraints.add(f"rule {number}: " + f"word{number} " * 25, paths=["*.py"], agent="ann")
+        always = store.constraints.add("never, " + "ever " * 200, priority="critical", paths=["*.py"], agent="ann")
+        said = context(at_work("s1", "PreToolUse", "Edit", **edit("a.py"))).splitlines()
+        assert said[1].startswith(f"{always.ref} critical rule: never, ever ever")
+        assert said[1].endswith("ever")
+        assert said[2:] == ['12 more rules and decisions bind it: get_constraints(file="a.py")']
+        again = context(at_work("s1", "PreToolUse", "Edit", **edit("b.py"))).splitlines()
+        assert again[1].startswith("c13 rule: rule 11: word11")
+        shown = sum(" rule: rule " in line for line in again)
+        assert again[-1] == f'{12 - shown} more rules and decisions bind it: get_constraints(file="b.py")'
+
+    def test_where_a_window_has_had_its_share_only_critical_rules_come(
+        self, at_work: AtWork, store: Satchel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("satchel.keep.deliveries.SESSION_TOKENS", 0)
+        store.constraints.add("rule of a file", paths=["a.py", "b.py"], agent="ann")
+        assert at_work("s1", "PreToolUse", "Edit", **edit("a.py")) is None
+        store.constraints.add("never of a file", paths=["b.py"], priority="critical", agent="ann")
+        said = context(at_work("s1", "PreToolUse", "Edit", **edit("b.py"))).splitlines()
+        assert said[1:] == [
+            "c3 critical rule: never of a file",
+            '1 more rule or decision binds it: get_constraints(file="b.py")',
+        ]
+
     def test_a_note_whose_lines_have_changed_is_marked_and_comes_last(
         self, at_work: AtWork, store: Satchel, project: Path
     ) -> None:

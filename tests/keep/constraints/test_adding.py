@@ -29,11 +29,13 @@ def test_every_field_comes_back_as_it_was_given(satchel: Satchel, clock: ManualC
         category="performance",
         priority="critical",
         layer="presentation",
+        paths=["src/api/**", "*.py"],
         tags=["api", "latency"],
         agent="ann",
     )
     assert (added.text, added.category, added.priority) == ("Requests answer within 100 ms", "performance", "critical")
     assert (added.layer, added.tags, added.agent) == ("presentation", ("api", "latency"), "ann")
+    assert added.paths == ("src/api/**", "*.py")
     assert (added.active, added.reason, added.deactivated_by, added.deactivated_at) == (True, None, None, None)
     assert (added.ref, added.created_at, added.notes) == (f"c{added.id}", clock.now, ())
     assert len(bytes.fromhex(added.uid)) == 16

@@ -18,6 +18,7 @@ FULL: dict[str, Any] = {
     "value": "redis",
     "tags": ["api", "Budget"],
     "scopes": ["gateway", "worker"],
+    "paths": ["src/cache/**", "*.toml"],
     "layer": "infrastructure",
     "version": "2.1",
     "status": "draft",
@@ -38,6 +39,7 @@ def test_every_field_comes_back_as_it_was_given(decisions: Decisions, clock: Man
     made = decisions.set("cache", **FULL)
     assert (made.key, made.value, made.status, made.version) == ("cache", "redis", "draft", "2.1")
     assert (made.layer, made.tags, made.scopes) == ("infrastructure", ("api", "Budget"), ("gateway", "worker"))
+    assert made.paths == ("src/cache/**", "*.toml")
     assert (made.rationale, made.agent, made.revision) == ("it is there already", "Ann", 1)
     assert (made.created_at, made.updated_at) == (clock.now, clock.now)
     assert (made.ref, made.notes, made.replaced, made.similar, made.score) == (f"d{made.id}", (), None, (), None)
@@ -45,6 +47,12 @@ def test_every_field_comes_back_as_it_was_given(decisions: Decisions, clock: Man
     assert made.seq == decisions.find().seq
     assert reread(decisions, "cache") == made
     assert decisions.find().decisions == (made,)
+
+
+def test_a_scope_that_reads_like_a_folder_is_kept_with_a_note(decisions: Decisions) -> None:
+    made = decisions.set("cache", "redis", scopes=["gateway", "src/api/"])
+    assert made.scopes == ("gateway", "src/api/")
+    assert made.notes == ("scope 'src/api/' reads like a folder: give it as paths to bind its files",)
 
 
 def test_what_is_left_out_of_a_new_decision_takes_its_default(decisions: Decisions) -> None:
@@ -63,6 +71,7 @@ CHANGES: dict[str, Any] = {
     "value": "memcached",
     "tags": ["security"],
     "scopes": ["mailer"],
+    "paths": ["src/mail/"],
     "layer": "data",
     "version": "3",
     "status": "active",
@@ -114,6 +123,8 @@ CLEARED: dict[str, tuple[Any, Any]] = {
     "tags []": ([], ()),
     "scopes None": (None, ()),
     "scopes []": ([], ()),
+    "paths None": (None, ()),
+    "paths []": ([], ()),
     "layer None": (None, None),
     "layer ''": ("", None),
     "version None": (None, "1.0.0"),
@@ -135,7 +146,7 @@ def test_an_explicit_nothing_clears_its_field_alone(decisions: Decisions, case: 
     assert [getattr(after, name) for name in others] == [getattr(before, name) for name in others]
 
 
-@pytest.mark.parametrize("field", ["tags", "scopes", "layer", "version", "rationale"])
+@pytest.mark.parametrize("field", ["tags", "scopes", "paths", "layer", "version", "rationale"])
 def test_nothing_given_for_a_new_decision_is_its_default(decisions: Decisions, field: str) -> None:
     plain = decisions.set("one", "x")
     nothing: dict[str, Any] = {field: None}
@@ -160,6 +171,7 @@ def test_an_update_says_what_it_replaced(decisions: Decisions, clock: ManualCloc
         "it is there already",
         made.updated_at,
         later,
+        ("src/cache/**", "*.toml"),
     )
 
 
@@ -171,6 +183,7 @@ def test_an_update_says_what_it_replaced(decisions: Decisions, clock: ManualCloc
         {"value": "redis"},
         {"tags": ["BUDGET", " api", "API"]},
         {"scopes": ["Worker", "GATEWAY"]},
+        {"paths": ["./src/cache/**", "*.toml"]},
         {"layer": "INFRASTRUCTURE"},
         {"status": "draft", "agent": "Bob"},
         {"expected_revision": 1},

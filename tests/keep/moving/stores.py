@@ -128,6 +128,7 @@ def _decide(satchel: Satchel, first: int, second: int) -> None:
         rationale=_text(second, first) if second % 3 else None,
         status=("active", "draft", "deprecated")[second % 3],
         scopes=[f"scope{second % 2}"],
+        paths=[f"src/{second % 3}/**", "*.py"][: second % 3],
         agent=_agent(first),
         **given,
     )
@@ -140,6 +141,7 @@ def _rule(satchel: Satchel, first: int, second: int) -> None:
         priority=("low", "high")[second % 2],
         layer="business" if second % 2 else None,
         tags=["testing"] if first % 2 else [],
+        paths=["src/**"] if second % 3 else [],
         agent=_agent(second),
     )
 

@@ -88,6 +88,19 @@ def test_a_change_goes_there_and_back_with_its_history(team: Team) -> None:
     assert (found.decision.value, [state.value for state in found.history.items]) == ("PostgreSQL", ["SQLite"])
 
 
+def test_paths_of_rules_and_decisions_are_shared(team: Team) -> None:
+    """They are globs of the project, the same in every clone."""
+    ann, ben = team.clones["ann"], team.clones["ben"]
+    rule = ann.constraints.add("All endpoints check the token", paths=["src/api/**", "*.sql"])
+    decision = ann.decisions.set("orm", "none", paths=["src/db/"])
+    ann.shared.share([rule.ref, decision.ref])
+    _send(team, "ann")
+    _get(team, "ben")
+    team.accept("ben")
+    assert [one.paths for one in ben.constraints.find()] == [("src/api/**", "*.sql")]
+    assert ben.decisions.get("orm").decision.paths == ("src/db/",)
+
+
 def test_syncing_again_changes_nothing(team: Team) -> None:
     """Files, store and what git says stay as they are."""
     _hand_over(team)

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 _SOURCES: tuple[Callable[[BriefingContext], Source], ...] = (
     run.attempts,
-    run.reviews,
-    packages.packages,
     rules.constraints,
     rules.decisions,
+    run.reviews,
+    packages.packages,
     packages.messages,
     packages.error_patterns,
     packages.strategies,
@@ -64,7 +64,8 @@ class Request:
         again: whether delivered items are shown again.
         since: only later changes are shown, in milliseconds UTC; None is everything.
         reminds: whether a line of critical items stays after their delivery.
-        counts: whether everything left out is counted; otherwise only critical items.
+        within_session: whether the budget is also limited by what hooks have left in the window.
+        counts: whether everything left out is counted; otherwise only rules, decisions and critical items.
         begins: whether its session begins: then it is told what the last one did.
     """
 
@@ -82,6 +83,7 @@ class Request:
     counts: bool = True
     begins: bool = False
     role_as_given: str | None = None
+    within_session: bool = False
 
 
 @dataclass(slots=True)
@@ -101,6 +103,7 @@ class Collected:
         handover: what the last session of the worktree did, if it left no scratchpad and this one begins.
         unanswered: the agent's unanswered questions, each with its receiver.
         is_bare: whether no rule, decision or note is stored.
+        tokens_left: what hooks have left in the window.
         missing: the names of the sources that were not reached.
     """
 
@@ -117,6 +120,7 @@ class Collected:
     handover: list[str] = field(default_factory=list)
     unanswered: list[str] = field(default_factory=list)
     is_bare: bool = False
+    tokens_left: int = deliveries.SESSION_TOKENS
     missing: list[str] = field(default_factory=lambda: [make.__name__ for make in _SOURCES])
 
 
@@ -210,6 +214,10 @@ def _collect(
         loop_history.loading(transaction, loop, now, (SCRATCHPAD, REVIEW_VERDICT)),
     )
     got = {} if delivered is None else deliveries.by_kind(delivered)
+    is_again = request.within_session and actor.window > 1 and not got
+    collected.tokens_left = (
+        deliveries.tokens_left_of_session(transaction, window) if is_again else deliveries.tokens_left(got)
+    )
     if got and not actor.is_named:
         # several agents may give no name, and each needs everything
         got = {}

@@ -7,6 +7,7 @@ import json
 from satchel.base.clock import DAY_MS, span_in_words
 from satchel.base.text import quoted_line, shortened
 from satchel.brief.briefing.packages import joined
+from satchel.brief.fields import name_text
 from satchel.brief.loop_history import RECENT_DAYS
 from satchel.find.kind import Kind
 from satchel.keep import events
@@ -129,7 +130,8 @@ def _lines_of(
         result.append(f"last: {last}")
     on_branch = f"on branch {shortened(branch, _NAME_CHARS)}" if branch and branch != own_branch else None
     where = joined(f"{span_in_words(ago)} ago", on_branch)
-    return [f"{agent or 'an unnamed agent'} left off ({where}) without a scratchpad: {result[0]}", *result[1:]]
+    who = name_text(agent) or "an unnamed agent"
+    return [f"{who} left off ({where}) without a scratchpad: {result[0]}", *result[1:]]
 
 
 def _last(changes: list[Row], done: list[tuple[int, dict[str, str], int]], failed: Row | None) -> str:

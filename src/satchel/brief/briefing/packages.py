@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from satchel.base.clock import DAY_MS
-from satchel.base.vocabulary import PRIORITIES
+from satchel.base.text import shortened
 from satchel.brief.briefing.ranking import HIGH, MEDIUM, base_score_sql
 from satchel.brief.briefing.records import CRITICAL, Candidate
-from satchel.brief.briefing.shortening import shortened
 from satchel.brief.briefing.sources import ANY_PRIORITY, BriefingContext, New, Source, candidates, loading
 from satchel.brief.fields import by, name_text, quoted
 from satchel.find.kind import Kind
@@ -82,15 +81,8 @@ def _package(context: BriefingContext, new: New, row: Row) -> Candidate:
     problem = None if path is None else _unreadable(path, context.workplace.files_root)
     return new(
         label="package",
-        group="packages (get_packages shows their contents)",
-        head=joined(
-            priority_text(priority),
-            TYPES[kind - 1],
-            by(agent),
-            other_run(context, run_id),
-            other_task(context, task),
-            name_text(path),
-        ),
+        group="packages (get_packages opens them)",
+        head=joined(TYPES[kind - 1], by(agent), other_task(context, task), name_text(path)),
         text=summary if problem is None else f"{summary} (its file {problem})",
         priority=priority,
         changed_at=changed,
@@ -148,7 +140,7 @@ def _load_patterns(
     solutions = ask_solutions(context.transaction, context.project_id, numbers, TENTATIVE)
     rows = context.transaction.ask(
         f"""
-        SELECT c.id, c.seq, c.error_type, c.message, c.lang, c.last_seen, {_WAS_MET}
+        SELECT c.id, c.seq, c.error_type, c.message, c.last_seen, {_WAS_MET}, c.occurrences
         FROM error_patterns c WHERE c.id IN {set_of(numbers)}
         """,
         context.values,
@@ -157,20 +149,21 @@ def _load_patterns(
     fixes = by_pattern(solutions)
 
     def pattern(new: New, row: Row) -> Candidate:
-        number, _seq, error_type, message, lang, last_seen, was_met = row
+        number, _seq, error_type, message, last_seen, was_met, times = row
         best = fixes[number][0]
         what = f"{error_type}: {shortened(message, _MAX_ERROR_CHARS)}"
         is_known = best.confidence >= KNOWN
+        fix = best.ref if is_known else f"{best.ref} (tentative)"
         return new(
             label="error",
-            group="errors, each with a reported fix",
-            head=joined(name_text(lang), quoted(what) if " -> " in what or what.startswith('"') else what)
-            + f" -> {best.ref} {best.standing}, confidence {best.confidence} of 10",
+            group="fixes",
+            head=f"{quoted(what) if ' -> ' in what or what.startswith(chr(34)) else what} -> {fix}",
             text=best.text,
             priority=HIGH if is_known else MEDIUM,
             changed_at=last_seen,
             is_of_task=bool(was_met),
             subject=f"{error_type}: {message}",
+            times=times,
         )
 
     return candidates(source, rows.all(), pattern, notes)
@@ -189,8 +182,8 @@ def strategies(_context: BriefingContext) -> Source:
         orders=(("c.helped - c.not_helped DESC, c.last_seen DESC, c.id DESC", ""),),
         priority=str(MEDIUM),
         load=loading(
-            "c.topic, c.insight, c.lang, c.framework, c.helped, c.not_helped, a.name, c.last_seen",
-            "strategies c LEFT JOIN agents a ON a.id = c.agent_id",
+            "c.topic, c.insight, c.helped, c.last_seen",
+            "strategies c",
             _strategy,
         ),
         tokens=16,
@@ -198,21 +191,15 @@ def strategies(_context: BriefingContext) -> Source:
 
 
 def _strategy(_context: BriefingContext, new: New, row: Row) -> Candidate:
-    _number, _seq, topic, insight, lang, framework, helped, not_helped, agent, last_seen = row
-    tried = helped + not_helped
+    _number, _seq, topic, insight, helped, last_seen = row
     return new(
         label="strategy",
         group="strategies",
-        head=joined(
-            name_text(topic),
-            name_text(lang),
-            name_text(framework),
-            by(agent),
-            f"helped {helped} of {tried}" if tried else None,
-        ),
+        head=name_text(topic) or "",
         text=insight,
         priority=MEDIUM,
         changed_at=last_seen,
+        times=1 + helped,
     )
 
 
@@ -250,8 +237,7 @@ def _message(_context: BriefingContext, new: New, row: Row) -> Candidate:
         label="message",
         group="messages",
         head=joined(
-            priority_text(priority),
-            MESSAGE_TYPES[kind - 1],
+            None if MESSAGE_TYPES[kind - 1] == "info" else MESSAGE_TYPES[kind - 1],
             by(agent),
             "to all" if to is None else None,
             "with payload" if has_payload else None,
@@ -267,17 +253,9 @@ def joined(*parts: str | None) -> str:
     return " ".join(filter(None, parts))
 
 
-def priority_text(priority: int) -> str | None:
-    return None if priority in {MEDIUM, CRITICAL} else PRIORITIES[priority - 1]
-
-
 def is_task(context: BriefingContext, task: str | None, run_id: str) -> bool:
     """Return whether a task is the agent's own, also by its run if one was chosen."""
     return task is not None and task == context.task_id and (not context.is_run_chosen or run_id == context.run.run_id)
-
-
-def other_run(context: BriefingContext, run_id: str) -> str | None:
-    return None if run_id == context.run.run_id else f"of run {name_text(run_id)}"
 
 
 def other_task(context: BriefingContext, task: str | None) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from satchel.base.clock import DAY_MS
 from satchel.base.vocabulary import priority_number
 from satchel.brief.briefing.records import Candidate
@@ -15,9 +17,6 @@ RELEVANCE = 8.0
 STALE = 4.0
 """Points deducted from a note whose file has changed or is gone."""
 
-RELEVANT = 0.5
-"""The share of the best match from which an item other than an entry answers the query."""
-
 MEDIUM, HIGH = priority_number("medium"), priority_number("high")
 
 
@@ -25,7 +24,8 @@ def score(candidate: Candidate, now: int) -> float:
     """Return how much an agent needs an item.
 
     ``4 x priority (1-4) + 2 x same task + 1.5 x meant for this role + 1 / (days + 1)``, plus :data:`RELEVANCE` times
-    the relevance to the query, less :data:`STALE` if the cited lines have changed.
+    the relevance to the query, less :data:`STALE` if the cited lines have changed; an error counts by how often it was
+    met.
     """
     return (
         PRIORITY * candidate.priority
@@ -34,6 +34,7 @@ def score(candidate: Candidate, now: int) -> float:
         + 1 / (max(0, now - candidate.changed_at) // DAY_MS + 1)
         + RELEVANCE * candidate.relevance
         - STALE * candidate.is_stale
+        + math.log2(candidate.times)
     )
 
 
@@ -44,19 +45,3 @@ def base_score_sql(priority: str, of_task: str, for_role: str, changed_at: str) 
         f"+ CASE WHEN {for_role} THEN {FOR_ROLE} ELSE 0 END "
         f"+ 1.0 / (CASE WHEN {changed_at} < :now THEN (:now - {changed_at}) / {DAY_MS} ELSE 0 END + 1)"
     )
-
-
-def is_wanted(candidate: Candidate, *, has_query: bool) -> bool:
-    """Return whether an item belongs to its section's share; other items only fill the rest.
-
-    With a query these are its answers, items of the agent's own loop or review, and urgent ones of its task or role.
-    """
-    if not has_query or candidate.is_own or candidate.is_critical or is_answer(candidate):
-        return True
-    return candidate.priority >= HIGH and (candidate.is_of_task or candidate.is_for_role)
-
-
-def is_answer(candidate: Candidate) -> bool:
-    """Return whether an item answers the query: an entry that matches, or anything else that matches well."""
-    least = 0.0 if candidate.section == "entries" else RELEVANT
-    return candidate.relevance > 0 and candidate.relevance >= least

@@ -52,7 +52,7 @@ class Briefed:
     Attributes:
         ref: its short id.
         kind: as search names kinds.
-        section: one of :data:`satchel.brief.briefing.SECTIONS`.
+        section: attempts, rules, reviews, packages, messages, errors or entries.
         priority: low, medium, high or critical.
         is_shortened: whether only part of its text is shown.
         file: the file it is about, or None.
@@ -69,6 +69,9 @@ class Briefed:
     stands_for: tuple[str, ...] = ()
     citation: Citation | None = None
 
+
+BINDING = frozenset({"rules", "decisions"})
+"""The kinds that bind, as :class:`LeftOut` names them."""
 
 COUNTED = 1_000
 """The limit for counting items left out of a briefing."""
@@ -171,6 +174,9 @@ class Candidate:
         stands_for: other items with the same text, which need no line of their own.
         citation: whether its file still matches the citation, if known.
         is_pinned: whether a person has pinned it, so that it ranks as critical.
+        is_persons: whether a person wrote it.
+        times: how often an error was met.
+        reason: that of a decision, shown if everything has room with it.
     """
 
     section: str
@@ -197,6 +203,9 @@ class Candidate:
     citation: Citation | None = None
     is_yours: bool = False
     is_pinned: bool = False
+    is_persons: bool = False
+    reason: str = ""
+    times: int = 1
 
     def __post_init__(self) -> None:
         """Refuse values of other types, which rows written by other programs may have."""
@@ -212,6 +221,11 @@ class Candidate:
     @property
     def key(self) -> tuple[int, int]:
         return self.kind.number, self.number
+
+    @property
+    def binds(self) -> bool:
+        """Whether it is a rule or a decision."""
+        return self.section == "rules"
 
     @property
     def is_stale(self) -> bool:

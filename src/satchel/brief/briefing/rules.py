@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from satchel.brief.briefing.packages import joined, priority_text
+from satchel.brief.briefing.packages import joined
+from satchel.brief.briefing.page import REASON
 from satchel.brief.briefing.ranking import MEDIUM
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import ANY_PRIORITY, BriefingContext, New, Source, loading
-from satchel.brief.fields import by, name_text, quoted
+from satchel.brief.fields import name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep.decisions.records import STATUSES, Value
 from satchel.keep.decisions.state import DEPRECATED, value_of
+from satchel.keep.names import is_persons
 from satchel.store.transaction import Row
 
-_REASON = '"; reason:'
 _ACTIVE, _DRAFT = (STATUSES.index(status) + 1 for status in ("active", "draft"))
+
+_IS_OF_TASK = """
+    EXISTS (SELECT 1 FROM decision_tags j JOIN tags n ON n.id = j.tag_id WHERE j.decision_id = c.id
+        AND n.name IN (:task, (SELECT branch FROM sessions WHERE id = :session)))
+"""
+"""Whether a decision has the task of the agent, or the branch of its session, as a tag."""
 
 
 def constraints(_context: BriefingContext) -> Source:
     """Return the active constraints, the most urgent first."""
     return Source(
-        name="constraints",
+        name="rules",
         section="rules",
         kind=Kind.CONSTRAINT,
         tool="get_constraints",
@@ -29,9 +36,10 @@ def constraints(_context: BriefingContext) -> Source:
         orders=(("c.priority DESC, c.created_at DESC, c.id DESC", ""),),
         priority="c.priority",
         may_be_critical=True,
+        binds=True,
         load=loading(
-            "c.priority, c.text, g.name, a.name, c.created_at",
-            "constraints c JOIN categories g ON g.id = c.category_id LEFT JOIN agents a ON a.id = c.created_by",
+            "c.priority, c.text, a.name, c.created_at",
+            "constraints c LEFT JOIN agents a ON a.id = c.created_by",
             _constraint,
         ),
         tokens=12,
@@ -39,14 +47,15 @@ def constraints(_context: BriefingContext) -> Source:
 
 
 def _constraint(_context: BriefingContext, new: New, row: Row) -> Candidate:
-    _number, _seq, priority, text, category, agent, created = row
+    _number, _seq, priority, text, agent, created = row
     return new(
-        label="constraint",
-        group="constraints",
-        head=joined(priority_text(priority), name_text(category), by(agent)),
+        label="rule",
+        group="rules",
+        head="",
         text=text,
         priority=priority,
         changed_at=created,
+        is_persons=is_persons(agent),
     )
 
 
@@ -67,8 +76,9 @@ def decisions(_context: BriefingContext) -> Source:
             ("+c.updated_at DESC, c.id DESC", f"c.status = {_DRAFT}"),
         ),
         priority=str(MEDIUM),
+        binds=True,
         load=loading(
-            "c.key, c.status, c.value_text, c.value_number, c.rationale, a.name, c.updated_at",
+            f"c.key, c.status, c.value_text, c.value_number, c.rationale, a.name, c.updated_at, {_IS_OF_TASK}",
             "decisions c LEFT JOIN agents a ON a.id = c.agent_id",
             _decision,
         ),
@@ -77,20 +87,20 @@ def decisions(_context: BriefingContext) -> Source:
 
 
 def _decision(_context: BriefingContext, new: New, row: Row) -> Candidate:
-    _number, _seq, key, status, text, value, rationale, agent, changed = row
+    _number, _seq, key, status, text, value, rationale, agent, changed, is_of_task = row
     return new(
         label="decision",
         group="decisions",
-        head=joined(name_text(key), "draft, proposed" if status == _DRAFT else None, by(agent)),
-        text=f"{_value_text(value_of(text, value))}{f'; reason: {rationale}' if rationale else ''}",
+        head=joined(name_text(key), "(draft)" if status == _DRAFT else None),
+        text=_value_text(value_of(text, value)),
+        reason=rationale or "",
         priority=MEDIUM,
         changed_at=changed,
         subject=key,
+        is_of_task=bool(is_of_task),
+        is_persons=is_persons(agent),
     )
 
 
 def _value_text(value: Value) -> str:
-    if not isinstance(value, str):
-        return str(value)
-    is_ambiguous = _REASON in value or value.endswith("\\")
-    return quoted(value) if is_ambiguous else f'"{value}"'
+    return quoted(value) if isinstance(value, str) and REASON in value else str(value)

@@ -8,7 +8,7 @@ from typing import Any
 
 from satchel.base.clock import span_in_words
 from satchel.base.errors import InvalidInput
-from satchel.brief.briefing.packages import is_task, joined, other_run, other_task
+from satchel.brief.briefing.packages import is_task, joined, other_task
 from satchel.brief.briefing.ranking import HIGH, MEDIUM
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import BriefingContext, New, Source, loading
@@ -24,6 +24,7 @@ from satchel.keep.entries.records import (
     STRUCTURED_TYPES,
 )
 from satchel.keep.loop_scope import OF_LOOPS
+from satchel.keep.names import is_persons
 from satchel.store.asking import Asking
 from satchel.store.transaction import Row, set_of
 
@@ -81,9 +82,10 @@ def _entry(context: BriefingContext, new: New, row: Row) -> Candidate:
     text = labels.labelled(name, content) if name in STRUCTURED_TYPES else content
     return new(
         label=name,
-        # with a query, headings that named author and run took a fifth of 300 tokens
-        group=name if context.has_query else joined(name, by(agent), other_run(context, run_id)),
-        head=joined(other_task(context, task), place(file, line, last)),
+        group="notes",
+        head=joined(
+            None if name == "discovery" else name.replace("_", " "), other_task(context, task), place(file, line, last)
+        ),
         text=text,
         priority=MEDIUM,
         changed_at=created,
@@ -91,6 +93,7 @@ def _entry(context: BriefingContext, new: New, row: Row) -> Candidate:
         or (loop is not None and loop == context.loop_id and run == context.run.id),
         file=file,
         subject=joined(place(file, line, last)),
+        is_persons=is_persons(agent),
         **(_series_fields(content, run, agent, task, loop) if kind == SCRATCHPAD else {}),
     )
 

@@ -12,13 +12,12 @@ from satchel.base.paging import check_whole
 from satchel.base.records import dataclass, replace
 from satchel.base.text import check_query, fold, shortened
 from satchel.base.tokens import TokenCounter, token_counter
-from satchel.base.vocabulary import PRIORITIES, SECTIONS
+from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.briefing.collecting import Collected, Deadline, Request, collect
 from satchel.brief.briefing.composing import Composed, compose
 from satchel.brief.briefing.page import PageItem
 from satchel.brief.briefing.records import Briefed, Briefing, BriefingRequest
-from satchel.brief.briefing.shares import max_packages, shares_of
-from satchel.brief.briefing.zones import NORMAL, Zone, zone_of
+from satchel.brief.briefing.zones import NORMAL, SPENT, Zone, zone_of
 from satchel.keep import deliveries
 from satchel.keep.names import check_agent, check_identifier
 from satchel.keep.projects import Workplace, ensure
@@ -36,6 +35,9 @@ MARGIN = 1.3
 MAX_BUDGET = 1_000_000
 _MAX_ITERATION = 2**31 - 1
 _RECORD_WAIT_MS = 250
+_LEAST_OF_SESSION = 100
+"""With fewer tokens left for hooks only critical items are shown."""
+
 _DOING_CHARS = 160
 """How much of an agent's query is shown to others as its present work."""
 
@@ -48,6 +50,14 @@ class Prepared:
     items: tuple[PageItem, ...]
     collected: Collected
     request: Request
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether every item that was read is shown whole."""
+        shown = {
+            one.key for item in self.items if not item.is_title for one in (item.candidate, *item.candidate.stands_for)
+        }
+        return all(one.key in shown for gathered in self.collected.gathered for one in gathered.candidates.values())
 
 
 class Briefings:
@@ -80,8 +90,8 @@ class Briefings:
         that by the clock.
 
         Args:
-            role: developer, senior_engineer, qa_expert, tech_lead, investigator, or your own; decides the shares of
-                sections, the number of packages, and which packages are addressed.
+            role: developer, senior_engineer, qa_expert, tech_lead, investigator, or your own; decides which
+                packages are shown.
             arguments: the keys of :class:`satchel.brief.briefing.records.BriefingRequest`.
 
         Returns:
@@ -126,22 +136,15 @@ class Briefings:
     def prepare(self, request: Request, deadline: Deadline, zone: Zone = NORMAL) -> Prepared:
         """Make a briefing without recording it."""
         collected = collect(self._workplace, request, deadline)
-        composed = compose(
-            collected,
-            self.count,
-            request.budget,
-            zone,
-            shares_of(request.role, self._configured_shares),
-            max_packages=max_packages(request.role),
-            now=self._workplace.clock(),
-        )
+        budget = request.budget
+        if request.within_session and collected.tokens_left < budget:
+            if collected.tokens_left < _LEAST_OF_SESSION:
+                zone = SPENT
+            else:
+                budget = collected.tokens_left
+        composed = compose(collected, self.count, budget, zone, now=self._workplace.clock())
         briefing = self._briefing(composed, collected, request, zone.name)
         return Prepared(briefing, composed.items, collected, request)
-
-    @property
-    def _configured_shares(self) -> dict[str, int]:
-        weights = {section: getattr(self._config, f"brief_share_{section}") for section in SECTIONS}
-        return {section: weight for section, weight in weights.items() if weight is not None}
 
     def count(self, text: str) -> int:
         """Count tokens as budgets mean them: those of the client's model, with a margin if they are estimated."""
@@ -191,13 +194,17 @@ def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int, token
             now = work.clock()
             # others see the work of an agent also if it is the first in a project
             project = project or ensure(transaction, work, now).id
-            about_to = None if request.query is None else shortened(redact(request.query).text, _DOING_CHARS)
+            is_requested = moment == deliveries.MOMENTS[0] and request.query is not None
+            about_to = None if not is_requested else shortened(redact(request.query or "").text, _DOING_CHARS)
             actor = acting(transaction, work, project, request.agent, now, task_id=request.task_id, about_to=about_to)
             if run is None or not prepared.items or (actor.session is None and not actor.is_named):
                 return briefing
             number = run.id if run.is_made else make_main(transaction, project, now).id
             window = deliveries.window_of(project, actor, number, request.task_id, request.role, request.iteration)
-            candidates = [item for one in prepared.items for item in (one.candidate, *one.candidate.stands_for)]
+            # a rule or decision that a hook showed as a title comes whole with the prompt that is about it
+            is_open = moment != deliveries.MOMENTS[0]
+            whole = [one.candidate for one in prepared.items if not (is_open and one.is_title and one.candidate.binds)]
+            candidates = [item for one in whole for item in (one, *one.stands_for)]
             items = [(*item.key, item.seq) for item in candidates]
             total = briefing.tokens if tokens is None else tokens
             deliveries.deliver(transaction, window, items, now, moment=moment, tokens=total)
@@ -214,7 +221,7 @@ def _briefed(item: PageItem) -> Briefed:
         kind=candidate.kind.name.lower(),
         section=candidate.section,
         priority=PRIORITIES[candidate.priority - 1],
-        is_shortened=item.is_shortened,
+        is_shortened=item.is_title,
         file=candidate.file,
         stands_for=tuple(one.ref for one in candidate.stands_for),
         citation=candidate.citation,

@@ -42,7 +42,7 @@ class BriefingContext:
         loop: whose attempts count.
         since: only later changes count, in milliseconds UTC; None is everything.
         reminds: whether a line of critical items stays after their delivery.
-        counts: whether all new items are counted; otherwise only critical ones among those read.
+        counts: whether all new items are counted; otherwise only rules, decisions, and critical ones among those read.
         loop_since: the time (milliseconds UTC) and id after which scratchpads of the loop are shown.
         pinned: the ids of pinned items, by kind number.
     """
@@ -117,6 +117,7 @@ class Source:
         counts_matches: whether only matches count if there is a query.
         narrows: returns which matches count, if not all do.
         reminds: whether a line of critical ones stays after their delivery.
+        binds: whether they are rules or decisions: all are read and counted.
     """
 
     name: str
@@ -136,6 +137,7 @@ class Source:
     changed_at: str = "c.created_at"
     counts_matches: bool = False
     reminds: bool = False
+    binds: bool = False
     narrows: Callable[[BriefingContext, Sequence[int]], Asking[list[int]]] | None = None
 
     def most(self, budget: int) -> int:
@@ -203,7 +205,7 @@ def _choose(context: BriefingContext, gathered: Gathered, notes: list[str]) -> A
     narrowed = where if source.narrowed is None else source.narrowed + lately
     unchanged = _Unchanged(context, source, where)
     counted = None
-    if context.counts:
+    if context.counts or source.binds:
         counted = transaction.ask(*_counting(source, where, values, len(unchanged)))
     last = counted or unchanged.rows
     if last is not None:
@@ -214,9 +216,9 @@ def _choose(context: BriefingContext, gathered: Gathered, notes: list[str]) -> A
         ((total, of_critical),) = counted.all()
         gathered.total = total - len(priorities)
         gathered.critical = of_critical - sum(priority == CRITICAL for priority in priorities.values())
-    if gathered.total or not context.counts:
+    if gathered.total or counted is None:
         most = source.most(context.budget)
-        if context.has_query:
+        if context.has_query and not source.binds:
             # other items only fill the rest, except critical ones
             most = max(source.most(context.budget // _PART_WITHOUT_MATCH), min(most, gathered.critical))
         most += len(priorities)
@@ -233,7 +235,7 @@ def _choose(context: BriefingContext, gathered: Gathered, notes: list[str]) -> A
         yield ordered[-1]
         numbers = dict.fromkeys(number for rows in ordered for (number,) in rows.all() if number not in priorities)
         yield from _add(context, gathered, list(numbers), notes)
-        if not context.counts:
+        if counted is None:
             gathered.total = gathered.critical = sum(one.is_critical for one in gathered.candidates.values())
     reminders = [number for number, priority in priorities.items() if priority == CRITICAL]
     if source.reminds and context.reminds and reminders:

@@ -15,33 +15,37 @@ class Zone:
 
     Attributes:
         begins: the share of the window in use from which it applies.
-        max_chars: how much of an item's text is shown, but never less than a sentence; None is all.
         least_priority: the lowest priority that is shown.
         advice: for the agent; empty in the normal zone.
     """
 
     name: str
     begins: float
-    max_chars: int | None
     least_priority: int
     advice: str = ""
 
+    @property
+    def titles_only(self) -> bool:
+        """Whether only rules, decisions and what is critical are shown whole."""
+        return self.begins > 0
+
 
 ZONES = (
-    Zone("normal", 0.0, None, _LOWEST),
-    Zone("soft warning", 0.60, 200, _LOWEST, "window filling: texts are shortened"),
-    Zone("conservative", 0.75, 100, _HIGH, "window three quarters full: only high and critical items"),
-    Zone("wrap-up", 0.85, 60, _CRITICAL, "window nearly full: finish this step, only critical items"),
+    Zone("normal", 0.0, _LOWEST),
+    Zone("soft warning", 0.60, _LOWEST, "window filling: titles only, except rules and decisions"),
+    Zone("conservative", 0.75, _HIGH, "window three quarters full: only high and critical items"),
+    Zone("wrap-up", 0.85, _CRITICAL, "window nearly full: finish this step, only critical items"),
     Zone(
         "emergency",
         0.95,
-        60,
         _CRITICAL,
         "checkpoint: the window is full. Write a scratchpad now (done, attempted, next_step, blockers), stop, and "
         "call get_briefing with again=true in a fresh window",
     ),
 )
 NORMAL, EMERGENCY = ZONES[0], ZONES[-1]
+SPENT = Zone("spent", 0.0, _CRITICAL)
+"""Not of the window, but of the tokens of hooks: only critical items are shown once they are spent."""
 
 
 def zone_of(window_used: float | None) -> Zone:

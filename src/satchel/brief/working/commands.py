@@ -38,12 +38,11 @@ _ASKING = re.compile(
 )
 """Commands whose failure is an answer: no results, or two files differ."""
 
-_READING = re.compile(
-    r"(?:cat|head|tail|less|more|sed|awk|echo|printf|journalctl|git|docker logs|kubectl logs)(?![\w-])"
-)
-"""Commands that show texts of others."""
+_READING = frozenset("cat head tail less more sed awk echo printf journalctl git".split())
+"""Programs that show texts of others."""
 
-_FAILURE = re.compile(r"(?i:error|exception|panic|fatal|failed|cannot|not found|denied|undefined)")
+_FAILURE = ("error", "exception", "panic", "fatal", "failed", "cannot", "not found", "denied", "undefined")
+"""Texts of which an output with an error holds one, in lower case."""
 
 _FOLDER = re.compile(r"cd\s+(\"[^\"]*\"|'[^']*'|[^\s;&|]+)\s*&&\s*")
 _SETTING = re.compile(r"[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\S*)\s+")
@@ -160,13 +159,10 @@ def find_error(
 
     Nothing new is recorded: the output of a command that did not fail may mention any error.
     """
-    if (
-        (has_succeeded and is_simple(command))
-        or _READING.match(_program_of(command))
-        or not is_error(command, 1, output)
-    ):
+    ending = output[-_MOST_CHARS:].lower()
+    if not any(text in ending for text in _FAILURE) or (has_succeeded and is_simple(command)):
         return [], []
-    if not _FAILURE.search(output, max(0, len(output) - _MOST_CHARS)):
+    if _program_of(command).partition(" ")[0] in _READING or not is_error(command, 1, output):
         return [], []
     kind, text = command_error(command, None, output)
     with suppress(InvalidInput, TooLarge):

@@ -25,8 +25,9 @@ ItemVersion = tuple[int, int, int]
 _NEW_WINDOW = 0
 """Windows of sessions are numbered from 1."""
 
-FILE, SOLUTION, CLAIM = 0, -1, -2
-"""Pseudo-kinds in the deliveries table: a file with the tokens spent on it, a fix, and another agent's claim."""
+FILE, SOLUTION, CLAIM, TASK = 0, -1, -2, -6
+"""Pseudo-kinds in the deliveries table: a file with the tokens spent on it, a fix, another agent's claim, and the first
+prompt of a window that stated a task."""
 
 REMINDERS = {Kind.CONSTRAINT.number: -4, Kind.DECISION.number: -5}
 """Pseudo-kinds by kind: a rule or decision that was shown because it binds a file."""

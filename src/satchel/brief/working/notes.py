@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from satchel.base.clock import span_in_words
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
+from satchel.brief.briefing.page import after_ref
 from satchel.brief.fields import by, name_text
 from satchel.find.kind import Kind
 from satchel.keep.entries.records import COMPARED_TYPES, ENTRY_TYPES, REVIEW_ISSUE
@@ -44,19 +45,27 @@ class Note(NamedTuple):
     author: str | None
     created_at: int
 
-    def head(self, now: int, citation: Citation | None, *, names_file: bool) -> str:
+    def head(self, now: int, citation: Citation | None) -> str:
         """Return the part before the text: ref, type unless discovery, place, author, age and citation marks."""
         name = ENTRY_TYPES[self.type - 1]
         what = "" if name == "discovery" else f" {name.replace('_', ' ')}"
-        where = ""
-        if self.file and names_file:
-            where = f" {name_text(self.file)}:{self.line}" if self.line else f" {name_text(self.file)}"
-        elif self.line:
-            where = f" line {self.line}"
+        where = f" line {self.line}" if self.line else ""
         author = f" {by(self.author)}," if self.author else ""
         marks = f" ({', '.join(citation.marks)})" if citation is not None and citation.marks else ""
         ago = span_in_words(now - self.created_at)
         return f"{Kind.ENTRY.ref(self.number)}{what}{where}{author} {ago} ago{marks}"
+
+    def short_head(self, citation: Citation | None) -> str:
+        """Return the part before the text: ref, type unless discovery, place and citation marks."""
+        name = ENTRY_TYPES[self.type - 1]
+        parts = [
+            "" if name == "discovery" else name.replace("_", " "),
+            f"{name_text(self.file)}:{self.line}" if self.file and self.line else name_text(self.file) or "",
+            f"({', '.join(citation.marks)})" if citation is not None and citation.marks else "",
+        ]
+        head = " ".join(filter(None, parts))
+        ref = Kind.ENTRY.ref(self.number)
+        return f"{ref} {head}:" if head else f"{ref}{after_ref(self.text)}".rstrip()
 
     @property
     def text(self) -> str:

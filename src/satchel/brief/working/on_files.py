@@ -1,4 +1,4 @@
-"""What an agent is told of the files that it reads or edits: rules and decisions that bind them, and notes on them."""
+"""Texts of hooks about files that an agent reads or edits: rules and decisions that bind them, and notes on them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.base.tokens import PROSE_MARGIN
+from satchel.brief.fields import name_text
 from satchel.brief.working import notes
 from satchel.brief.working.hook_context import FILE, REMINDERS, HookContext, ItemVersion, estimate
 from satchel.find.kind import Kind
@@ -84,14 +85,14 @@ def tell(context: HookContext, files: Sequence[str], code: str, budget: int) -> 
             got = deliveries.delivered(context.transaction, context.window)
         number = names.ensure_file(context.transaction, context.project_id, file, context.now)
         before = got.get(FILE, {}).get(number, 0)
-        left = min(budget - before, deliveries.tokens_left(got) - spent)
+        tokens_left = min(budget - before, deliveries.tokens_left(got) - spent)
         wanted = _binding_lines(binding_file, got)
         # notes come once a file, whatever is written there later
         note_lines, fresh = ([], 0) if number in got.get(FILE, {}) else _note_lines(context, on_file, code, got)
-        name = shortened(file, _NAME_CHARS)
+        name = name_text(shortened(file, _NAME_CHARS))
         frame = _tokens(f"Satchel on {name} (20 of 20; {_BOTH}):")
-        rules, rule_items, cost, rest = _fitting(wanted, left - frame)
-        reports, report_items, note_cost, _ = _fitting(note_lines, left - frame - cost)
+        rules, rule_items, cost, rest = _fitting(wanted, tokens_left - frame)
+        reports, report_items, note_cost, _ = _fitting(note_lines, tokens_left - frame - cost)
         if not rules and not reports:
             continue
         kind = _BOTH if rules and reports else _RULES if rules else _REPORTS
@@ -107,7 +108,7 @@ def tell(context: HookContext, files: Sequence[str], code: str, budget: int) -> 
     return lines, items
 
 
-def _fitting(lines: Sequence[_Line], left: int) -> tuple[list[str], list[ItemVersion], int, int]:
+def _fitting(lines: Sequence[_Line], tokens_left: int) -> tuple[list[str], list[ItemVersion], int, int]:
     """Return the lines that fit, their items and cost, and how many do not fit."""
     texts: list[str] = []
     items: list[ItemVersion] = []
@@ -115,7 +116,7 @@ def _fitting(lines: Sequence[_Line], left: int) -> tuple[list[str], list[ItemVer
     for line in lines:
         for text, delivered in ((line.text, line.items), (line.short, line.short_items)):
             tokens = _tokens(text)
-            if text and (line.is_needed or cost + tokens <= left):
+            if text and (line.is_needed or cost + tokens <= tokens_left):
                 texts.append(text)
                 items += delivered
                 cost += tokens
@@ -137,7 +138,7 @@ def _binding_lines(bound: Sequence[Binding], got: Mapping[int, Mapping[int, int]
         if got.get(reminder[0], {}).get(one.item, -1) >= one.seq:
             continue
         rule = "critical rule" if one.is_critical else "rule"
-        head = f"{one.ref} decided, {one.key}" if one.kind is Kind.DECISION else f"{one.ref} {rule}"
+        head = f"{one.ref} decided, {name_text(one.key)}" if one.kind is Kind.DECISION else f"{one.ref} {rule}"
         if got.get(kind, {}).get(one.item, -1) >= one.seq:
             title = "" if one.kind is Kind.DECISION else f": {shortened(one.text, _TITLE_CHARS // 2)}"
             reminders.append(_Line(f"{head}, as above{title}", (reminder,)))
@@ -168,7 +169,7 @@ def _note_lines(
     )
     lines = []
     for note in fresh[:_MOST_SHOWN]:
-        head = note.head(context.now, compared.get(note.number), names_file=False)
+        head = note.head(context.now, compared.get(note.number))
         items = ((Kind.ENTRY.number, note.number, note.seq),)
         lines.append(_Line(notes.line(head, note.text, _WHOLE_CHARS), items, notes.line(head, note.text), items))
     return lines, len(fresh)

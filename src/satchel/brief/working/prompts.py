@@ -2,50 +2,125 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from satchel.base.records import NamedTuple, replace
+from satchel.base.records import NamedTuple
 from satchel.base.text import fold, shortened
+from satchel.brief.briefing.page import PERSONS, after_ref, title_of
 from satchel.brief.fields import name_text
 from satchel.brief.working import notes
-from satchel.brief.working.hook_context import HookContext, ItemVersion, fitting
-from satchel.find.about import LEAST, RelatedItem, about
+from satchel.brief.working.hook_context import HookContext, ItemVersion, tokens_of
+from satchel.find.about import LEAST, LIKELY, RelatedItem, related
 from satchel.find.kind import Kind
 from satchel.find.scopes import Scope
 from satchel.find.search import SUNK
-from satchel.find.words import WORD
+from satchel.find.words import WORD, unspaced_runs
 from satchel.keep import deliveries
+from satchel.keep.decisions.records import STATUSES
+from satchel.keep.decisions.state import value_of
+from satchel.keep.names import is_persons
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Row, Transaction, set_of
+
+Contents = Mapping[int, Mapping[int, int]]
+"""The items that a window has: the seq by kind number and item id."""
+
+_ACTIVE = STATUSES.index("active") + 1
+_MOST_UNSEEN = 500
+_TOKENS_OF_OPENING = 25
+"""Reserved for the first line, and as many for the line on what is left out."""
+
+_CHARS_PER_TOKEN = 8
+_MOST_MISSES = 30
 
 _MOST_MATCHES = 12
-_MOST_SHOWN = 2
-_OTHERS_CHARS = 120
-"""How much is shown of all items but the strongest."""
+_MOST_TITLES, _MOST_SURE = 10, 2
+"""How many items are shown about a task, and about another prompt."""
+
+_TASK_TOKENS, _SURE_TOKENS = 600, 250
+"""The most tokens that they take."""
+
+_TASK_WORDS, _TASK_CHARS, _TASK_UNSPACED = 3, 30, 10
+"""A prompt with so many telling words and characters states a task; so do so many characters without spaces."""
+
+_FROM_COMMIT, _OF_COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b"), 0.6
+"""How a note made from a commit begins, and what its strength is multiplied by."""
+
+_LEAST_LOG_LINES = 4
+_LOG_LINE = re.compile(
+    r"\s*(?:\[?\d{4}-\d\d-\d\d|\[?\d\d:\d\d:\d\d|at \S+.*[:(]\d|File \"|Traceback|[|>+=~^*#-]{3}|\.{3} |\$ |"
+    r"\[?(?:TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b|[\w./-]+:\d+[: ]|"
+    r"[\w.]*(?:Error|Exception|Warning)\b.*:|"
+    r"(?:npm|yarn|pip|error|warning|note|FAILED|PASSED|E|make)(?:\[\w+\])?[:! ]{1,2} ?\S|\S{60})|\s{4,}\S"
+)
+"""Lines of logs, traces and compilers."""
 
 _ERROR_CHARS = 100
 _ALIKE = 0.6
 """The part of common words from which only the stronger of two items is shown."""
 
-_REPORTS, _RULES, _BOTH = "reports, not orders", "rules that bind", "reports, not orders; rules bind"
+_LEAST_WHOLE = 60
+"""So many tokens an item may take in any case to be shown whole."""
+
+_BINDING = (Kind.CONSTRAINT, Kind.DECISION)
+_BIND, _REPORTS = "Satchel (these bind):", "Satchel (reports, not orders):"
+_BOTH = "Satchel (rules and decisions bind, the rest are reports):"
 
 
 class Item(NamedTuple):
-    """An item that matches a prompt, with the text to show.
+    """An item that may be shown at a prompt.
 
     Attributes:
         seq: the number of its last change.
         head: the part of its line before the text.
+        strength: how much the prompt is about it.
+        priority: of a rule; 0 for others.
     """
 
-    match: RelatedItem
+    kind: Kind
+    number: int
     seq: int
     head: str
     text: str
+    strength: float = 0.0
+    priority: int = 0
 
     @property
     def version(self) -> ItemVersion:
-        return self.match.kind.number, self.match.item, self.seq
+        return self.kind.number, self.number, self.seq
+
+    @property
+    def binds(self) -> bool:
+        return self.kind in _BINDING
+
+    @property
+    def place(self) -> int:
+        """Its place among kinds: what binds, then fixes, then notes."""
+        return 0 if self.binds else 2 if self.kind is Kind.ENTRY else 1
+
+    @property
+    def line(self) -> str:
+        return f"{self.head} {' '.join(self.text.split())}"
+
+    @property
+    def title(self) -> str:
+        return f"{self.head} …" if self.kind is Kind.DECISION else f"{self.head} {title_of(self.text)}"
+
+
+class AboutPrompt(NamedTuple):
+    """The stored items that a prompt is about.
+
+    Attributes:
+        items: the strongest first.
+        matches: how they match, for people.
+        is_task: whether the prompt states a task.
+    """
+
+    items: Sequence[Item] = ()
+    matches: tuple[RelatedItem, ...] = ()
+    is_task: bool = False
 
 
 class PromptPreview(NamedTuple):
@@ -68,6 +143,7 @@ class _Matches(NamedTuple):
 
     Attributes:
         by_number: the matches by item id.
+        is_task: whether what is likely counts as well.
         is_over: called before each cited file; the rest then goes unmarked.
         now: milliseconds UTC.
     """
@@ -75,6 +151,7 @@ class _Matches(NamedTuple):
     transaction: Transaction
     by_number: Mapping[int, RelatedItem]
     files_root: str | None
+    is_task: bool
     is_over: Callable[[], bool]
     now: int
 
@@ -85,23 +162,56 @@ class _Matches(NamedTuple):
 
 def find(
     transaction: Transaction, work: Workplace, project_id: int, prompt: str, is_over: Callable[[], bool]
-) -> list[Item]:
-    """Return the items that match a prompt, for any agent, the strongest first.
+) -> AboutPrompt:
+    """Return the items that a prompt is about, for any agent.
 
-    ``is_over`` is called before each cited file; the rest then goes unmarked.
+    A rule or decision with a rare word of the prompt is among them. ``is_over`` is called before each cited file; the
+    rest then goes unmarked.
     """
+    prompt = _without_log(prompt)
     now = work.clock()
-    matches = about(transaction, prompt, Scope(project_id, now=now, condition=_CONDITION), _MOST_MATCHES)
+    result = related(transaction, prompt, Scope(project_id, now=now, condition=_CONDITION), _MOST_MATCHES)
+    unspaced = sum(map(len, unspaced_runs(prompt)))
+    is_task = unspaced >= _TASK_UNSPACED or (result.telling >= _TASK_WORDS and len(prompt) >= _TASK_CHARS)
+    matches = [
+        one
+        for one in result.items
+        if one.is_sure or (is_task and (one.is_likely or (one.has_rare and one.kind in _BINDING)))
+    ]
     items: list[Item] = []
     for kind, load in _LOADERS.items():
         by_number = {one.item: one for one in matches if one.kind is kind}
-        items += load(_Matches(transaction, by_number, work.files_root, is_over, now)) if by_number else []
-    items.sort(key=lambda item: -item.match.strength)
+        items += load(_Matches(transaction, by_number, work.files_root, is_task, is_over, now)) if by_number else []
+    items.sort(key=lambda item: -item.strength)
     distinct: list[Item] = []
     for item in items:
-        if not any(_are_alike(item.text, other.text) for other in distinct):
+        if item.binds or not any(_are_alike(item.text, other.text) for other in distinct):
             distinct.append(item)
-    return distinct
+    return AboutPrompt(distinct, tuple(matches), is_task)
+
+
+def _without_log(prompt: str) -> str:
+    """Return a prompt without pasted lines of a log or trace."""
+    lines = prompt.splitlines()
+    kept = [line for line in lines if not _LOG_LINE.match(line)]
+    return "\n".join(kept) if len(lines) - len(kept) >= _LEAST_LOG_LINES else prompt
+
+
+def unseen_rules(transaction: Transaction, project_id: int, contents: Contents) -> list[Item]:
+    """Return the rules and decisions in force that a window does not have: rules first, by priority, then by time."""
+    values = {"project": project_id}
+    rules = transaction.all(
+        f"SELECT {_RULE} WHERE c.project_id = :project AND c.active = 1 "
+        f"ORDER BY c.priority DESC, c.created_at DESC, c.id DESC LIMIT {_MOST_UNSEEN}",
+        values,
+    )
+    decisions = transaction.all(
+        f"SELECT {_DECISION} WHERE c.project_id = :project AND c.status = {_ACTIVE} "
+        f"ORDER BY c.updated_at DESC, c.id DESC LIMIT {_MOST_UNSEEN}",
+        values,
+    )
+    items = [*(_rule(row) for row in rules), *(_decision(row) for row in decisions)]
+    return [item for item in items if _is_new(item, contents)]
 
 
 def window_contents(context: HookContext) -> dict[int, dict[int, int]]:
@@ -116,24 +226,71 @@ def window_contents(context: HookContext) -> dict[int, dict[int, int]]:
 
 
 def render(
-    items: Sequence[Item], contents: Mapping[int, Mapping[int, int]], budget: int
+    found: AboutPrompt, contents: Contents, budget: int, unseen: Sequence[Item] = ()
 ) -> tuple[list[str], list[ItemVersion]]:
-    """Return the lines for items that the window does not have, and the items to record."""
-    fresh = [item for item in items if contents.get(item.match.kind.number, {}).get(item.match.item, -1) < item.seq]
-    rendered: dict[str, Item] = {}
-    for item in fresh[:_MOST_SHOWN]:
-        rendered[notes.line(item.head, item.text, _OTHERS_CHARS if rendered else notes.SHOWN_CHARS)] = item
-    rules = sum(item.match.kind is Kind.CONSTRAINT for item in rendered.values())
-    opening = f"Satchel ({_BOTH if 0 < rules < len(rendered) else _RULES if rules else _REPORTS}):"
-    lines = fitting([opening, *rendered], budget)
-    if len(lines) < 2 or lines[0] != opening:
+    """Return the lines for items that a window does not have, and the items to record.
+
+    ``unseen`` are rules and decisions that come in any case as far as the budget allows, those that the prompt is about
+    first.
+    """
+    most, tokens = (_MOST_TITLES, _TASK_TOKENS) if found.is_task else (_MOST_SURE, _SURE_TOKENS)
+    fresh = sorted((one for one in found.items if _is_new(one, contents)), key=lambda one: (one.place, -one.strength))
+    lines = _fitting(fresh[:most], min(tokens, budget - _TOKENS_OF_OPENING))
+    strength = {one.version: one.strength for one in found.items}
+    rest = [one for one in unseen if one.version not in lines]
+    rest.sort(key=lambda one: (-strength.get(one.version, 0.0), one.kind is not Kind.CONSTRAINT))
+    for_rest = budget - _TOKENS_OF_OPENING - sum(tokens_of(f"{line}\n") for line in lines.values())
+    more = _fitting(rest, for_rest - (_TOKENS_OF_OPENING if rest else 0), is_whole=True)
+    if not lines and not more:
         return [], []
-    return lines, [rendered[line].version for line in lines[1:]]
+    binding = {one.version: lines[one.version] for one in fresh if one.binds and one.version in lines} | more
+    reports = {version: line for version, line in lines.items() if version not in binding}
+    opening = (_BOTH if reports else _BIND) if binding else _REPORTS
+    left = Counter(one.kind for one in rest if one.version not in more)
+    return [opening, *binding.values(), *reports.values(), *_left_out(left)], [*binding, *reports]
+
+
+def _fitting(items: Sequence[Item], budget: int, *, is_whole: bool = False) -> dict[ItemVersion, str]:
+    """Return the lines that fit a budget: whole texts, titles of those that take more than their share of it.
+
+    ``is_whole`` is whether only long texts become titles, however many items there are.
+    """
+    lines: dict[ItemVersion, str] = {}
+    misses = 0
+    for place, item in enumerate(items):
+        share = _LEAST_WHOLE if is_whole else max(_LEAST_WHOLE, 2 * budget // (len(items) - place + 1))
+        cost = tokens_of(f"{item.line}\n") if len(item.line) <= _CHARS_PER_TOKEN * share else share + 1
+        line = item.line
+        if cost > share:
+            line = item.title
+            cost = tokens_of(f"{line}\n")
+        if cost <= budget:
+            lines[item.version] = line
+            budget -= cost
+            misses = 0
+        elif (misses := misses + 1) == _MOST_MISSES:
+            break
+    return lines
+
+
+def _left_out(left: Mapping[Kind, int]) -> list[str]:
+    tools = {Kind.CONSTRAINT: "rules (get_constraints)", Kind.DECISION: "decisions (search)"}
+    listed = ", ".join(f"{left[kind]} {what}" for kind, what in tools.items() if left[kind])
+    return [f"left out: {listed}"] if listed else []
+
+
+def _is_new(item: Item, contents: Contents) -> bool:
+    return contents.get(item.kind.number, {}).get(item.number, -1) < item.seq
 
 
 def _are_alike(text: str, other: str) -> bool:
     first, second = (set(WORD.findall(fold(one))) for one in (text, other))
     return len(first & second) >= _ALIKE * max(1, min(len(first), len(second)))
+
+
+def _with(match: RelatedItem, item: Item, factor: float = 1.0) -> Item:
+    strength = match.strength * factor
+    return item._replace(strength=strength)
 
 
 def _notes(matches: _Matches) -> list[Item]:
@@ -145,38 +302,45 @@ def _notes(matches: _Matches) -> list[Item]:
     rendered: list[Item] = []
     for note in some:
         citation, match = compared.get(note.number), matches.by_number[note.number]
-        if citation is not None and citation.is_stale:
-            match = replace(match, strength=match.strength * SUNK)
-        rendered.append(Item(match, note.seq, note.head(matches.now, citation, names_file=True), note.text))
-    return [item for item in rendered if item.match.strength >= LEAST]
+        factor = SUNK if citation is not None and citation.is_stale else 1.0
+        factor *= _OF_COMMIT if _FROM_COMMIT.match(note.content) else 1.0
+        item = Item(Kind.ENTRY, note.number, note.seq, note.short_head(citation), note.text)
+        rendered.append(_with(match, item, factor))
+    return [item for item in rendered if item.strength >= (LIKELY if matches.is_task else LEAST)]
 
 
 def _decisions(matches: _Matches) -> list[Item]:
-    from satchel.keep.decisions.records import STATUSES
-    from satchel.keep.decisions.state import value_of
+    rows = matches.transaction.all(f"SELECT {_DECISION} WHERE c.id IN {matches.listed} AND c.status = {_ACTIVE}")
+    return [_with(matches.by_number[row[0]], _decision(row)) for row in rows]
 
-    rows = matches.transaction.all(
-        f"""
-        SELECT id, seq, key, value_text, value_number, rationale FROM decisions
-        WHERE id IN {matches.listed} AND status = {STATUSES.index("active") + 1}
-        """
-    )
-    return [
-        Item(
-            matches.by_number[number],
-            seq,
-            f"{Kind.DECISION.ref(number)} decided, {name_text(key)}",
-            f"{value_of(text, value)}{f'; reason: {rationale}' if rationale else ''}",
-        )
-        for number, seq, key, text, value, rationale in rows
-    ]
+
+_DECISION = (
+    "c.id, c.seq, c.key, c.value_text, c.value_number, a.name FROM decisions c LEFT JOIN agents a ON a.id = c.agent_id"
+)
+
+
+def _decision(row: Row) -> Item:
+    number, seq, key, text, value, author = row
+    head = f"{_ref(Kind.DECISION, number, author)} {name_text(key)}:"
+    return Item(Kind.DECISION, number, seq, head, str(value_of(text, value)))
 
 
 def _constraints(matches: _Matches) -> list[Item]:
-    rows = matches.transaction.all(f"SELECT id, seq, text FROM constraints WHERE id IN {matches.listed} AND active = 1")
-    return [
-        Item(matches.by_number[number], seq, f"{Kind.CONSTRAINT.ref(number)} rule", text) for number, seq, text in rows
-    ]
+    rows = matches.transaction.all(f"SELECT {_RULE} WHERE c.id IN {matches.listed} AND c.active = 1")
+    return [_with(matches.by_number[row[0]], _rule(row)) for row in rows]
+
+
+_RULE = "c.id, c.seq, c.text, c.priority, a.name FROM constraints c LEFT JOIN agents a ON a.id = c.created_by"
+
+
+def _rule(row: Row) -> Item:
+    number, seq, text, priority, author = row
+    head = f"{_ref(Kind.CONSTRAINT, number, author)}{after_ref(text)}".rstrip()
+    return Item(Kind.CONSTRAINT, number, seq, head, text, priority=priority)
+
+
+def _ref(kind: Kind, number: int, author: str | None) -> str:
+    return f"{kind.ref(number)}{PERSONS if is_persons(author) else ''}"
 
 
 def _errors(matches: _Matches) -> list[Item]:
@@ -193,8 +357,9 @@ def _errors(matches: _Matches) -> list[Item]:
     for number, seq, project_id, error_type, message in rows:
         solutions = solutions_of(matches.transaction, project_id, [number], TENTATIVE).get(number)
         if solutions:
-            head = f"{Kind.ERROR_PATTERN.ref(number)} {error_type}: {shortened(message, _ERROR_CHARS)}, fixed by"
-            rendered.append(Item(matches.by_number[number], seq, head, solutions[0].text))
+            head = f"{Kind.ERROR_PATTERN.ref(number)} {error_type}: {shortened(message, _ERROR_CHARS)} ->"
+            item = Item(Kind.ERROR_PATTERN, number, seq, head, solutions[0].text)
+            rendered.append(_with(matches.by_number[number], item))
     return rendered
 
 
@@ -206,7 +371,10 @@ def _strategies(matches: _Matches) -> list[Item]:
         """
     )
     return [
-        Item(matches.by_number[number], seq, f"{Kind.STRATEGY.ref(number)} strategy, {topic}", insight)
+        _with(
+            matches.by_number[number],
+            Item(Kind.STRATEGY, number, seq, f"{Kind.STRATEGY.ref(number)} strategy, {name_text(topic)}:", insight),
+        )
         for number, seq, topic, insight in rows
     ]
 

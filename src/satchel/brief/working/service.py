@@ -29,7 +29,7 @@ from satchel.keep.sessions.caller import HOOK_WAIT_MS
 
 if TYPE_CHECKING:
     from satchel.brief.working.edits import EditedFile
-    from satchel.brief.working.prompts import Item, PromptPreview
+    from satchel.brief.working.prompts import AboutPrompt, PromptPreview
 
 _MESSAGES_MS = 60_000
 """The least time between messages in answers."""
@@ -38,6 +38,7 @@ _MOST_MESSAGES = 5
 _MESSAGE_CHARS = 220
 
 _SHORT, _SLOW = "it was short of time", "the store was slow"
+_GOT = "the agent has what matches the prompt"
 _NO_TEXT = "the client passes no text to the model at this moment"
 _REMINDER = (
     "Satchel: this session changed files and stored nothing yet. If others need what you learned or decided, store it "
@@ -213,20 +214,28 @@ class Working:
         """
         from satchel.brief.working import prompts
 
-        items, why = self._about(text, is_over)
-        if not items:  # the usual case takes no lock
+        found, why = self._about(text, is_over)
+        if not found.items and not found.is_task:  # the usual case takes no lock
             problem = f"{_SHORT}: notes on a prompt were not looked up" if why == _SLOW else ""
             return replace(NOTHING, why=why, problem=problem)
 
         def act(context: HookContext) -> HookAnswer:
             contents = prompts.window_contents(context)
-            lines, versions = prompts.render(items, contents, self._config.hooks_prompt)
-            return HookAnswer("\n".join(lines), items=tuple(versions), window=context.window)
+            budget, unseen = self._config.hooks_prompt, []
+            first: tuple[ItemVersion, ...] = ()
+            if found.is_task and self._config.hooks_first_prompt and hook_context.TASK not in contents:
+                budget, first = self._config.hooks_first_prompt, ((hook_context.TASK, 0, 0),)
+                unseen = prompts.unseen_rules(context.transaction, context.project_id, contents)
+            budget = min(budget, deliveries.tokens_left(contents))
+            lines, versions = prompts.render(found, contents, budget, unseen)
+            if not lines:
+                return replace(NOTHING, why=why or _GOT)
+            return HookAnswer("\n".join(lines), items=(*first, *versions), window=context.window)
 
         return self._act(agent_id, "prompt", act)
 
     def look(self, text: str, is_over: Callable[[], bool]) -> PromptPreview:
-        """Return the text that a prompt would add in a new window, and why; nothing is recorded.
+        """Return what a prompt is about as it would be shown in a new window, and why; nothing is recorded.
 
         Raises:
             StoreDamaged: the store cannot be read.
@@ -234,30 +243,30 @@ class Working:
         from satchel.brief.working import prompts
         from satchel.brief.working.prompts import PromptPreview
 
-        items, why = self._about(text, is_over)
-        lines, _ = prompts.render(items, {}, self._config.hooks_prompt)
+        found, why = self._about(text, is_over)
+        lines, _ = prompts.render(found, {}, self._config.hooks_prompt)
         rendered = "\n".join(lines)
         why = "" if rendered else why or "nothing fits the budget"
-        return PromptPreview(rendered, tokens_of(rendered), tuple(item.match for item in items), why)
+        return PromptPreview(rendered, tokens_of(rendered), found.matches, why)
 
-    def _about(self, text: str, is_over: Callable[[], bool]) -> tuple[list[Item], str]:
-        """Return the items that match a prompt, delivered or not, and why there are none."""
+    def _about(self, text: str, is_over: Callable[[], bool]) -> tuple[AboutPrompt, str]:
+        """Return what a prompt is about, delivered or not, and why there is nothing."""
         from satchel.brief.working import prompts
         from satchel.keep import projects
 
         if not self._config.hooks_prompt:
-            return [], "hooks.prompt is 0"
+            return prompts.AboutPrompt(), "hooks.prompt is 0"
         work = self._workplace
         try:
             with work.engine.read() as transaction:
                 transaction.is_out_of_time = is_over
                 project = projects.find(transaction, work)
-                items = prompts.find(transaction, work, project.id, text, is_over)
+                found = prompts.find(transaction, work, project.id, text, is_over)
         except Interrupted:
             if not is_over():
                 raise
-            return [], _SLOW
-        return items, "" if items else "no stored item matches the prompt"
+            return prompts.AboutPrompt(), _SLOW
+        return found, "" if found.items else "no stored item matches the prompt"
 
     def command_failed(
         self,

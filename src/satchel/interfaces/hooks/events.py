@@ -37,7 +37,7 @@ AT_WORK = frozenset({PROMPT, BEFORE_EDIT, AFTER_EDIT, AFTER_READ, FAILED, SUCCEE
 BRIEFED = frozenset({START, CLEAR, RESUME, COMPACTION, SUBAGENT})
 """What an agent is briefed at."""
 
-MAX_BYTES = 32 * 1024 * 1024
+MAX_BYTES = 4 * 1024 * 1024
 """A larger event is not read."""
 
 _MAX_FIELD_CHARS = 4_096
@@ -109,7 +109,7 @@ class HookEvent(NamedTuple):
         reason: why a session ended, or None.
         tool: what the agent does, or did, with a tool of the client.
         mode: the client's mode of permissions, or None.
-        prompt: what a person wrote, cut in its middle where it is long.
+        prompt: what a person wrote, or a subagent is to do, cut in its middle where it is long.
     """
 
     client: str
@@ -218,10 +218,12 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         if tool is not None:
             detail = f"{tool.id} {_time(fields)}" if client in _WITHOUT_CALL_IDS else tool.id
     prompt = ""
-    if plain in _PROMPT_EVENTS and client not in _SILENT_AT_PROMPT:
+    is_prompt = plain in _PROMPT_EVENTS and client not in _SILENT_AT_PROMPT
+    if is_prompt or happening == SUBAGENT:
         from satchel.interfaces.hooks import prompts  # imported here: its patterns are for prompts alone
 
         prompt = prompts.read(fields)
+    if is_prompt:
         happening = PROMPT if prompt else ""
         detail = _digest(prompt) if prompt else source
     agent_id = clients.check_host_id(_text(fields, "agent_id", "agentId", "subagent_id"))

@@ -27,6 +27,7 @@ _MAX_EDIT_CHARS = state.MAX_DEBT_BYTES // 2
 """What is longer leaves files out, the last first, so that the line is kept."""
 
 _PROMPT_END_CHARS = 1_000
+_LATE_TOKENS = 1_800
 _LATE = "Satchel: an earlier hook ran out of time; this is what it had to say."
 
 
@@ -93,7 +94,10 @@ def _text(
         edits = [(str(path), "") for path in json.loads(debt.removeprefix(_EDIT))]
         answer = satchel.working.unchecked_edit(event.cwd or "", edits, agent_id=event.agent_id)
     elif (moment := moment_named(debt)) is not None:
-        put_in = satchel.moments.make(moment, deadline(), agent_id=event.agent_id, agent_type=event.agent_type)
+        # the event may have something to say itself
+        put_in = satchel.moments.make(
+            moment._replace(most=_LATE_TOKENS), deadline(), agent_id=event.agent_id, agent_type=event.agent_type
+        )
         # before it is printed, so that what the event itself has to say repeats nothing of it
         satchel.moments.record(moment, put_in)
         return put_in.text

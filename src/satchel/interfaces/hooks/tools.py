@@ -55,7 +55,8 @@ _ENDINGS = {
     "qwen": _LABELLED,
     "copilot": r"(?:\A|\n)<[^<>\n]* completed with exit code (?P<status>\d+)(?P<signal>)>\s*\Z",
 }
-"""Patterns, compiled on use, of how clients end the output of a command that has ended; of one that was cut short, or runs on, it ends otherwise."""
+"""Patterns, compiled on use, of how clients end the output of a command that has ended; of one that was cut short, or
+runs on, it ends otherwise."""
 
 
 class Edit(NamedTuple):

@@ -13,6 +13,9 @@ from satchel.interfaces.hooks.tools import ToolCall
 _AT_TERMINAL = {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_CODE_ENTRYPOINT": "cli"}
 """What Claude Code sets where a person at a terminal is there to be asked; with ``--print`` the first is 0."""
 
+_MAX_CHARS = 9_000
+"""Longer answers become a file with a short preview in Claude Code."""
+
 if TYPE_CHECKING:
     from satchel.brief.working.hook_context import HookAnswer
     from satchel.brief.working.service import Working
@@ -37,15 +40,24 @@ def answer(
         opening: what an earlier event had to say and could not, for one that may carry a text.
     """
     said = act(event, folder, satchel.working, is_over)
-    if said.denial:
-        write(events.stop_edit(event, said.denial))
-    elif said.question:
-        write(events.ask_about_edit(event, said.question))
-    elif text := "\n".join(filter(None, [opening, said.text])):
+    if not stop(event, said, write) and (text := "\n".join(filter(None, [opening, said.text]))):
+        if opening and len(text) > _MAX_CHARS:
+            from satchel.brief.working.hook_context import NOTHING
+
+            text, said = opening, NOTHING  # what it had to say comes at the next such event
         write(events.answer(event, text))
         # what the client has counts as shown; were it the other way round, a text that was cut off would not come
         satchel.working.record(said)
     return said
+
+
+def stop(event: HookEvent, answer: HookAnswer, write: Callable[[str], None]) -> bool:
+    """Stop an edit, or let the client's user decide, as an answer demands; return whether it did."""
+    if answer.denial:
+        write(events.stop_edit(event, answer.denial))
+    elif answer.question:
+        write(events.ask_about_edit(event, answer.question))
+    return bool(answer.denial or answer.question)
 
 
 def act(event: HookEvent, folder: str, working: Working, is_over: Callable[[], bool]) -> HookAnswer:

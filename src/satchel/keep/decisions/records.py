@@ -74,11 +74,11 @@ class DecisionState:
     layer: str | None
     tags: tuple[str, ...]
     scopes: tuple[str, ...]
-    paths: tuple[str, ...]
     agent: str | None
     rationale: str | None
     set_at: int
     replaced_at: int
+    paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +127,11 @@ class Decision:
     layer: str | None
     tags: tuple[str, ...]
     scopes: tuple[str, ...]
-    paths: tuple[str, ...]
     agent: str | None
     rationale: str | None
     created_at: int
     updated_at: int
+    paths: tuple[str, ...] = ()
     score: float | None = None
     notes: tuple[str, ...] = ()
     replaced: DecisionState | None = None

@@ -49,8 +49,11 @@ def peeled(text: str) -> list[str]:
 
 def is_noise(line: str) -> bool:
     """Return whether a line is a prompt, progress, a dump, or a consequence of an error."""
+    bare = line.lstrip()
+    if bare.startswith(_BEGINS) or bare.partition(" ")[0] in _PROGRESS:
+        return True
     prompt, tail = _noise()
-    return bool(tail.match(line) or prompt.match(line) or (line[:1] == " " and tail.match(line.lstrip())))
+    return bool(tail.match(line) or prompt.match(line) or (line[:1] == " " and tail.match(bare)))
 
 
 def without_advice(text: str) -> str:
@@ -97,6 +100,7 @@ def _logged() -> re.Pattern[str]:
         rf"|{stamp} - [\w.\-]{{1,80}} - {level} - |{level}:[\w.\-]{{1,80}}:"
         rf"|[IWEF]\d{{4}} {{1,2}}{clock} {{1,6}}\d{{1,7}} \S{{1,80}}\] "
         rf"|(?:time=\S{{1,40}} )?level=\w{{1,8}} msg="
+        rf"|\[{stamp}: {level}/\w{{1,40}}\] (?:\w{{1,20}}: )?|{level} {{1,4}}\[[\w.]{{1,80}}\] "
         rf"|\[{level}\]\s{{1,4}}(?:\[[^\]\n]{{0,120}}\]\s?)?"
         rf"|{stamp}\s{{1,4}}(?={level}?\s?\w{{0,40}}(?:Error|Exception|error)\b))"
     )
@@ -104,6 +108,35 @@ def _logged() -> re.Pattern[str]:
 
 # log levels that do not report errors
 _quiet = lazy_regex(r"\b(?:TRACE|DEBUG|INFO|NOTICE)\b")
+
+
+_BEGINS = (
+    *("(See ", "hint: ", "help: ", "note: run with", "note: some details", "note: Some details", "[notice] "),
+    *("error: aborting due to", "error: could not compile", "error: build failed", "error: failed to compile"),
+    *("error: Recipe ", "error: process didn't exit", "error: test failed, to rerun"),
+    *("error: Setup script exited with error: command", "error Command failed", "Error: A JNI error"),
+    *("Error: LinkageError", "Error was captured", "warning: build failed", "note: This error originates"),
+    *("note: This is an issue", "To learn more", "To reuse those", "For more information about this"),
+    *("Some errors have detailed", "collect2: ", "compilation terminated", "ninja: build stopped", "BUILD FAIL"),
+    *("FAILURE: Build failed", "Build FAILED", "* Try:", "* Get more help:", "* Where:", "> Run with --"),
+    *("Settings file '", "-- ", "Call Stack (most recent", 'See "', 'See also "', "See '", "See: ", "See /"),
+    *("Re-run Maven", "To see the full stack trace", "Prompt executed in", "Ran all test suites", "test result: "),
+    *("✓ ", "✕ ", "✔ ", "✗ ", "[end of output]", "info Visit", "yarn run v", "Node.js v", "throw er;", "events.js:"),
+    *("--- std", "<--- ", "-----", "====", "____", "*****", "~~~~~", "│", "Security context: ", "created by "),
+    *("Stack dump", "Stack trace", "Stack backtrace", "PC is at", "rax ", "Register", "Using cached"),
+    *("Requirement already", "The above exception was the direct cause", "During handling of the above exception"),
+    *("platform linux", "platform darwin", "platform win32", "rootdir: ", "plugins: ", "cachedir: ", "Press any key"),
+    *("Aborted", "Welcome to ", "Here are the", "Subproject ", "Serving ", "Thread ID: ", "```", "Require stack:"),
+    *("From ", "Auto-merging ", "Cloning into ", "? "),
+    *("requireStack: ", "Unable to find image", "Using default tag", "Pulling ", "Trying to pull", "Status: "),
+)
+"""Beginnings of lines that report no error."""
+
+_PROGRESS = frozenset(
+    "Compiling Downloading Downloaded Building Checking Fresh Finished Running Updating Blocking Installing Collecting"
+    " Preparing Creating Starting Linking Scanning Loading Restoring".split()
+)
+"""First words of lines that report progress."""
 
 
 @cache
@@ -117,57 +150,38 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
     )
     tails = (
         # closing lines of tools
-        r"\[?[Pp]rocess (?:finished|exited|completed)\b|Exit [Cc]ode:? \d{1,3}$|\d{1,3}$|hint: |\s*(?:from )?\S{1,300}:\d+:in |\(See ",
+        r"\[?[Pp]rocess (?:finished|exited|completed)\b|Exit [Cc]ode:? \d{1,3}$|\d{1,3}$",
         r"(?:error: )?exit status \d",
-        r"error: (?:aborting due to|could not compile|build failed|failed to compile|Recipe )",
-        r"error: (?:process didn't exit|test failed, to rerun)",
-        r"error: command '[^']*' failed with exit|error: Setup script exited with error: command",
-        r"warning: build failed|To (?:learn more|reuse those)|For more information about this"
-        r"|Some errors have detailed",
-        r"note: (?:run with|[Ss]ome details)|help: |\s{0,8}= (?:help:|note: this )",
+        r"error: command '[^']*' failed with exit",
+        r"\s{0,8}= (?:help:|note: this )",
         r"(?:\S{0,200}: )?\**\s?(?:\*\*\* )?\[[^\]\n]{1,200}\] (?:Error|Fehler|Erreur) \d",
-        r"g?make(?:\[\d{1,3}\])?: (?:\*\*\* (?:\[|Waiting)|Leaving|Entering|Nothing)|\S{1,200}: recipe for target"
-        r"|collect2: |compilation terminated|ninja: build stopped",
-        r"(?:BUILD FAILED|FAILURE: Build failed|BUILD FAILURE)\b|\* (?:Try|Get more help|Where):|> Run with --"
-        r"|Settings file '",
-        r"-- |.{0,300}: [Ii]n function [`'‘].{0,300}:$|\s{1,4}\S{1,200}:\d{1,6} \(\w{1,40}\)$"
-        r"|Call Stack \(most recent|See (?:also )?\"|See '|See: |See /|See [A-Z]:\\",
-        r"\[ERROR\]\s*$|\[Help \d\]|Re-run Maven|To see the full stack trace|Prompt executed in",
-        r"(?:Test Suites|Tests|Snapshots|Time|Test Files|Start at|Duration): |Ran all test suites|test result: |failures:$"
-        r"|(?:FAIL|PASS) \S|\s*[✓✕✔✗] |running \d+ tests?$|\s{4}\w[\w:]*$|---- \S+ stdout ----|BUILD FAILED in|> \S+@\S+ \w"
-        r"|\d{1,5} (?:problems?|actionable tasks?)\b|\s*\d+ (?:Warning|Error)\(s\)|✖ \d|Found \d+ errors? in|Build FAILED|To \S+$"
-        r"|\[end of output\]|note: This (?:error originates|is an issue)|\w[\w.-]* exited with code \d|\[notice\] ",
+        r"g?make(?:\[\d{1,3}\])?: (?:\*\*\* (?:\[|Waiting)|Leaving|Entering|Nothing)|\S{1,200}: recipe for target",
+        r".{0,300}: [Ii]n function [`'‘].{0,300}:$|\s{1,4}\S{1,200}:\d{1,6} \(\w{1,40}\)$|See [A-Z]:\\",
+        r"\[ERROR\]\s*$|\[Help \d\]|\S{1,40} exited with code \d",
+        # summaries of tests and checks
+        r"(?:Test Suites|Tests|Snapshots|Time|Test Files|Start at|Duration): |failures:$|(?:FAIL|PASS)(?: \S|$)"
+        r"|running \d+ tests?$|\s{4}\w[\w:]*$|---- \S+ stdout ----|> \S+@\S+ \w"
+        r"|\d{1,5} (?:problems?|actionable tasks?)\b"
+        r"|\s*\d+ (?:Warning|Error)\(s\)|✖ \d|Found \d+ errors? in|To \S+$",
         # npm and node
-        r"npm (?:WARN|warn|notice|http|info|verb|timing)\b|error Command failed|info Visit|\s?ELIFECYCLE\b|yarn run v",
-        r"\s{0,8}\S{1,300}[/\\\\]_logs[/\\\\]\S{1,200}$|(?:Node\.js v\d|not ok\b|Emitted '\w+' event"
-        r"|\s{0,4}(?:\w+: )?\[?\]?[{}],?$)",
+        r"npm (?:WARN|warn|notice|http|info|verb|timing)\b|\s?ELIFECYCLE\b",
+        r"\s{0,8}\S{1,300}[/\\\\]_logs[/\\\\]\S{1,200}$"
+        r"|(?:not ok\b|Emitted '\w+' event|\s{0,4}(?:\w+: )?\[?\]?[{}],?$)",
         r"\s{1,8}(?:errno|code|syscall|address|port|path|filename|dest|stack|library|reason|parent"
         r"|opensslErrorStack): ",
-        r"(?:code|errno|syscall|filename|dir|name|hostname): ['-]|pid: \d|\s{0,4}throw er;|events\.js:\d"
-        r"|node:\w{1,20}[/\w]{0,60}:\d+$",
+        r"(?:code|errno|syscall|filename|dir|name|hostname): ['-]|pid: \d|node:\w{1,20}[/\w]{0,60}:\d+$",
         r"\s{1,8}this\[\w{1,20}\] = ",
-        # dumps
-        r"\d{1,6} ?\|(?:\s|$)|\s{1,8}\|\s|\|\s{2,}|\s{0,8}#\s?include\b|\.\.\.$|--- std(?:out|err)|<--- |-{5,}|={4,}"
-        r"|_{4,}|\*{5,}|[─━═╭╰│]{2,}|│|~{5,}|\[\d{1,8}:0x[0-9a-f]{1,16}\]\s{1,12}\d|==\d{1,8}==",
-        r"\s{0,4}\d{1,4}: (?:0x)?[0-9A-Fa-f]{6,16}(?:\s|$)|Security context: |\s{1,4}\d{1,3}: (?:\w{1,40}Frame|/\*"
-        r"|arguments)",
-        r"goroutine \d|created by |\s{0,8}#\d{1,3} {1,3}|Stack (?:dump|trace|backtrace)|PC is at|rax |Register",
+        # frames and dumps
+        r"(?:from )?\S{1,300}:\d+:in |\d{1,6} ?\|(?:\s|$)|\s{1,8}\|\s|\|\s{2,}|\s{0,8}#\s?include\b|\.\.\.$"
+        r"|[─━═╭╰│]{2,}|\[\d{1,8}:0x[0-9a-f]{1,16}\]\s{1,12}\d|==\d{1,8}==",
+        r"\s{0,4}\d{1,4}: (?:0x)?[0-9A-Fa-f]{6,16}(?:\s|$)|\s{1,4}\d{1,3}: (?:\w{1,40}Frame|/\*|arguments)",
+        r"goroutine \d|\s{0,8}#\d{1,3} {1,3}",
+        r"\d{1,5} {1,4}(?:import|export|const|let|var|return|function|class|type|interface|async|await|if|for|\})\b",
+        r"- \S{1,300}\.[cm]?[jt]sx?$",
         # progress
-        r"\s{0,8}(?:Compiling|Downloading|Downloaded|Building|Checking|Fresh|Finished|Running|Updating|Blocking"
-        r"|Installing|"
-        r"Collecting|Using cached|Requirement already|Preparing|Creating|Starting|Linking|Scanning|Loading"
-        r"|Restoring)\b",
         r"\[ {0,3}\d{1,3}%\]|\s{0,4}[\d.]{1,6}%|#\d{1,3} |\d{1,6} (?:passed|failed|warnings?|errors?)\b.{0,60}$"
-        r"|collected \d",
-        r"The above exception was the direct cause|During handling of the above exception|platform (?:linux|darwin"
-        r"|win32)|rootdir: |plugins: |cachedir: |FAILED \S{1,200}::|(?:FAIL|PASS)$|ok\s|\S{1,300}\.py:\d{1,6}: \w*$"
-        r"|Press any key|\s{0,80}Aborted|\[\d\]\s",
-        r"Welcome to |Here are the|Subproject |Serving |Thread ID: |cargo:[\w-]{1,80}=|.{1,80}_DIR unset"
-        r"|Error was captured",
-        r"\d{1,5} {1,4}(?:import|export|const|let|var|return|function|class|type|interface|async|await|if|for|\})\b|"
-        r"`{3}|Require stack:|- (?:[A-Za-z]:\\|/)[^\n]{1,300}\.[cm]?[jt]sx?$|\s{1,8}requireStack: |"
-        r"Unable to find image|Using default tag|Pulling |Trying to pull|Status: |Error: A JNI error"
-        r"|Error: LinkageError",
+        r"|collected \d|FAILED \S{1,200}::|ok\s|\S{1,300}\.py:\d{1,6}: \w*$|\[\d\]\s"
+        r"|\s?> \[[^\]\n]{0,40}\d/\d{1,3}\] |cargo:[\w-]{1,80}=|.{1,80}_DIR unset",
     )
     return re.compile(prompt), re.compile("|".join(tails))
 
@@ -175,8 +189,8 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
 @cache
 def _advice() -> re.Pattern[str]:
     begins = (
-        r"If ['`\"]|To install\b|How (?:to|can|do)\b|Instead\b|Did you mean|Do you want|See (?:also|documentation|the|https?)|For (?:more"
-        r"|further|details)|If (?:you|this|reserved)"
+        r"If ['`\"]|To install\b|How (?:to|can|do)\b|Instead\b|Did you mean|Do you want"
+        r"|See (?:also|documentation|the|https?)|For (?:more|further|details)|If (?:you|this|reserved)"
         r"|Please\b|Try\b|Make sure|Ensure\b|Check (?:that|the|your)|You (?:can|may|might|need|should|must)"
         r"|To (?:avoid|fix|add|learn|see|resolve|enable)|Is the (?:server|\w+ daemon)|It is likely|Add the|Consider\b"
         r"|Or,\s|Alternatively\b|Update the\b|CUDA kernel errors might|For debugging\b|Compile with\b"

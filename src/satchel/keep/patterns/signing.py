@@ -6,7 +6,9 @@ import re
 
 from satchel.base.lazy import lazy_regex
 from satchel.base.records import dataclass
+from satchel.find.words import STOP_WORDS, words_in
 from satchel.keep.patterns.frames import innermost_frame
+from satchel.keep.patterns.headlines import VARIANTS, rewritten
 from satchel.keep.patterns.masking import bounded, masked_text
 from satchel.keep.patterns.noise import peeled, unwrapped
 from satchel.keep.patterns.saying import plain_type, read
@@ -16,6 +18,12 @@ VERSION = 3
 """Version of the rules; raise it with every change to signatures."""
 
 _MOST_TYPE = 200
+_MOST_OF_MESSAGE = 2
+"""A text of more lines, without the indented ones, is a program's output."""
+
+_ENOUGH = 4
+"""A message of so many words tells errors apart without their types."""
+
 _TELLING = 3
 """A sentence of more words says enough."""
 
@@ -59,12 +67,15 @@ def signed(error_type: str, message: str, stack: str | None = None) -> Signed:
         # the wrapper only reports the failure: use the whole output
         message = "\n".join(unwrapped(text))
         core = _core(message)
-    if not error.error_type and core and (not _is_type(name) or error.message.count("\n") > 1 or _is_said(name, text)):
+    if not error.error_type and core and (not _is_type(name) or _is_output(text) or _is_said(name, text)):
         # other reporters of an output may not use this type
         name = ""
     frame = ""
     if _generic().fullmatch(core) or (error.is_panic and not _telling_panic().search(core)):
         frame = innermost_frame("\n".join(peeled(text))) or (innermost_frame(bounded(stack)) if stack else "")
+    if not any(char.isdigit() for char in name) and _says_enough(core):
+        # what is said is the error, whatever class a layer between gives it
+        name = ""
     there = _core(as_bazinga(message))
     return Signed(_digest(name, core, *filter(None, (frame,))), core, _digest(name, there) if there != core else None)
 
@@ -88,12 +99,8 @@ def _first_sentence(message: str) -> str:
 
 
 def _core(message: str) -> str:
-    message = _asker().sub("", _interpreter().sub("", message))
-    message = _resolved().sub(r"\1", message)
-    message = _searched().sub(r"\1", _imported().sub(r"\1", message)).replace(" -> [Help 1]", "")
-    message = _quoted_url().sub(r"\1", _linker().sub(r"\1", _older_resource().sub(r"\1 ", message)))
     # a bracketed number, such as the system's error number, is redundant
-    return masked_text(_system().sub(r"\1", _resource().sub(r"\1", message))).replace(" (#)", "")
+    return masked_text(rewritten(message, VARIANTS)).replace(" (#)", "")
 
 
 def _digest(*parts: str) -> str:
@@ -106,35 +113,19 @@ def _is_type(name: str) -> bool:
     return " " not in name and not name.islower()
 
 
+def _says_enough(core: str) -> bool:
+    return len({word for word in words_in(core.lower()) if len(word) > 2} - STOP_WORDS) >= _ENOUGH
+
+
+def _is_output(text: str) -> bool:
+    return sum(line[:1] > " " for line in text.splitlines()) > _MOST_OF_MESSAGE
+
+
 def _is_said(name: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
 _sentence = lazy_regex(r"\s*([^\n]{10,400}?[\w'\"`)\]])(?:[.;](?=\s+[A-Z`'\"(\[])| \((?=[A-Z]+ \d)).{0,10}", re.DOTALL)
-# as older releases of Node print it
-_older_resource = lazy_regex(r"\b(watch|open|scandir|mkdir|write) \S{1,300} (?=(?:ENOSPC|EMFILE|ENFILE)\b)")
-# the shell and the script in front of a missing interpreter
-_interpreter = lazy_regex(r"^-?(?:\w{0,10}sh: )?(?:\S{1,200}: )?(?=\S{1,200}: bad interpreter)", re.MULTILINE)
-# the program that needed a missing library or program
-_asker = lazy_regex(
-    r"^[^\n:]{0,300}: (?=error while loading shared libraries: )"
-    r"|^(?:[^\n]{0,200}: )?(?=exec: \"[^\"\n]{1,100}\": executable file not found)",
-    re.MULTILINE,
-)
-# the places searched for a missing program
-_searched = lazy_regex(r"(executable file not found) in (?:\$PATH|%PATH%)")
-# the folder that required a missing package; relative packages need it
-_resolved = lazy_regex(r"(Can't resolve '[^'.\n][^'\n]{0,100}') in '[^'\n]{1,300}'")
-# the module's file, which not every release prints
-_imported = lazy_regex(r"(cannot import name \S{1,100} from \S{1,200}) \([^()\n]{0,300}[/\\][^()\n]{0,300}\)")
-# the system's words, which older linkers omit
-_linker = lazy_regex(r"(cannot find -l[\w.+\-]{1,100}): No such file or directory")
-# not every release quotes addresses
-_quoted_url = lazy_regex(r"[\"']([a-z][a-z0-9+.\-]{1,20}://[^\s\"'<>]{1,500})[\"']")
-# the system's words for an error code, which not every release prints
-_system = lazy_regex(r"\b(E[A-Z]{3,15}): [a-z][a-z \-]{3,50}?(?=,| ['\":\d/[]|\s*$)", re.MULTILINE)
-# the file or call that hit an exhausted resource
-_resource = lazy_regex(r"((?:ENOSPC|EMFILE|ENFILE|ENOMEM|EDQUOT)\b[^,\n]{0,80}), \w{3,10}(?: ['\"`][^\n]{0,500})?")
 # a panic message that is specific by itself
 _telling_panic = lazy_regex(
     r"['\"<#/=]|[a-z][A-Z]|\w[_.]\w"
