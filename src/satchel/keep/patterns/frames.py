@@ -112,7 +112,8 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
             rf"|^\s{{0,8}}#\d+ .{{0,60}}?\bin (?P<fc>[^\s(]{{1,200}})[^\n]{{0,400}}? at (?P<c>{path}):\d+"
             rf"|==\d+==\s{{1,8}}(?:at|by) 0x[0-9A-F]+: (?P<fd>[^\n]{{1,200}}?) \((?P<d>{path}):\d+\)"
             rf"|^\s{{0,8}}(?P<e>{path}\.\w{{1,4}}) (?:\(\d+:\d+\) @|in) (?P<fe>[\w.$]{{1,80}})"
-            rf"|^\s{{8,40}}at (?P<f>{path}\.rs):\d+|^.{{0,120}}?panicked at (?:'.{{0,400}}', )?(?P<g>{path}\.rs):\d+:(?P<column>\d+)"
+            rf"|^\s{{8,40}}at (?P<f>{path}\.rs):\d+|^.{{0,120}}?panicked at (?:'.{{0,400}}', )?(?P<g>{path}\.rs):\d+"
+            r":(?P<column>\d+)"
         ),
     )
 
