@@ -1,4 +1,4 @@
-"""What an agent is told of the files that it reads or edits: rules and decisions that bind them, and notes on them."""
+"""Texts of hooks about files that an agent reads or edits: rules and decisions that bind them, and notes on them."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ def tell(context: HookContext, files: Sequence[str], code: str, budget: int) -> 
             got = deliveries.delivered(context.transaction, context.window)
         number = names.ensure_file(context.transaction, context.project_id, file, context.now)
         before = got.get(FILE, {}).get(number, 0)
-        left = min(budget - before, deliveries.tokens_left(got) - spent)
+        tokens_left = min(budget - before, deliveries.tokens_left(got) - spent)
         wanted = _binding_lines(binding_file, got)
         # notes come once a file, whatever is written there later
         note_lines, fresh = ([], 0) if number in got.get(FILE, {}) else _note_lines(context, on_file, code, got)
         name = name_text(shortened(file, _NAME_CHARS))
         frame = _tokens(f"Satchel on {name} (20 of 20; {_BOTH}):")
-        rules, rule_items, cost, rest = _fitting(wanted, left - frame)
-        reports, report_items, note_cost, _ = _fitting(note_lines, left - frame - cost)
+        rules, rule_items, cost, rest = _fitting(wanted, tokens_left - frame)
+        reports, report_items, note_cost, _ = _fitting(note_lines, tokens_left - frame - cost)
         if not rules and not reports:
             continue
         kind = _BOTH if rules and reports else _RULES if rules else _REPORTS
@@ -108,7 +108,7 @@ def tell(context: HookContext, files: Sequence[str], code: str, budget: int) -> 
     return lines, items
 
 
-def _fitting(lines: Sequence[_Line], left: int) -> tuple[list[str], list[ItemVersion], int, int]:
+def _fitting(lines: Sequence[_Line], tokens_left: int) -> tuple[list[str], list[ItemVersion], int, int]:
     """Return the lines that fit, their items and cost, and how many do not fit."""
     texts: list[str] = []
     items: list[ItemVersion] = []
@@ -116,7 +116,7 @@ def _fitting(lines: Sequence[_Line], left: int) -> tuple[list[str], list[ItemVer
     for line in lines:
         for text, delivered in ((line.text, line.items), (line.short, line.short_items)):
             tokens = _tokens(text)
-            if text and (line.is_needed or cost + tokens <= left):
+            if text and (line.is_needed or cost + tokens <= tokens_left):
                 texts.append(text)
                 items += delivered
                 cost += tokens
