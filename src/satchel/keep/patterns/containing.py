@@ -97,22 +97,22 @@ def _words_in_output(report: Wording, output: Wording) -> tuple[str, ...]:
 
 def _is_half(output: Wording, report: Wording) -> bool:
     """Return whether a short text names half of what another does, or the other says twice as much."""
-    said, names = _tokens(f"{report.error_type} {report.text}"), names_of(output.message)
+    words, names = _tokens(f"{report.error_type} {report.text}"), names_of(output.message)
     if names:
-        return 2 * sum(_is_in(name, said) for name in names) >= len(names)
-    return len(_tokens(output.text)) >= 2 * len(said)
+        return 2 * sum(_is_in(name, words) for name in names) >= len(names)
+    return len(_tokens(output.text)) >= 2 * len(words)
 
 
 @cache
 def _telling(text: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the words of a report that tell it from others, its vague words, and its numbers."""
     found = [word.lower() for word in _word().findall(text)]
-    named = [word for word in dict.fromkeys(found) if not word[0].isdigit() and word not in STOP_WORDS]
+    terms = [word for word in dict.fromkeys(found) if not word[0].isdigit() and word not in STOP_WORDS]
     files = [name.lower() for name in _file().findall(text)]
     parts = {part for name in files for part in _word().findall(name)}
-    words = (*files, *(word for word in named if len(word) > 1 and word not in VAGUE | parts))
+    words = (*files, *(word for word in terms if len(word) > 1 and word not in VAGUE | parts))
     numbers = dict.fromkeys(word for word in found if word[0].isdigit())
-    return tuple(dict.fromkeys(words)), tuple(word for word in named if word in VAGUE), tuple(numbers)
+    return tuple(dict.fromkeys(words)), tuple(word for word in terms if word in VAGUE), tuple(numbers)
 
 
 @cache

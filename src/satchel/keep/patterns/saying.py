@@ -67,9 +67,9 @@ def read(text: str) -> OutputError:
     relevant = [line for line in _first_paragraphs(without_stacks("\n".join(lines)).splitlines()) if not is_noise(line)]
     if not any(line.strip() for line in relevant):
         relevant = [line for line in lines if line.strip()]
-    named = [line for line in relevant if not is_wrapping(line)]
-    if len(named) < len(relevant) and any(_header().match(line) or _weak().match(line) for line in named):
-        relevant = named
+    inner = [line for line in relevant if not is_wrapping(line)]
+    if len(inner) < len(relevant) and any(_header().match(line) or _weak().match(line) for line in inner):
+        relevant = inner
     blocks: list[tuple[re.Match[str] | None, list[str]]] = [(None, [])]
     for line in relevant:
         header = _header().match(line)
@@ -191,7 +191,7 @@ def _from_weak(lines: list[str]) -> list[str]:
 
 
 def _without_next(lines: list[str]) -> list[str]:
-    # of a first line that says enough, only what is indented below it goes on
+    # below a first line that says enough, only indented lines continue it
     if not _is_telling(lines[0]) or _goes_on().search("\n".join(lines[:2])):
         return lines
     depth = _depth(lines[0])

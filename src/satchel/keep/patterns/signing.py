@@ -74,7 +74,7 @@ def signed(error_type: str, message: str, stack: str | None = None) -> Signed:
     if _generic().fullmatch(core) or (error.is_panic and not _telling_panic().search(core)):
         frame = innermost_frame("\n".join(peeled(text))) or (innermost_frame(bounded(stack)) if stack else "")
     if not any(char.isdigit() for char in name) and _says_enough(core):
-        # what is said is the error, whatever class a layer between gives it
+        # layers between raise the same error under other classes
         name = ""
     there = _core(as_bazinga(message))
     return Signed(_digest(name, core, *filter(None, (frame,))), core, _digest(name, there) if there != core else None)
