@@ -78,7 +78,7 @@ def full(new_asker: Callable[[], Asker]) -> Callable[[], Asker]:
     def make() -> Asker:
         ask = new_asker()
         notes = [
-            {"type": "discovery", "content": f"note {n} " + "on and on " * 4, "file": "src/a.py"} for n in range(40)
+            {"type": "discovery", "content": f"note {n} " + "on and on " * 4, "file": "src/a.py"} for n in range(41)
         ]
         ask.text("write_context", entries=notes, agent="ann")
         ask.text("send_message", message="stop", to="ben", priority="critical", agent="ann")
