@@ -83,11 +83,12 @@ def stuck(rows: Rows, project_id: int, sessions: Sequence[int], now: int) -> dic
         WHERE s.id IN ({", ".join(map(str, sessions))})
         """
     )
-    since = {row[4]: _stuck_since(rows, project_id, row, now) for row in places}
+    since = {row[4]: stuck_since(rows, project_id, row, now) for row in places}
     return {session: at for session, at in since.items() if at is not None}
 
 
-def _stuck_since(rows: Rows, project_id: int, place: Row, now: int) -> int | None:
+def stuck_since(rows: Rows, project_id: int, place: Row, now: int) -> int | None:
+    """Return since when the loop of a run, task, loop, agent, session and predecessor is stuck, or None."""
     from satchel.keep.loop_scope import ATTEMPTS, OF_ATTEMPTS, LoopScope
 
     run, task, loop_id, agent, session, predecessor = place
