@@ -14,6 +14,7 @@ from clients_at_work import Clients
 from satchel import Conflict, InvalidInput, Satchel
 from satchel.base.clock import DAY_MS
 from satchel.brief.room.records import ACTIONS, NEEDS, Need
+from satchel.keep.sessions.caller import COMMAND
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -25,6 +26,11 @@ TRIED = ("rewrite the parser by hand", "raise the timeout to a minute", "mock th
 @pytest.fixture
 def clients(open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch) -> Clients:
     return Clients(partial(open_in, project), monkeypatch)
+
+
+@pytest.fixture
+def person(open_in: Callable[..., Satchel], project: Path) -> Satchel:
+    return open_in(project, caller=COMMAND)
 
 
 def needs(satchel: Satchel, person: str | None = None) -> list[tuple[str, str | None]]:
@@ -71,7 +77,7 @@ def test_an_agent_that_names_a_blocker_needs_a_person_until_it_names_none(client
 
 @pytest.mark.parametrize("settle", ["answer", "dismiss", "continue"])
 def test_an_agent_whose_session_ended_stays_blocked_until_someone_settles_it(
-    clients: Clients, clock: ManualClock, settle: str
+    clients: Clients, person: Satchel, clock: ManualClock, settle: str
 ) -> None:
     ann = clients.turn_to(clients.start())
     ref, name = write_pad(ann, blockers=["no password"]), ann.sessions.team().sessions[0].agents[0]
@@ -79,9 +85,9 @@ def test_an_agent_whose_session_ended_stays_blocked_until_someone_settles_it(
     clock.advance(DAY_MS)
     assert (needs(ann), only(ann).actions) == ([("blocked", ref)], ("answer", "see"))
     if settle == "answer":
-        ann.messages.send("it is in the vault", to=name, agent="human:ann")
+        person.messages.send("it is in the vault", to=name)
     elif settle == "dismiss":
-        ann.room.see([ref], person="human:ann")
+        person.room.see([ref])
     else:
         write_pad(clients.turn_to(clients.start("codex")), next_step="push")
     assert needs(ann) == []
@@ -333,7 +339,7 @@ def _go_on(satchel: Satchel) -> None:
     satchel.room.see(["rule"])
 
 
-def test_since_an_agent_goes_on_nothing_needs_anybody(clients: Clients, clock: ManualClock) -> None:
+def test_since_an_agent_goes_on_nothing_needs_anybody(clients: Clients, person: Satchel, clock: ManualClock) -> None:
     ann = clients.turn_to(clients.start())
     write_pad(ann, blockers=["no password"])
     ended_at = clock.advance(MINUTE)
@@ -346,7 +352,7 @@ def test_since_an_agent_goes_on_nothing_needs_anybody(clients: Clients, clock: M
     name = ann.sessions.team().sessions[0].agents[0]
     clients.end(ann)
     answered_at = clock.advance(MINUTE)
-    ann.messages.send("it is in the vault", to=name, agent="human:ann")
+    person.messages.send("it is in the vault", to=name)
     assert ann.room.needs().quiet_since_at == answered_at
 
 

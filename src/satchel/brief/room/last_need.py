@@ -106,7 +106,7 @@ def _agents(look: Look) -> Iterator[int]:
     """Yield when agents went on, or were answered or continued after their sessions had ended."""
     rows = look.rows(
         f"""
-        SELECT s.id, s.ended_at, c.content, c.created_at, c.id FROM (
+        SELECT s.id, c.content, c.created_at, c.id FROM (
             SELECT * FROM sessions WHERE project_id = :project ORDER BY seen_at DESC LIMIT {_SESSIONS}
         ) s JOIN context c ON c.id IN (
             SELECT n.id FROM context n WHERE n.session_id = s.id AND n.type = {SCRATCHPAD}
@@ -115,7 +115,7 @@ def _agents(look: Look) -> Iterator[int]:
         """
     )
     last, waits, failures = None, False, 0
-    for place, (session, ended, content, at, number) in enumerate(rows):
+    for place, (session, content, at, number) in enumerate(rows):
         if session != last:
             last, waits, failures = session, False, 0
         with suppress(InvalidInput):
@@ -125,7 +125,7 @@ def _agents(look: Look) -> Iterator[int]:
             if waited and not waits:
                 yield at
         is_last = place + 1 == len(rows) or rows[place + 1][0] != session
-        if is_last and waits and ended is not None:
+        if is_last and waits:
             yield from (end for (end,) in look.rows(_SETTLED, pad=number) if end is not None)
 
 

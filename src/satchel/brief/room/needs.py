@@ -26,7 +26,6 @@ from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.marks import HOOK
 from satchel.keep.names import PERSONS, is_persons
 from satchel.keep.shared.states import BOTH, WHYS
-from satchel.store.transaction import set_of
 
 MOST = 50
 """How many are shown."""

@@ -34,7 +34,7 @@ def find(look: Look) -> list[Need]:
 
 
 def _with_session(look: Look, since: int) -> Iterator[Need]:
-    values = {"project": look.project_id, "since": since}
+    values: dict[str, object] = {"project": look.project_id, "since": since}
     sessions = joining.load(look.transaction, "s.project_id = :project AND s.seen_at > :since", values, MAX_CHECKED)
     state_of = {
         number: state
