@@ -20,14 +20,18 @@ def _pivots() -> tuple[tuple[re.Pattern[str], dict[str, tuple[str, int]], tuple[
     other = "(?![efgijqruxyz])"
     return (
         (
-            re.compile(rf"k(?=(ennwort|ey{other}|en{other}|ie))"),
+            re.compile(rf"k(?=(ennwort|ey{other}|en{other}|ie|ode|ata (?:sandi|laluan)|hau))"),
             {
                 "ey": ("key", 0),
                 "en": ("token", 2),
                 "ie": ("cookie", 3),
                 "ennwort": ("kennwort", 0),
+                "ode": ("kode", 0),
+                "ata sandi": ("kata sandi", 0),
+                "ata laluan": ("kata laluan", 0),
+                "hau": ("mat khau", 4),
             },
-            ("key", "token", "cookie", "kennwort"),
+            ("key", "token", "cookie", "kennwort", "kode", "kata ", "khau"),
         ),
         (
             # not the start of path, patch or pattern
@@ -58,14 +62,9 @@ def _pivots() -> tuple[tuple[re.Pattern[str], dict[str, tuple[str, int]], tuple[
             ("secret", "credential", "mnemonic", "securestring", "contrase", "clave", "wachtwoord"),
         ),
         (
-            re.compile(r"b(?=(earer)|(?<=identified b)y[ \t])"),
-            {"earer": ("bearer", 0), "": ("identified by", 11)},
-            ("bearer", "identified by"),
-        ),
-        (
-            re.compile(r"-(?<=[ \t]-)(?=[apw]|[a-z]{0,3}u|k?s[ \t]|sk[ \t]|-(?:user|pass|stdin))()"),
+            re.compile(r"-(?<=[ \t]-)(?=[apw]|[a-z]{0,3}u|-user|n[ \t][^\d])()"),
             {"": ("option", 0)},
-            (" -", "\t-"),
+            ("-",),
         ),
     )
 
@@ -73,32 +72,35 @@ def _pivots() -> tuple[tuple[re.Pattern[str], dict[str, tuple[str, int]], tuple[
 _SHORT = 600
 """In shorter texts, such as most notes, searching for each word costs less than a pattern without a match."""
 
+_WHOLE_WORDS = ("bearer", "identified by", "senha", "haslo", "heslo", "salasana", "sifre")
+"""Words without a rare letter; a search of the whole text for each costs less than a pattern."""
 
-_ASCII_WORDS = ("senha", "haslo")
-# by a byte of their UTF-8; a first letter that may be a capital is left out
-_OTHER_WORDS = (
-    (b"\xd0", ("парол", "Парол", "ПАРОЛ")),
-    (b"\xc3", ("ösenord", "elszó")),
-    (b"\xc5", ("asło", "şifre", "Şifre")),
-    (b"\xcf", ("ωδικό", "υνθηματικό")),
-    (b"\xd7", ("סיסמ",)),
-    (b"\xd9", ("كلمة المرور", "كلمة السر", "رمز عبور")),
-    (b"\xe0", ("पासवर्ड", "รหัสผ่าน")),
-    (b"\xe1", ("ật khẩu",)),
-    (b"\xe3", ("パスワード",)),
-    (b"\xe5", ("密码", "密碼", "口令", "暗証番号")),
-    (b"\xed", ("비밀번호", "패스워드", "암호")),
-)
+# by the first byte of one of their characters in UTF-8; a first letter that may be a capital is left out
+_OTHER_WORDS = {
+    0xC3: ("ösenord", "elszó", "chlüssel", "clé"),
+    0xC5: ("asło", "şifre", "Şifre"),
+    0xCF: ("ωδικό", "υνθηματικό"),
+    0xD0: ("парол", "Парол", "ПАРОЛ", "ключ"),
+    0xD7: ("סיסמ",),
+    0xD9: ("كلمة المرور", "كلمة السر", "رمز عبور", "پاس ورڈ"),
+    0xE0: ("पासवर्ड", "পাসওয়ার্ড", "கடவுச்சொல்", "రహస్యపదం", "รหัสผ่าน"),
+    0xE1: ("ật khẩu",),
+    0xE3: ("パスワード",),
+    0xE4: ("令牌",),
+    0xE5: ("密码", "密碼", "密钥", "密鑰", "口令", "暗証番号"),
+    0xED: ("비밀번호", "패스워드", "암호"),
+}
+_OTHER_BYTES = bytes(byte for byte in range(256) if byte not in _OTHER_WORDS)
 FOREIGN_WORDS = (
-    *("kennwort", "passe", "parola", "mdp", "contrase", "clave", "wachtwoord"),
-    *_ASCII_WORDS,
-    *(word for _, words in _OTHER_WORDS for word in words),
+    *("kennwort", "kode", "kata sandi", "kata laluan", "mat khau", "passe", "parola", "mdp", "contrase", "clave"),
+    *("wachtwoord", *_WHOLE_WORDS[2:]),
+    *(word for words in _OTHER_WORDS.values() for word in words),
 )
 """Words for password in other languages than English, or their telling part."""
 
 
 def places_of_words(text: str, lowered: str) -> Places:
-    """Return where the words of ``_pivots``, ``auth``, foreign words and command options begin in a text.
+    """Return where the words of ``_pivots``, ``auth``, foreign words, options and pipes begin in a text.
 
     ``lowered`` is the text in lower case, every character in its place.
     """
@@ -116,19 +118,27 @@ def places_of_words(text: str, lowered: str) -> Places:
             at = match.start() - back
             if back == 0 or lowered.startswith(word, at):
                 places.setdefault(word, []).append(at)
-    foreign = [word for word in _ASCII_WORDS if word in lowered]
-    if not text.isascii():
-        data = text.encode("utf-8", "replace")
-        foreign += [word for byte, words in _OTHER_WORDS if byte in data for word in words if word in text]
-    for word in foreign:
-        places[word] = [match.start() for match in re.finditer(word, lowered if word.isascii() else text)]
-    at = lowered.find("auth")
-    while at >= 0:
+    for word in _WHOLE_WORDS:
+        if word in lowered:
+            places[word] = _offsets(word, lowered)
+    if "auth" in lowered:
         # author and authenticated do not introduce a secret
-        if not lowered.startswith(("e", "or"), at + 4) or lowered.startswith("orization", at + 4):
-            places.setdefault("auth", []).append(at)
-        at = lowered.find("auth", at + 4)
+        if offsets := [match.start() for match in re.finditer("auth(?!e|or)|authorization", lowered)]:
+            places["auth"] = offsets
+    if "|" in lowered and ("echo" in lowered or "printf" in lowered):
+        places["|"] = _offsets("|", lowered)
+    if "<" in lowered and "<<" in lowered:
+        places["<<"] = _offsets("<<", lowered)
+    if not text.isascii():
+        for byte in set(text.encode("utf-8", "replace").translate(None, _OTHER_BYTES)):
+            for word in _OTHER_WORDS[byte]:
+                if word in text:
+                    places[word] = _offsets(word, text)
     return places
+
+
+def _offsets(word: str, text: str) -> list[int]:
+    return [match.start() for match in re.finditer(re.escape(word), text)]
 
 
 _WORD_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=+~$}"
