@@ -38,8 +38,8 @@ def _stages() -> tuple[tuple[frozenset[str], Callable[[str, str, Places], Iterat
     return (
         (frozenset(("key",)), private_keys),
         (frozenset(("auth", "bearer", "cookie")), headers),
-        (frozenset(("option",)), options),
-        (frozenset(("|", "<<")), piped),
+        (frozenset(("-",)), options),
+        (frozenset(("echo", "printf", "<<")), piped),
         (frozenset(("securestring", "identified by", "mnemonic", "phrase")), statements),
         (frozenset(ROOTS), assignments),
         (frozenset(FOREIGN_WORDS), foreign),

@@ -85,6 +85,8 @@ def foreign(text: str, lowered: str, places: Places) -> Iterator[Span]:
 def _is_word(text: str, lowered: str, word: str, at: int) -> bool:
     if word == "passe":
         return _BEFORE_PASSE.search(lowered, max(0, at - 10), at) is not None
+    if word == "kode":
+        return lowered.startswith("ord", at + 4) or lowered.startswith("adgangs", at - 7)
     return not word.isascii() or at == 0 or not lowered[at - 1].isalnum() or text[at].isupper()
 
 

@@ -13,13 +13,13 @@ from satchel.redaction.values import is_placeholder
 _QUOTED = r"\"([^\"\n$`]{3,200})\"|'([^'\n]{3,200})'"
 _BARE = r"([^\s\"'`|$<>;&()]{3,200})"
 _LONGEST_COMMAND = 300
+_VALUE_GROUPS = (1, 2, 3, 5)
 
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
-    """Return a command, a command that reads a password, the value of echo, and a here-string or here-document."""
+    """Return a command that reads a password, the value of echo with the next command, and a here-string or -document."""
     return (
-        re.compile(rf"[^|\n]{{0,{_LONGEST_COMMAND}}}"),
         re.compile(
             r"(?:\A|[;&(])[ \t]{0,4}(?:sudo[ \t]{1,4})?"
             r"(?:(?:docker|podman|nerdctl|buildah|skopeo|oras|helm)[ \t](?:registry[ \t])?login|kinit|cryptsetup|su"
@@ -30,7 +30,7 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
         ),
         re.compile(
             r"(?:echo|printf)[ \t]{1,4}(?:-[a-zA-Z]{1,3}[ \t]{1,4}){0,2}(?:[\"']?%s(?:\\{1,2}n)?[\"']?[ \t]{1,4})?"
-            rf"(?:{_QUOTED}|{_BARE})[ \t]{{0,4}}(?:\Z|[;)])"
+            rf"(?:{_QUOTED}|{_BARE})(?=[ \t]{{0,4}}(?:[;)][^|\n]{{0,200}})?\|(?P<command>[^|\n]{{0,{_LONGEST_COMMAND}}}))"
         ),
         re.compile(
             rf"<<<[ \t]{{0,4}}(?:{_QUOTED}|{_BARE})"
@@ -41,28 +41,25 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
 
 def piped(text: str, _: str, places: Places) -> Iterator[Span]:
     """Yield what is written to a command that reads a password."""
-    command, reader, echoed, here = _patterns()
-    for at in places.get("|", ()):
-        following = command.match(text, at + 1)
-        if following is not None and (name := reader.search(following[0])) is not None:
-            before = _command_before(text, at)
-            for match in echoed.finditer(before):
-                yield from _secrets(match, at - len(before), name[0])
+    reader, echoed, here = _patterns()
+    for word in ("echo", "printf"):
+        for at in places.get(word, ()):
+            match = echoed.match(text, at)
+            if match is not None and (command := reader.search(match["command"])) is not None:
+                yield from _secrets(match, command[0])
     for at in places.get("<<", ()):
         match = here.match(text, at)
-        if match is not None and (name := reader.search(_command_before(text, at))) is not None:
-            yield from _secrets(match, 0, name[0])
+        if match is not None:
+            line = text[max(0, at - _LONGEST_COMMAND) : at].rpartition("\n")[2].rpartition("|")[2]
+            if (command := reader.search(line)) is not None:
+                yield from _secrets(match, command[0])
 
 
-def _command_before(text: str, at: int) -> str:
-    return text[max(0, at - _LONGEST_COMMAND) : at].rpartition("\n")[2].rpartition("|")[2]
-
-
-def _secrets(match: re.Match[str], offset: int, command: str) -> Iterator[Span]:
-    start, end = match.span(match.lastindex or 0)
+def _secrets(match: re.Match[str], command: str) -> Iterator[Span]:
+    start, end = match.span(max(number for number in _VALUE_GROUPS if number <= match.re.groups and match[number]))
     if "chpasswd" in command and "[redacted" not in match[0]:
         start = match.string.rfind(":", start, end) + 1 or start
     while match.string.endswith("\\n", start, end):
         end -= 2
     if not is_placeholder(match.string[start:end]):
-        yield start + offset, end + offset, "password"
+        yield start, end, "password"

@@ -195,7 +195,7 @@ _LONGEST_COMMAND = 400
 
 def options(text: str, lowered: str, places: Places) -> Iterator[Span]:
     """Yield passwords in short options of commands such as curl, mysql, redis-cli and mongo."""
-    for at in places.get("option", ()):
+    for at in places.get("-", ()):
         line = lowered[max(0, at - _LONGEST_COMMAND) : at].replace("\\\n", " ").rpartition("\n")[2]
         for commands, option in _options():
             if any(command in line for command in commands) and (match := option.match(text, at)) is not None:

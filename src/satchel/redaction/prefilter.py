@@ -9,71 +9,46 @@ Places = dict[str, list[int]]
 """The offsets of each word in order, without words that do not occur."""
 
 
-@cache
-def _pivots() -> tuple[tuple[re.Pattern[str], dict[str, tuple[str, int]], tuple[str, ...]], ...]:
-    """Return patterns that begin with one letter, the word for each continuation and its distance back, and texts.
+# keyring, tokenizer, passed: the name of a secret does not continue like this
+_NOT_ON = "(?![efgijqruxyz])"
+_PARTS = (
+    *(("key", "key" + _NOT_ON), ("kennwort", "kennw"), ("token", "ken" + _NOT_ON), ("cookie", "kie")),
+    *(("kode", "kode"), ("kata sandi", "kata s"), ("kata laluan", "kata l"), ("mat khau", "khau")),
+    # not the start of path, patch or pattern
+    *(("passe", "passe(?![a-z])"), ("pass", "pass" + _NOT_ON), ("pat", "pat(?![cht])"), ("pw", "pw")),
+    *(("phrase", "phra"), ("parola", "paro")),
+    *(("secret", "cret"), ("credential", "cred"), ("securestring", "cures")),
+    *(("contrase", "contr"), ("clave", "clav"), ("wachtwoord", "chtw")),
+    *(("mnemonic", "c(?<=mnemonic)"), ("mdp", "p(?<=mdp)(?![a-z])")),
+    *(("bearer", "bear"), ("identified by", "by(?<=identified by)")),
+    ("-", r"-(?<=[ \t]-)(?=[apw]|[a-z]{0,3}u|-user|n[ \t][^\d]|k?s[ \t])"),
+)
+"""Words, and for each a part that begins with a rare letter, with what may follow it."""
 
-    If none of the texts occurs, the pattern cannot match. The regex engine searches for a first letter with memchr: one
-    pass for a rare letter costs less than the search for one word, and finds all words with that letter.
+
+_Patterns = tuple[re.Pattern[str], ...]
+
+
+@cache
+def _search() -> tuple[_Patterns, _Patterns, dict[str, tuple[str, int]]]:
+    """Return patterns for short and long texts, and for each part its word and the distance back to the word's start.
+
+    In a short text, one pass costs less than the search for a few of the words. In a long one, a pass for each letter
+    costs less, as the engine searches for a single first letter with memchr.
     """
-    # keyring, tokenizer, passed: the name of a secret does not continue like this
-    other = "(?![efgijqruxyz])"
-    return (
-        (
-            re.compile(rf"k(?=(ennwort|ey{other}|en{other}|ie|ode|ata (?:sandi|laluan)|hau))"),
-            {
-                "ey": ("key", 0),
-                "en": ("token", 2),
-                "ie": ("cookie", 3),
-                "ennwort": ("kennwort", 0),
-                "ode": ("kode", 0),
-                "ata sandi": ("kata sandi", 0),
-                "ata laluan": ("kata laluan", 0),
-                "hau": ("mat khau", 4),
-            },
-            ("key", "token", "cookie", "kennwort", "kode", "kata ", "khau"),
-        ),
-        (
-            # not the start of path, patch or pattern
-            re.compile(rf"p(?=(ass{other}|asse(?![a-z])|at(?![cht])|wd?|hrase|arola|(?<=mdp)(?![a-z])))"),
-            {
-                "ass": ("pass", 0),
-                "asse": ("passe", 0),
-                "at": ("pat", 0),
-                "w": ("pw", 0),
-                "wd": ("pw", 0),
-                "hrase": ("phrase", 0),
-                "arola": ("parola", 0),
-                "": ("mdp", 2),
-            },
-            ("pass", "pat", "pw", "phrase", "parola", "mdp"),
-        ),
-        (
-            re.compile(r"c(?=(ret|redential|urestring|ontrase|lave|htwoord)|(?<=mnemonic))"),
-            {
-                "ret": ("secret", 2),
-                "redential": ("credential", 0),
-                "urestring": ("securestring", 2),
-                "": ("mnemonic", 7),
-                "ontrase": ("contrase", 0),
-                "lave": ("clave", 0),
-                "htwoord": ("wachtwoord", 2),
-            },
-            ("secret", "credential", "mnemonic", "securestring", "contrase", "clave", "wachtwoord"),
-        ),
-        (
-            re.compile(r"-(?<=[ \t]-)(?=[apw]|[a-z]{0,3}u|-user|n[ \t][^\d])()"),
-            {"": ("option", 0)},
-            ("-",),
-        ),
-    )
+    by_letter: dict[str, list[str]] = {}
+    words: dict[str, tuple[str, int]] = {}
+    for word, part in _PARTS:
+        literal = part.partition("(")[0]
+        words[literal] = word, word.rindex(literal)
+        by_letter.setdefault(part[0], []).append(part[1:])
+    letters = [f"{letter}(?:{'|'.join(rest)})" for letter, rest in by_letter.items()]
+    return (re.compile("|".join(letters)),), tuple(map(re.compile, letters)), words
 
 
 _SHORT = 600
-"""In shorter texts, such as most notes, searching for each word costs less than a pattern without a match."""
-
-_WHOLE_WORDS = ("bearer", "identified by", "senha", "haslo", "heslo", "salasana", "sifre")
-"""Words without a rare letter; a search of the whole text for each costs less than a pattern."""
+_WHOLE_WORDS = ("senha", "haslo", "sifre")
+"""Words without a rare letter."""
 
 # by the first byte of one of their characters in UTF-8; a first letter that may be a capital is left out
 _OTHER_WORDS = {
@@ -93,41 +68,42 @@ _OTHER_WORDS = {
 _OTHER_BYTES = bytes(byte for byte in range(256) if byte not in _OTHER_WORDS)
 FOREIGN_WORDS = (
     *("kennwort", "kode", "kata sandi", "kata laluan", "mat khau", "passe", "parola", "mdp", "contrase", "clave"),
-    *("wachtwoord", *_WHOLE_WORDS[2:]),
+    *("wachtwoord", *_WHOLE_WORDS),
     *(word for words in _OTHER_WORDS.values() for word in words),
 )
 """Words for password in other languages than English, or their telling part."""
 
 
 def places_of_words(text: str, lowered: str) -> Places:
-    """Return where the words of ``_pivots``, ``auth``, foreign words, options and pipes begin in a text.
+    """Return where words, command options and pipes begin in a text.
 
     ``lowered`` is the text in lower case, every character in its place.
     """
     places: Places = {}
-    is_short = len(lowered) < _SHORT
-    for pattern, words, texts in _pivots():
-        if is_short:
-            for word in texts:
-                if word in lowered:
-                    break
-            else:
-                continue
+    short, long, words = _search()
+    for pattern in short if len(lowered) < _SHORT else long:
         for match in pattern.finditer(lowered):
-            word, back = words[match[1] or ""]
+            word, back = words[match[0]]
             at = match.start() - back
-            if back == 0 or lowered.startswith(word, at):
+            if lowered.startswith(word, at):
                 places.setdefault(word, []).append(at)
     for word in _WHOLE_WORDS:
         if word in lowered:
             places[word] = _offsets(word, lowered)
-    if "auth" in lowered:
-        # author and authenticated do not introduce a secret
-        if offsets := [match.start() for match in re.finditer("auth(?!e|or)|authorization", lowered)]:
-            places["auth"] = offsets
-    if "|" in lowered and ("echo" in lowered or "printf" in lowered):
-        places["|"] = _offsets("|", lowered)
-    if "<" in lowered and "<<" in lowered:
+    # author and authenticated do not introduce a secret
+    if "auth" in lowered and (
+        offsets := [
+            at
+            for at in _offsets("auth", lowered)
+            if not lowered.startswith(("e", "or"), at + 4) or lowered.startswith("orization", at + 4)
+        ]
+    ):
+        places["auth"] = offsets
+    if "|" in lowered:
+        for word in ("echo", "printf"):
+            if word in lowered:
+                places[word] = _offsets(word, lowered)
+    if places and "<" in lowered and "<<" in lowered:
         places["<<"] = _offsets("<<", lowered)
     if not text.isascii():
         for byte in set(text.encode("utf-8", "replace").translate(None, _OTHER_BYTES)):
@@ -138,7 +114,12 @@ def places_of_words(text: str, lowered: str) -> Places:
 
 
 def _offsets(word: str, text: str) -> list[int]:
-    return [match.start() for match in re.finditer(re.escape(word), text)]
+    offsets = []
+    at = text.find(word)
+    while at >= 0:
+        offsets.append(at)
+        at = text.find(word, at + len(word))
+    return offsets
 
 
 _WORD_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=+~$}"
