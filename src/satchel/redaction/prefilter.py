@@ -12,18 +12,19 @@ Places = dict[str, list[int]]
 # keyring, tokenizer, passed: the name of a secret does not continue like this
 _NOT_ON = "(?![efgijqruxyz])"
 _PARTS = (
-    *(("key", "key" + _NOT_ON), ("kennwort", "kennw"), ("token", "ken" + _NOT_ON), ("cookie", "kie")),
-    *(("kode", "kode"), ("kata sandi", "kata s"), ("kata laluan", "kata l"), ("mat khau", "khau")),
+    *(("key", "key" + _NOT_ON), ("kennwort", "kennwort"), ("token", "ken(?<=token)" + _NOT_ON)),
+    *(("cookie", "kie(?<=cookie)"), ("kode", "kode"), ("kata sandi", "kata sandi"), ("kata laluan", "kata laluan")),
+    ("mat khau", "khau(?<=mat khau)"),
     # not the start of path, patch or pattern
     *(("passe", "passe(?![a-z])"), ("pass", "pass" + _NOT_ON), ("pat", "pat(?![cht])"), ("pw", "pw")),
-    *(("phrase", "phra"), ("parola", "paro")),
-    *(("secret", "cret"), ("credential", "cred"), ("securestring", "cures")),
-    *(("contrase", "contr"), ("clave", "clav"), ("wachtwoord", "chtw")),
-    *(("mnemonic", "c(?<=mnemonic)"), ("mdp", "p(?<=mdp)(?![a-z])")),
-    *(("bearer", "bear"), ("identified by", "by(?<=identified by)")),
+    *(("phrase", "phrase"), ("parola", "parola"), ("printf", "printf"), ("mdp", "p(?<=mdp)(?![a-z])")),
+    *(("secret", "cret(?<=secret)"), ("credential", "credential"), ("securestring", "curestring(?<=securestring)")),
+    *(("contrase", "contrase"), ("clave", "clave"), ("wachtwoord", "chtwoord(?<=wachtwoord)")),
+    *(("echo", "cho(?<=echo)"), ("mnemonic", "c(?<=mnemonic)")),
+    *(("bearer", "bearer"), ("identified by", "by(?<=identified by)")),
     ("-", r"-(?<=[ \t]-)(?=[apw]|[a-z]{0,3}u|-user|n[ \t][^\d]|k?s[ \t])"),
 )
-"""Words, and for each a part that begins with a rare letter, with what may follow it."""
+"""Words, and for each a part that begins with a rare letter, with what must surround it."""
 
 
 _Patterns = tuple[re.Pattern[str], ...]
@@ -84,9 +85,10 @@ def places_of_words(text: str, lowered: str) -> Places:
     for pattern in short if len(lowered) < _SHORT else long:
         for match in pattern.finditer(lowered):
             word, back = words[match[0]]
-            at = match.start() - back
-            if lowered.startswith(word, at):
-                places.setdefault(word, []).append(at)
+            places.setdefault(word, []).append(match.start() - back)
+    if "|" not in lowered:
+        places.pop("echo", None)
+        places.pop("printf", None)
     for word in _WHOLE_WORDS:
         if word in lowered:
             places[word] = _offsets(word, lowered)
@@ -99,11 +101,7 @@ def places_of_words(text: str, lowered: str) -> Places:
         ]
     ):
         places["auth"] = offsets
-    if "|" in lowered:
-        for word in ("echo", "printf"):
-            if word in lowered:
-                places[word] = _offsets(word, lowered)
-    if places and "<" in lowered and "<<" in lowered:
+    if places and "<<" in lowered:
         places["<<"] = _offsets("<<", lowered)
     if not text.isascii():
         for byte in set(text.encode("utf-8", "replace").translate(None, _OTHER_BYTES)):
