@@ -83,9 +83,11 @@ def places_of_words(text: str, lowered: str) -> Places:
     places: Places = {}
     short, long, words = _search()
     for pattern in short if len(lowered) < _SHORT else long:
-        for match in pattern.finditer(lowered):
+        match = pattern.search(lowered)
+        while match is not None:
             word, back = words[match[0]]
             places.setdefault(word, []).append(match.start() - back)
+            match = pattern.search(lowered, match.end())
     if "|" not in lowered:
         places.pop("echo", None)
         places.pop("printf", None)
@@ -103,8 +105,8 @@ def places_of_words(text: str, lowered: str) -> Places:
         places["auth"] = offsets
     if places and "<<" in lowered:
         places["<<"] = _offsets("<<", lowered)
-    if not text.isascii():
-        for byte in set(text.encode("utf-8", "replace").translate(None, _OTHER_BYTES)):
+    if not text.isascii() and (first_bytes := text.encode("utf-8", "replace").translate(None, _OTHER_BYTES)):
+        for byte in set(first_bytes):
             for word in _OTHER_WORDS[byte]:
                 if word in text:
                     places[word] = _offsets(word, text)
