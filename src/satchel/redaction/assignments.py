@@ -128,8 +128,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "option": re.compile(r"(?:\A|[\s\"'`])--?[a-z0-9-]{0,30}\Z"),
         "file": re.compile(r"[\w-]+\.[a-z]{1,3}"),
         "pair of a string": re.compile(r"[\w-]=[^\s=]"),
-        "option before": re.compile(r"(?:\A|[\s\"'`])--?[a-z][a-z-]{0,30}(?:[ =][\"']?)?[\w.-]{0,30}\Z|\bkv put \S{1,99} \Z"),
-        "statement": re.compile(r"\b(?:user|role)[ \t]{1,4}\S{1,60}[ \t]{1,4}(?:with[ \t]{1,4})?(?:encrypted[ \t]{1,4})?\Z"),
+        "option before": re.compile(r"(?:\A|[\s\"'`])--?(?:[a-z][a-z-]{0,30}[ =][\"']?)?[\w.-]{0,30}\Z|\bkv put \S{1,99} \Z"),
+        "statement": re.compile(r"\b(?:user|role)[ \t]{1,4}\S{1,60}[ \t]{1,4}(?:with[ \t]{1,4})?(?:encrypted[ \t]{1,4})?\Z|#define[ \t]{1,4}[a-z0-9_]{0,40}\Z"),
         "other setting": re.compile(
             r"(?m)^[ \t-]*[\"']?[\w.-]{0,30}(?:user|login|host|email|database|port|server|account)"
             r"[\w.-]{0,20}[\"']?:[ \t]+[^\s,;({]+$"
@@ -403,7 +403,7 @@ def _is_set_word(text: str, at: int, sign: re.Match[str], value: str, *, loud: b
             pair = _patterns()["pair of a string"]
             if pair.search(before) or (following in {";", "&", " "} and pair.search(after)):
                 return True
-        if loud and following not in {"&", ";"} and before[-1:] in {"", " ", "\t", "'", '"'}:
+        if loud and following not in {"&", ";"} and before[-1:] in {"", " ", "\t", "'", '"', "="}:
             return True
         if _patterns()["option before"].search(text[max(line_start, at - 120) : at]) is not None:
             return True
