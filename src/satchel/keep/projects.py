@@ -188,8 +188,8 @@ def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
     name = check_name(project.name, "project")
     row = transaction.one(
         """
-        INSERT INTO projects (uid, name, root, created_at, latest_at, day_at, vouched_at)
-        VALUES (:uid, :name, :root, :now, :now, :now, :now)
+        INSERT INTO projects (uid, name, root, created_at, latest_at, day_at)
+        VALUES (:uid, :name, :root, :now, :now, :now)
         RETURNING id, name, root, seq
         """,
         {"uid": os.urandom(16), "name": name, "root": _root_here(workplace), "now": now},
