@@ -15,6 +15,7 @@ from satchel.base.records import dataclass, field
 from satchel.base.retention import Retention
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import CATEGORIES, HUMAN, LAYERS, TAGS
+from satchel.keep import jumps
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 
@@ -161,9 +162,11 @@ def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
     key = ("project", workplace.project_name, workplace.root)
     known: Project | None = transaction.memo.get(key)
     if known is not None:
+        jumps.look(workplace.engine, transaction, known.id, now)
         return known
     project = find(transaction, workplace)
     if project.id:
+        jumps.look(workplace.engine, transaction, project.id, now)
         root = _root_here(workplace)
         if root is not None and project.root != root and _is_gone(project.root):
             transaction.run("UPDATE projects SET root = :root WHERE id = :id", {"root": root, "id": project.id})
@@ -173,7 +176,8 @@ def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
     name = check_name(project.name, "project")
     row = transaction.one(
         """
-        INSERT INTO projects (uid, name, root, created_at) VALUES (:uid, :name, :root, :now)
+        INSERT INTO projects (uid, name, root, created_at, latest_at, day_at, vouched_at)
+        VALUES (:uid, :name, :root, :now, :now, :now, :now)
         RETURNING id, name, root, seq
         """,
         {"uid": os.urandom(16), "name": name, "root": _root_here(workplace), "now": now},

@@ -73,13 +73,14 @@ def world(new_asker: Callable[[], Asker]) -> Callable[[], Asker]:
 
 @pytest.fixture
 def full(new_asker: Callable[[], Asker]) -> Callable[[], Asker]:
-    """Stores in which a critical message and forty notes wait for ben, one of them of a file that ann has claimed."""
+    """Stores in which a critical message and forty-one notes on a file that ann has claimed wait for ben."""
 
     def make() -> Asker:
         ask = new_asker()
-        notes = [{"type": "discovery", "content": f"note {n} " + "on and on " * 20} for n in range(40)]
-        boom = {"type": "error", "content": "boom", "file": "src/a.py"}
-        ask.text("write_context", entries=[boom, *notes], agent="ann")
+        notes = [
+            {"type": "discovery", "content": f"note {n} " + "on and on " * 4, "file": "src/a.py"} for n in range(41)
+        ]
+        ask.text("write_context", entries=notes, agent="ann")
         ask.text("send_message", message="stop", to="ben", priority="critical", agent="ann")
         ask.text("claim_files", paths=["src/a.py"], agent="ann")
         return ask
