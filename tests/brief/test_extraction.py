@@ -219,8 +219,6 @@ class TestTheInsight:
         ("PROJ-12 Token Refresh", [], "token-refresh"),
         ("task-3-oauth2_flow", [], "oauth2-flow"),
         ("T1", ["dead-code", "missing-error-handling", "missing-error-handling"], "missing-error-handling"),
-        ("T1", ["Dead Code", "other"], "dead-code"),
-        ("T1", ["???"], "cache-token-user"),
         ("PROJ-12", [], "cache-token-user"),
         ("task-7", [], "cache-token-user"),
     ],

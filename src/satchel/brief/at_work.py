@@ -83,11 +83,12 @@ def stuck(rows: Rows, project_id: int, sessions: Sequence[int], now: int) -> dic
         WHERE s.id IN ({", ".join(map(str, sessions))})
         """
     )
-    since = {row[4]: _stuck_since(rows, project_id, row, now) for row in places}
+    since = {row[4]: stuck_since(rows, project_id, row, now) for row in places}
     return {session: at for session, at in since.items() if at is not None}
 
 
-def _stuck_since(rows: Rows, project_id: int, place: Row, now: int) -> int | None:
+def stuck_since(rows: Rows, project_id: int, place: Row, now: int) -> int | None:
+    """Return since when the loop of a run, task, loop, agent, session and predecessor is stuck, or None."""
     from satchel.keep.loop_scope import ATTEMPTS, OF_ATTEMPTS, LoopScope
 
     run, task, loop_id, agent, session, predecessor = place
@@ -99,10 +100,12 @@ def _stuck_since(rows: Rows, project_id: int, place: Row, now: int) -> int | Non
     loop = LoopScope(project_id, run, task, loop_id, agent, session, before)
     # newest first: the attempts of its last task are found without reading the others
     some = f"""
-        SELECT 1 FROM context c WHERE {loop.holds("context", "c")} AND {OF_ATTEMPTS.format("c.")}
+        SELECT c.content FROM context c WHERE {loop.holds("context", "c")} AND {OF_ATTEMPTS.format("c.")}
         ORDER BY c.created_at DESC LIMIT {ATTEMPTS}
     """
-    if len(rows.all(some, loop.values)) < ATTEMPTS:
+    contents = [content for (content,) in rows.all(some, loop.values)]
+    # one scratchpad may list all of them, each in quotes
+    if len(contents) < ATTEMPTS and not any(content.count('"') > 2 * ATTEMPTS for content in contents):
         return None
     from satchel.brief import loop_history
     from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD

@@ -27,7 +27,7 @@ class LoopStatus:
     """The state of a loop after its last iterations.
 
     Attributes:
-        is_stuck: the last :data:`ATTEMPTS` iterations made no progress, and no two tried the same.
+        is_stuck: the last :data:`ATTEMPTS` approaches made no progress, and no two are the same.
         is_repeating: they made none, and the last repeated an earlier approach.
         iterations: how many iterations in a row made no progress.
         others: the authors of these iterations except the reader.
@@ -61,8 +61,9 @@ def judge(pads: Sequence[Scratchpad], earlier: Sequence[Scratchpad] = ()) -> Loo
     """Judge a loop by its scratchpads, oldest first.
 
     An iteration made no progress if it did not succeed and its blockers, where both name some, are still those of the
-    iteration before. Only attempts that were not listed before count as its approach; two approaches are the same from
-    a likeness of :data:`SAME_APPROACH` on. ``earlier`` scratchpads, from before the last success, only tell what is
+    iteration before. Only attempts that were not listed before count as its approach: together, or each if there are
+    :data:`ATTEMPTS` or more and it says that it is not done, failed or is blocked. Two approaches are the same from a
+    likeness of :data:`SAME_APPROACH` on. ``earlier`` scratchpads, from before the last success, only tell what is
     new.
     """
     unsuccessful: list[Scratchpad] = []
@@ -76,17 +77,34 @@ def judge(pads: Sequence[Scratchpad], earlier: Sequence[Scratchpad] = ()) -> Loo
     for place in range(len(pads) - 1, len(pads) - len(unsuccessful) - 1, -1):
         pad = pads[place]
         # an iteration that lists nothing new repeated the last attempt that it lists
-        approach = "; ".join(new_attempts(pad, [*earlier, *pads[:place]]) or new_attempts(pad, ())[-1:])
-        last = [approach, *last] if approach else last
+        approaches = new_attempts(pad, [*earlier, *pads[:place]]) or new_attempts(pad, ())[-1:]
+        if len(approaches) < ATTEMPTS or not _has_failed(pad):
+            # the steps of one approach
+            approaches = ["; ".join(approaches)] if approaches else []
+        last = [*approaches, *last][-ATTEMPTS:]
         if len(last) == ATTEMPTS:
             break
     if len(last) < 2:
         return LoopStatus(is_stuck=False, is_repeating=False, iterations=len(unsuccessful))
-    is_repeating = any(_is_same(last[-1], other) for other in last[:-1])
+    is_repeating = len(unsuccessful) > 1 and any(_is_same(last[-1], other) for other in last[:-1])
     differ = not any(_is_same(one, other) for place, one in enumerate(last) for other in last[:place])
     return LoopStatus(
         is_stuck=len(last) == ATTEMPTS and differ, is_repeating=is_repeating, iterations=len(unsuccessful)
     )
+
+
+def stuck_text(status: LoopStatus) -> str:
+    """Return what tells an agent that its loop is stuck."""
+    others = f" (with {', '.join(status.others)})" if status.others else ""
+    count = f"{status.iterations} iterations" if status.iterations >= ATTEMPTS else f"{ATTEMPTS} attempts"
+    return (
+        f"STUCK: {count}{others} without progress, each another approach. Write the blocker into a scratchpad with "
+        "done=false and stop"
+    )
+
+
+def _has_failed(pad: Scratchpad) -> bool:
+    return pad.done is False or bool(pad.blockers) or fails(pad.test_status)
 
 
 def _solved_a_blocker(before: Scratchpad, after: Scratchpad) -> bool:

@@ -305,7 +305,7 @@ def _topic(task_id: str | None, members: Sequence[_Event], worked: str) -> str:
         try:
             return check_topic(name)
         except InvalidInput:
-            break  # an issue type may be any text
+            break  # a store of an earlier version may have any text
     from satchel.find.likeness import words_of
 
     telling = [word for word in words_of(worked) if _is_specific(word)][:_TOPIC_WORDS]

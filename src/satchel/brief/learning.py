@@ -50,7 +50,8 @@ class Learning(Service):
 def follower(workplace: Workplace) -> AfterWrite:
     """Return a function that runs after an entry, in its transaction.
 
-    A scratchpad or verdict that reports success records fixes (:mod:`satchel.brief.fixes`). A verdict that passed
+    A scratchpad or verdict that reports success records fixes (:mod:`satchel.brief.fixes`). A scratchpad that leaves
+    its loop stuck says so. A verdict that passed
     lowers the packages on failures and investigations of its task.
     """
 
@@ -60,9 +61,21 @@ def follower(workplace: Workplace) -> AfterWrite:
         from satchel.brief import fixes
 
         notes = fixes.learn(transaction, writer, number, entry, workplace.max_content_bytes)
-        return (*notes, *_lower_packages(transaction, writer, entry)) if entry.type == REVIEW_VERDICT else notes
+        after = _lower_packages if entry.type == REVIEW_VERDICT else _stuck
+        return (*notes, *after(transaction, writer, entry))
 
     return follow
+
+
+def _stuck(transaction: Transaction, writer: Writer, entry: Prepared) -> tuple[str, ...]:
+    from satchel.brief import attempts, loop_history
+    from satchel.keep.loop_scope import LoopScope
+    from satchel.keep.sessions.joining import sessions_before
+
+    before = sessions_before(transaction, writer.session)
+    loop = LoopScope(writer.project_id, writer.run, entry.task_id, entry.loop_id, writer.agent, writer.session, before)
+    status = loop_history.judge(loop_history.load(transaction, loop, writer.now, (SCRATCHPAD, REVIEW_VERDICT)))
+    return (attempts.stuck_text(status),) if status.is_stuck else ()
 
 
 _RESOLVED = ("failures", "investigation")

@@ -106,6 +106,9 @@ def loading(
         except InvalidInput:
             continue
         if pad is not None and not structured.is_plan(content):
+            if pad == Scratchpad() and (task_id is not None or loop_id is not None):
+                listed = structured.plain_attempts(content)
+                pad = Scratchpad(done=False if len(listed) > 1 else None, attempted=listed)
             history.attempts.append(Attempt(number, place, pad, structured.telling_text(content), created))
             history.recent += not (is_success or history.success)
         if is_success and not history.success:

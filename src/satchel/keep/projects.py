@@ -20,8 +20,6 @@ from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
-    from satchel.find.meaning import Meaning
-    from satchel.find.query import Query
     from satchel.keep.sessions.caller import Caller
 
 Looked = TypeVar("Looked")
@@ -73,16 +71,6 @@ class Workplace:
     person: Callable[[], str] = lambda: HUMAN
     is_confined: bool = False
     meaning: str = "off"
-
-    def meaning_for(self, query: Query) -> Meaning | None:
-        """Return what ranks the matches of a query by their meaning, or None where that is off or of no use."""
-        if self.meaning == "off" or not query.text:
-            return None
-        # imported here: only a search needs them
-        from satchel.find import meaning
-        from satchel.keep.kinds import texts_of
-
-        return meaning.of_store(self.meaning, self.engine.location, texts_of)
 
 
 class Service:

@@ -25,16 +25,16 @@ from satchel.keep.packages.records import TYPES
 
 _PLAIN = r"[^\s\"'<>:;,()\[\]{}|`…]+"
 _FIELD = rf'(?:"(?:[^"\\]|\\.)*"|{_PLAIN})'
-_AUTHOR = rf" by (?P<author>human:{_PLAIN}|{_FIELD})"
+_AUTHOR = rf"by (?P<author>human:{_PLAIN}|{_FIELD})"
 _PLACE = rf"(?:task (?P<task>{_FIELD}) ?)?(?P<file>{_FIELD})?(?::(?P<line>\d+))?"
+_ALONE = r"(?P<text>(?!.*: )(?!.*:$).*)"
 _LINES = {
-    "c": rf"(?:high )?(?P<category>{_FIELD}){_AUTHOR}: (?P<text>.*)",
-    "C": rf"constraint (?P<category>{_FIELD}){_AUTHOR}: (?P<text>.*)",
-    "d": rf'(?P<key>{_FIELD}){_AUTHOR}: "(?P<value>(?:[^"\\]|\\.|"(?!; reason:)|\\)*?)"(?:; reason: (?P<reason>.*))?',
-    "p": rf"(?:high )?research{_AUTHOR} {_PLACE}: (?P<text>.*)",
-    "s": rf"(?P<topic>{_FIELD})(?: (?P<lang>{_FIELD}))?{_AUTHOR}: (?P<text>.*)",
-    "m": rf"info{_AUTHOR}: (?P<text>.*)",
-    "e": rf"(?P<text>(?!.*: )(?!.*:$).*)|(?:{_PLACE})?: (?P<more>.*)",
+    "c": rf"{_ALONE}|: (?P<more>.*)",
+    "d": rf"(?P<key>{_FIELD}): (?P<text>.*)",
+    "p": rf"(?:high )?research {_AUTHOR} {_PLACE}: (?P<text>.*)",
+    "s": rf"(?P<topic>{_FIELD})(?: (?P<lang>{_FIELD}))?: (?P<text>.*)",
+    "m": rf"{_AUTHOR}: (?P<text>.*)",
+    "e": rf"{_ALONE}|(?:{_PLACE})?: (?P<more>.*)",
 }
 _PIECES = (
     *("by", "human:ann", "human", ": ", ":", '"', "\\", "draft", "high", "constraint", " ", "\n", "c8", "task t9"),
@@ -42,6 +42,7 @@ _PIECES = (
     *("</system-reminder>", "<SYSTEM-REMINDER>", "(ok)", "a", "é", "…", "src/a.py:3"),
 )
 _TEXT = st.lists(st.sampled_from(_PIECES), min_size=1, max_size=8).map("".join).filter(str.strip)
+_ONE_LINE = str.maketrans("\n\t", "  ")
 _PROJECTS = count()
 
 
@@ -49,10 +50,10 @@ def read(field: str) -> str:
     return str(json.loads(field)) if field.startswith('"') else field
 
 
-def parsed(line: str, *, is_critical: bool) -> tuple[str, dict[str, str]]:
+def parsed(line: str) -> tuple[str, dict[str, str]]:
     ref, separator, rest = re.fullmatch(r"([a-z]\d+)(:? |:?$)(.*)", line).groups()  # type: ignore[union-attr]
     rest = f": {rest}" if separator.startswith(":") else rest
-    match = re.fullmatch(_LINES[ref[0].upper() if is_critical else ref[0]], rest)
+    match = re.fullmatch(_LINES[ref[0]], rest)
     assert match is not None, line
     fields = {name: value.strip() for name, value in match.groupdict().items() if value is not None}
     fields["text"] = fields.pop("more", fields.get("text", ""))
@@ -61,7 +62,9 @@ def parsed(line: str, *, is_critical: bool) -> tuple[str, dict[str, str]]:
 
 
 def expected(**fields: Any) -> dict[str, str]:
-    texts = {name: neutral(on_one_line(str(value).strip())) for name, value in fields.items() if value is not None}
+    texts = {
+        name: neutral(str(value).strip().translate(_ONE_LINE)) for name, value in fields.items() if value is not None
+    }
     return {name: text if name in {"text", "value", "reason"} else shortened(text, 80) for name, text in texts.items()}
 
 
@@ -83,38 +86,31 @@ def test_a_strict_reader_finds_in_a_briefing_what_was_stored(
     for priority in ("medium", "critical"):
         with suppress(SatchelError):
             rule = satchel.constraints.add(different(), category=key, priority=priority, agent=author)
-            stored[rule.ref] = expected(category=rule.category, author=rule.agent, text=rule.text)
+            stored[rule.ref] = expected(text=rule.text)
     with suppress(SatchelError):
-        choice = satchel.decisions.set(key, different(), rationale=other, agent=author)
-        stored[choice.ref] = expected(key=choice.key, author=choice.agent, value=choice.value, reason=choice.rationale)
+        choice = satchel.decisions.set(key, different(), agent=author)
+        stored[choice.ref] = expected(key=choice.key, text=choice.value)
     for task, file in ((None, None), (key, None), (None, name), (key, name)):
         with suppress(SatchelError):
             note = satchel.entries.write("discovery", different(), task_id=task, file=file, agent=author)
-            stored[note.ref] = expected(task=note.task_id, file=note.file, text=note.content)
+            stored[note.ref] = expected(task=note.task_id, file=note.file, line=note.line, text=note.content)
     with suppress(SatchelError):
         package = satchel.packages.save(different(), content=other, task_id=key, agent=author)
         stored[package.ref] = expected(author=package.agent, task=package.task_id, text=package.summary)
     with suppress(SatchelError):
         advice = satchel.strategies.save(key, different(), agent=author)
-        stored[advice.ref] = expected(topic=advice.topic, author=advice.agent, text=advice.insight)
+        stored[advice.ref] = expected(topic=advice.topic, text=advice.insight)
     with suppress(SatchelError):
         message = satchel.messages.send(different(), to="zed", agent=author)
         stored[message.ref] = expected(author=message.sender, text=message.message)
     shown = {}
-    heading = ""
     for line in satchel.brief(agent="zed", budget=100_000).text.splitlines()[1:]:
         assert neutral(line) == line
         if re.match(r"[cdepsm]\d+\b", line):
-            ref, fields = parsed(line, is_critical=heading == "critical")
-            shown[ref] = fields
+            ref, fields = parsed(line)
+            shown[ref] = expected(**fields)
         else:
-            heading = line
-            plain = re.sub(_FIELD, lambda field: "F" if field[0].startswith('"') else field[0], line)
-            assert re.fullmatch(r"critical|constraints|decisions|strategies|messages|packages .*|\w+ by \S+", plain)
-    if "value" in next((one for ref, one in stored.items() if ref[0] == "d"), {}):
-        ref = next(ref for ref in stored if ref[0] == "d")
-        if '"; reason:' in stored[ref]["value"] or stored[ref]["value"].endswith("\\"):
-            shown[ref] = expected(**shown[ref] | {"value": read(f'"{shown[ref]["value"]}"')})
+            assert re.fullmatch(r"critical|rules|decisions|strategies|messages|notes|packages .*", line), line
     assert {ref: shown.get(ref) for ref in stored} == stored
 
 

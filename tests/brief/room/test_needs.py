@@ -14,6 +14,7 @@ from clients_at_work import Clients
 from satchel import Conflict, InvalidInput, Satchel
 from satchel.base.clock import DAY_MS
 from satchel.brief.room.records import ACTIONS, NEEDS, Need
+from satchel.keep.sessions.caller import COMMAND
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -25,6 +26,11 @@ TRIED = ("rewrite the parser by hand", "raise the timeout to a minute", "mock th
 @pytest.fixture
 def clients(open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch) -> Clients:
     return Clients(partial(open_in, project), monkeypatch)
+
+
+@pytest.fixture
+def person(open_in: Callable[..., Satchel], project: Path) -> Satchel:
+    return open_in(project, caller=COMMAND)
 
 
 def needs(satchel: Satchel, person: str | None = None) -> list[tuple[str, str | None]]:
@@ -69,11 +75,49 @@ def test_an_agent_that_names_a_blocker_needs_a_person_until_it_names_none(client
     assert needs(ann) == []
 
 
-def test_of_a_session_that_is_over_nobody_is_blocked(clients: Clients) -> None:
+@pytest.mark.parametrize("settle", ["answer", "dismiss", "continue"])
+def test_an_agent_whose_session_ended_stays_blocked_until_someone_settles_it(
+    clients: Clients, person: Satchel, clock: ManualClock, settle: str
+) -> None:
     ann = clients.turn_to(clients.start())
-    write_pad(ann, blockers=["no password"])
+    ref, name = write_pad(ann, blockers=["no password"]), ann.sessions.team().sessions[0].agents[0]
     clients.end(ann)
+    clock.advance(DAY_MS)
+    assert (needs(ann), only(ann).actions) == ([("blocked", ref)], ("answer", "see"))
+    if settle == "answer":
+        person.messages.send("it is in the vault", to=name)
+    elif settle == "dismiss":
+        person.room.see([ref])
+    else:
+        write_pad(clients.turn_to(clients.start("codex")), next_step="push")
     assert needs(ann) == []
+
+
+@pytest.mark.parametrize("settle", ["answer", "dismiss", "continue", "end"])
+def test_an_agent_without_a_session_needs_a_person_until_someone_settles_it(
+    satchel: Satchel, clock: ManualClock, settle: str
+) -> None:
+    def attempt(text: str, **fields: object) -> str:
+        clock.advance(MINUTE)
+        pad = {"attempted": [text], **fields}
+        return satchel.entries.write("scratchpad", pad, task_id="T2", run_id="r", agent="dev").ref
+
+    satchel.runs.start("r")
+    ref = attempt(TRIED[0], blockers=["no password"])
+    assert needs(satchel) == [("blocked", ref)]
+    for text in TRIED[1:]:
+        ref = attempt(text)
+    assert needs(satchel) == [("stuck", ref)]
+    if settle == "answer":
+        clock.advance(MINUTE)
+        satchel.messages.send("mock it", to="dev", agent="human:ann")
+    elif settle == "dismiss":
+        satchel.room.see([ref], person="human:ann")
+    elif settle == "continue":
+        attempt("use the vault", done=True)
+    else:
+        satchel.runs.end("r")
+    assert needs(satchel) == []
 
 
 def test_a_message_needs_the_one_it_is_to_until_it_was_read(satchel: Satchel) -> None:
@@ -295,7 +339,7 @@ def _go_on(satchel: Satchel) -> None:
     satchel.room.see(["rule"])
 
 
-def test_since_an_agent_goes_on_nothing_needs_anybody(clients: Clients, clock: ManualClock) -> None:
+def test_since_an_agent_goes_on_nothing_needs_anybody(clients: Clients, person: Satchel, clock: ManualClock) -> None:
     ann = clients.turn_to(clients.start())
     write_pad(ann, blockers=["no password"])
     ended_at = clock.advance(MINUTE)
@@ -304,9 +348,12 @@ def test_since_an_agent_goes_on_nothing_needs_anybody(clients: Clients, clock: M
         clock.advance(MINUTE)
     assert ann.room.needs().quiet_since_at == ended_at
     write_pad(ann, blockers=["no password"])
-    ended_at = clock.advance(MINUTE)
-    ann.sessions.end()
-    assert ann.room.needs().quiet_since_at == ended_at
+    clock.advance(MINUTE)
+    name = ann.sessions.team().sessions[0].agents[0]
+    clients.end(ann)
+    answered_at = clock.advance(MINUTE)
+    person.messages.send("it is in the vault", to=name)
+    assert ann.room.needs().quiet_since_at == answered_at
 
 
 def test_of_another_project_nothing_needs_anybody(open_in: Callable[..., Satchel], project: Path) -> None:

@@ -59,7 +59,7 @@ def fill_small(satchel: Satchel, other: Satchel, clock: ManualClock) -> None:
     clock.advance(7 * MINUTE)
     write(
         "review_issue",
-        {"description": "The token is logged", "issue_type": "security", "suggestion": "mask it"},
+        {"description": "The token is logged", "issue_type": "architecture-concern", "suggestion": "mask it"},
         agent="planner",
         task_id="T1",
         file="src/auth.py",

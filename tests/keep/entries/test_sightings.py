@@ -108,7 +108,7 @@ def test_an_error_is_the_same_only_for_its_agent_and_loop(satchel: Satchel) -> N
     ("type_", "content"),
     [
         ("scratchpad", {"iteration": 1, "done": False, "next_step": "look at the lock again"}),
-        ("review_issue", {"description": "the lock is held", "issue_type": "bug", "suggestion": "drop it"}),
+        ("review_issue", {"description": "the lock is held", "issue_type": "dead-code", "suggestion": "drop it"}),
         ("codebase_analysis", {"summary": "a library of two modules"}),
     ],
 )

@@ -9,6 +9,7 @@ import pytest
 
 from kept_bytes import kept_bytes
 from satchel import InvalidInput, NewEntry, Satchel, TooLarge
+from satchel.keep.entries.structured import ISSUE_TYPES
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -299,3 +300,11 @@ def test_one_that_says_how_far_it_came_or_is_a_plan_gets_no_note(satchel: Satche
 def test_a_scratchpad_that_begins_like_an_object_and_is_none_is_refused(satchel: Satchel) -> None:
     with pytest.raises(InvalidInput, match="is not JSON"):
         satchel.entries.write("scratchpad", '{"done": true')
+
+
+def test_an_issue_has_one_of_six_types_and_others_are_refused_with_the_list(satchel: Satchel) -> None:
+    for issue_type in (*ISSUE_TYPES, None):
+        satchel.entries.write("review_issue", {"description": f"it is {issue_type}", "issue_type": issue_type})
+    with pytest.raises(InvalidInput, match="cannot be 'bogus-type'") as caught:
+        satchel.entries.write("review_issue", {"description": "d", "issue_type": "bogus-type"})
+    assert ", ".join(ISSUE_TYPES) in caught.value.remedy

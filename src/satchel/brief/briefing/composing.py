@@ -9,7 +9,7 @@ from satchel.base.clock import span_in_words
 from satchel.base.grouping import grouped
 from satchel.base.records import dataclass, replace
 from satchel.base.text import quoted_line
-from satchel.brief.attempts import LoopStatus
+from satchel.brief.attempts import LoopStatus, stuck_text
 from satchel.brief.briefing.collecting import Collected
 from satchel.brief.briefing.filling import FIXES, fill, in_order, place_of
 from satchel.brief.briefing.merging import newest_of_series, without_twins
@@ -28,6 +28,9 @@ _LEAST_FOR_HEADER = 300
 
 _MAX_FOR_LEFT_OUT = 0.03
 """The part of a budget reserved for the line on items left out, if a shorter wording exists."""
+
+_TOKENS_OF_LEFT_OUT = 25
+"""So many it may take in any case from the budget of a header on."""
 
 _MAX_NOTES = 3
 _MAX_CLAIMS = 5
@@ -160,15 +163,10 @@ def _alerts(status: LoopStatus | None, budget: int) -> list[str]:
     is_short = budget < _LEAST_FOR_HEADER
     if status is None:
         return []
-    with_others = f" (with {', '.join(status.others)})" if status.others else ""
     if status.is_stuck:
-        return [
-            "STUCK: stop, write down the blocker"
-            if is_short
-            else f"STUCK: {status.iterations} iterations{with_others} without progress, each another approach. Write "
-            "the blocker into a scratchpad with done=false and stop"
-        ]
+        return ["STUCK: stop, write down the blocker" if is_short else stuck_text(status)]
     if status.is_repeating:
+        with_others = f" (with {', '.join(status.others)})" if status.others else ""
         last = f"the last one of this loop{with_others}" if with_others else "your last one"
         return ["REPEATING: find another approach" + ("" if is_short else f", {last} had failed before")]
     return []
@@ -257,7 +255,8 @@ def _wordings(left_out: Sequence[LeftOut]) -> tuple[str, ...]:
 
 def _reserve(left_out: Sequence[LeftOut], count: Callable[[str], int], budget: int) -> int:
     costs = [count(f"{line}\n") for line in _wordings(left_out)]
-    return next((cost for cost in costs if cost <= _MAX_FOR_LEFT_OUT * budget), min(costs))
+    most = max(_MAX_FOR_LEFT_OUT * budget, _TOKENS_OF_LEFT_OUT if budget >= _LEAST_FOR_HEADER else 0)
+    return next((cost for cost in costs if cost <= most), min(costs))
 
 
 def _with_left_out(text: str, left_out: Sequence[LeftOut], count: Callable[[str], int], budget: int) -> str | None:

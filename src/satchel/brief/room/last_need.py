@@ -81,6 +81,20 @@ _ENDINGS = (
     """,
 )
 
+_SETTLED = """
+    SELECT (
+        SELECT min(m.created_at) FROM agent_messages m WHERE m.project_id = :project AND m.to_agent_id = c.agent_id
+            AND m.from_agent_id IS DISTINCT FROM c.agent_id AND m.created_at > c.created_at
+    ) FROM context c WHERE c.id = :pad
+    UNION ALL
+    SELECT r.ended_at FROM context c JOIN runs r ON r.id = c.run_id WHERE c.id = :pad
+    UNION ALL
+    SELECT min(n.created_at) FROM context c JOIN context n ON n.project_id = c.project_id AND n.task_id = c.task_id
+        AND n.run_id = c.run_id AND n.session_id IS DISTINCT FROM c.session_id AND n.created_at > c.created_at
+    WHERE c.id = :pad
+"""
+"""When a scratchpad was answered, its run ended, or its task was continued."""
+
 
 def since(look: Look) -> int | None:
     """Return since when nothing has needed a person; None if nothing is recorded."""
@@ -89,10 +103,10 @@ def since(look: Look) -> int | None:
 
 
 def _agents(look: Look) -> Iterator[int]:
-    """Yield when agents were unblocked or unstuck, or their sessions ended."""
+    """Yield when agents went on, or were answered or continued after their sessions had ended."""
     rows = look.rows(
         f"""
-        SELECT s.id, s.ended_at, c.content, c.created_at FROM (
+        SELECT s.id, c.content, c.created_at, c.id FROM (
             SELECT * FROM sessions WHERE project_id = :project ORDER BY seen_at DESC LIMIT {_SESSIONS}
         ) s JOIN context c ON c.id IN (
             SELECT n.id FROM context n WHERE n.session_id = s.id AND n.type = {SCRATCHPAD}
@@ -101,7 +115,7 @@ def _agents(look: Look) -> Iterator[int]:
         """
     )
     last, waits, failures = None, False, 0
-    for place, (session, ended, content, at) in enumerate(rows):
+    for place, (session, content, at, number) in enumerate(rows):
         if session != last:
             last, waits, failures = session, False, 0
         with suppress(InvalidInput):
@@ -111,8 +125,8 @@ def _agents(look: Look) -> Iterator[int]:
             if waited and not waits:
                 yield at
         is_last = place + 1 == len(rows) or rows[place + 1][0] != session
-        if is_last and waits and ended is not None:
-            yield ended
+        if is_last and waits:
+            yield from (end for (end,) in look.rows(_SETTLED, pad=number) if end is not None)
 
 
 def _verdicts(look: Look) -> Iterator[int]:

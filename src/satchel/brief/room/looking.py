@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from satchel.base.records import NamedTuple
 from satchel.base.text import fold
-from satchel.base.vocabulary import HUMAN
+from satchel.base.vocabulary import HUMAN, MAIN_RUN
 from satchel.keep.decisions.state import value_of
 from satchel.keep.names import PERSONS, find_agent
 from satchel.store.transaction import Transaction
 
 LINE_CHARS = 160
 """The length of an item's line."""
+
+OPEN_RUN = f"CASE WHEN r.status = 1 AND r.run_id <> '{MAIN_RUN}' THEN r.run_id END"
+"""The name of a run ``r`` that can be ended, in SQL."""
 
 
 class Look(NamedTuple):
@@ -68,3 +71,8 @@ def begin(transaction: Transaction, project_id: int, person: str, now: int) -> L
 def value_text(text: str | None, number: float | None) -> str:
     """Return a decision's value as text, from its columns for text and number."""
     return str(value_of(text, number))
+
+
+def possible(**actions: object) -> tuple[str, ...]:
+    """Return the names of the actions whose object is there."""
+    return tuple(name for name, object_ in actions.items() if object_)

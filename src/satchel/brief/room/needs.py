@@ -9,27 +9,23 @@ from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
 from satchel.base.records import replace
 from satchel.base.text import shortened
-from satchel.base.vocabulary import MAIN_RUN, PRIORITIES
+from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.decision_change_notice import is_notice
-from satchel.brief.room import last_need, needs_claims, needs_proposals, states
-from satchel.brief.room.looking import LINE_CHARS, Look, value_text
+from satchel.brief.room import last_need, needs_agents, needs_claims, needs_proposals
+from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, possible, value_text
 from satchel.brief.room.records import NEEDS, Need, Needs
 from satchel.brief.room.seen import hook_ref, marks
 from satchel.find.kind import Kind
 from satchel.keep import events
 from satchel.keep.decisions.records import STATUSES
 from satchel.keep.entries import structured
-from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
-from satchel.keep.loop_scope import OF_LOOPS
+from satchel.keep.entries.records import REVIEW_VERDICT
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, UNREAD
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.marks import HOOK
 from satchel.keep.names import PERSONS, is_persons
-from satchel.keep.sessions import joining
-from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
 from satchel.keep.shared.states import BOTH, WHYS
-from satchel.store.transaction import set_of
 
 MOST = 50
 """How many are shown."""
@@ -45,13 +41,11 @@ _HOOK_EVENTS = 500
 _LOW, _MEDIUM, _HIGH, _CRITICAL = PRIORITIES
 _REQUEST = MESSAGE_TYPES.index("request") + 1
 _DRAFT = STATUSES.index("draft") + 1
-_RUN = f"CASE WHEN r.status = 1 AND r.run_id <> '{MAIN_RUN}' THEN r.run_id END"
-"""The name of a run that can be ended, in SQL."""
 
 
 def find(look: Look) -> Needs:
     needs = [
-        *_agents(look),
+        *needs_agents.find(look),
         *_messages(look),
         *needs_claims.find(look, MOST),
         *_overtaken(look),
@@ -93,57 +87,6 @@ _LIMITED = {
 """The sources of kinds of which the newest items are read, needs or not."""
 
 
-def _possible(**actions: object) -> tuple[str, ...]:
-    return tuple(name for name, possible in actions.items() if possible)
-
-
-def _agents(look: Look) -> list[Need]:
-    """Return stuck agents, and agents at work that wait for a blocker in their last scratchpad."""
-    sessions = joining.load(
-        look.transaction,
-        "s.project_id = :project AND s.seen_at > :since",
-        {"project": look.project_id, "since": look.now - LISTED_DAYS * DAY_MS},
-        MAX_CHECKED,
-    )
-    over = {one.state.id for one in sessions if joining.is_gone(one, look.now)}
-    found_states = states.find(look.transaction, look.project_id, sessions, None, look.now)
-    state_of = {
-        number: state
-        for number, state in found_states.items()
-        if state.name == "stuck" or (state.name == "waiting" and number not in over)
-    }
-    if not state_of:
-        return []
-    rows = look.rows(
-        f"""
-        SELECT s.id, s.uid, a.name, c.id, c.content, c.created_at, {_RUN}
-        FROM sessions s JOIN context c ON c.id = (
-            SELECT n.id FROM context n
-            WHERE n.session_id = s.id AND n.{OF_LOOPS} AND n.type = {SCRATCHPAD} AND n.superseded_by IS NULL
-            ORDER BY n.created_at DESC, n.id DESC LIMIT 1
-        )
-        LEFT JOIN agents a ON a.id = c.agent_id JOIN runs r ON r.id = c.run_id
-        WHERE s.id IN {set_of(state_of)}
-        """
-    )
-    needs = []
-    for session, uid, agent, number, content, created, run in rows:
-        try:
-            pad = structured.scratchpad(content)
-        except InvalidInput:  # another program may have written the row
-            continue
-        state = state_of[session]
-        is_stuck = state.name == "stuck"
-        if not is_stuck and (pad.done or not pad.blockers or state.since_at != created):
-            continue
-        kind, actions = "stuck" if is_stuck else "blocked", _possible(answer=agent, end_run=run, see=is_stuck)
-        ref, key = Kind.ENTRY.ref(number), f"session-{uid.hex()}"
-        needs.append(
-            Need(kind, _HIGH, state.reason or "", ref, uid.hex(), agent, state.since_at, actions, run=run, key=key)
-        )
-    return needs
-
-
 def _messages(look: Look) -> list[Need]:
     """Return messages to the person or to all persons, neither read nor answered."""
     # each arm is read in the order of an index; in one statement all messages were sorted
@@ -170,7 +113,7 @@ def _messages(look: Look) -> list[Need]:
         if is_notice(text):  # the decision itself is shown
             continue
         severity = PRIORITIES[max(priority - 1, PRIORITIES.index(_HIGH) if kind == _REQUEST else 0)]
-        ref, actions = Kind.MESSAGE.ref(number), _possible(answer=sender, read=True)
+        ref, actions = Kind.MESSAGE.ref(number), possible(answer=sender, read=True)
         needs.append(Need("message", severity, shortened(text, LINE_CHARS), ref, None, sender, created, actions))
     return needs
 
@@ -239,7 +182,7 @@ def _verdicts(look: Look) -> list[Need]:
     rows = look.rows(
         f"""
         SELECT x.id, x.content, x.run_id, x.task_id, x.loop_id, a.name, x.created_at, r.status, u.uid,
-            COALESCE(s.seq, 0) >= x.seq, {_RUN}
+            COALESCE(s.seq, 0) >= x.seq, {OPEN_RUN}
         FROM (
             SELECT * FROM context WHERE project_id = :project AND type = {REVIEW_VERDICT}
                 AND created_at > :after AND superseded_by IS NULL
@@ -265,7 +208,7 @@ def _verdicts(look: Look) -> list[Need]:
             continue
         text = shortened(": ".join(filter(None, (task or loop, verdict.summary or "the review failed"))), LINE_CHARS)
         session = None if uid is None else uid.hex()
-        actions, ref = _possible(answer=agent, end_run=run, see=True), Kind.ENTRY.ref(number)
+        actions, ref = possible(answer=agent, end_run=run, see=True), Kind.ENTRY.ref(number)
         needs.append(Need("verdict", _MEDIUM, text, ref, session, agent, created, actions, run=run))
     return needs
 

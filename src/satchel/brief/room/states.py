@@ -36,7 +36,7 @@ class Facts(NamedTuple):
         ended_at: when its client ended, or was last seen if its process is gone; None while it may be there.
         stuck: its state if it has made three attempts without progress.
         is_dismissed: whether a person has seen that it is stuck.
-        is_continued: whether another session continues its work.
+        is_continued: whether another session continues its work, or its run has ended.
         answered_at: when it last got a message; 0 for never.
         waits: its states if it has done nothing since.
         done_at: when it last did something; 0 if there is nothing to wait for.
@@ -107,10 +107,16 @@ def _add_session_facts(look: Look, facts: dict[int, Facts], numbers: set[int]) -
     for number, _, began, _, is_continued in rows:
         facts[number] = facts[number]._replace(began_at=began, is_continued=bool(is_continued))
     pads = _pads(look, numbers)
-    for number, since in at_work.stuck(look.transaction, look.project_id, list(numbers), look.now).items():
+    stuck = at_work.stuck(look.transaction, look.project_id, list(numbers), look.now)
+    blocked = {session for session, last in pads.items() if last.pad.blockers and not last.pad.done}
+    settled = settlements(
+        look, [last.number for session, last in pads.items() if session in blocked or session in stuck]
+    )
+    for number, since in stuck.items():
         if number in pads:
-            facts[number] = _stuck(look, facts[number], pads[number], since)
-    waits = grouped([*_blocked(pads), *_unanswered(look, facts, agents), *_refused(look, sessions)])
+            facts[number] = _stuck(facts[number], pads[number], settled[pads[number].number], since)
+    blockers = _blocked(facts, {session: pads[session] for session in blocked}, settled)
+    waits = grouped([*blockers, *_unanswered(look, facts, agents), *_refused(look, sessions)])
     for number, states in waits.items():
         first = min(one.since_at for one in states)
         facts[number] = facts[number]._replace(waits=tuple(states), done_at=_done_at(look, number, first))
@@ -142,17 +148,30 @@ def _pads(look: Look, numbers: set[int]) -> dict[int, _Pad]:
     return pads
 
 
-def _stuck(look: Look, facts: Facts, last: _Pad, since: int) -> Facts:
-    reason = "; ".join(last.pad.blockers) or "; ".join(last.pad.attempted[-1:])
-    text = shortened(": ".join(filter(None, (last.task, reason))), LINE_CHARS)
-    (row,) = look.rows(
+class Settlement(NamedTuple):
+    """What became of a scratchpad that needs a person.
+
+    Attributes:
+        is_dismissed: a person has seen it.
+        is_continued: another session went on with its task, or its run has ended.
+        answered_at: when its author last got a message; 0 for never.
+    """
+
+    is_dismissed: bool
+    is_continued: bool
+    answered_at: int
+
+
+def settlements(look: Look, pads: Sequence[int]) -> dict[int, Settlement]:
+    """Return what became of scratchpads, by id."""
+    rows = look.rows(
         f"""
-        SELECT
+        SELECT c.id,
             EXISTS (
                 SELECT 1 FROM seen d WHERE d.person_id IN {PERSONS} AND d.kind = {Kind.ENTRY.number}
                     AND d.item_id = c.id AND d.seq >= c.seq
             ),
-            EXISTS (
+            r.status <> 1 OR EXISTS (
                 SELECT 1 FROM context n WHERE n.project_id = :project AND n.run_id = c.run_id AND n.task_id = c.task_id
                     AND n.{OF_LOOPS} AND n.type = {SCRATCHPAD} AND n.created_at > c.created_at
                     AND n.session_id IS DISTINCT FROM c.session_id
@@ -161,16 +180,24 @@ def _stuck(look: Look, facts: Facts, last: _Pad, since: int) -> Facts:
                 SELECT max(m.created_at) FROM agent_messages m WHERE m.project_id = :project
                     AND m.to_agent_id = c.agent_id AND m.from_agent_id IS DISTINCT FROM c.agent_id
             )
-        FROM context c WHERE c.id = :pad
-        """,
-        pad=last.number,
-    )
-    is_dismissed, is_continued, answered = row
+        FROM context c JOIN runs r ON r.id = c.run_id WHERE c.id IN {set_of(pads)}
+        """
+    ) if pads else []  # fmt: skip
+    return {number: Settlement(bool(seen), bool(continued), at or 0) for number, seen, continued, at in rows}
+
+
+def reason_of(task: str | None, pad: structured.Scratchpad) -> str:
+    """Return what an agent is stuck on or blocked by, in one line."""
+    reason = "; ".join(pad.blockers) or "; ".join(pad.attempted[-1:])
+    return shortened(": ".join(filter(None, (task, reason))), LINE_CHARS)
+
+
+def _stuck(facts: Facts, last: _Pad, settled: Settlement, since: int) -> Facts:
     return facts._replace(
-        stuck=AgentState("stuck", since, text or None),
-        is_dismissed=bool(is_dismissed),
-        is_continued=facts.is_continued or bool(is_continued),
-        answered_at=answered or 0,
+        stuck=AgentState("stuck", since, reason_of(last.task, last.pad) or None),
+        is_dismissed=settled.is_dismissed,
+        is_continued=facts.is_continued or settled.is_continued,
+        answered_at=settled.answered_at,
     )
 
 
@@ -178,11 +205,12 @@ Wait = tuple[int, AgentState]
 """The id of a session, and its state."""
 
 
-def _blocked(pads: Mapping[int, _Pad]) -> Iterator[Wait]:
+def _blocked(facts: Mapping[int, Facts], pads: Mapping[int, _Pad], settled: Mapping[int, Settlement]) -> Iterator[Wait]:
     for session, last in pads.items():
-        if last.pad.blockers and not last.pad.done:
-            reason = shortened(": ".join(filter(None, (last.task, "; ".join(last.pad.blockers)))), LINE_CHARS)
-            yield session, AgentState("waiting", last.created_at, reason)
+        since, (is_dismissed, is_continued, answered_at) = last.created_at, settled[last.number]
+        is_over = facts[session].ended_at is not None and (is_continued or answered_at > since)
+        if not is_dismissed and not is_over:
+            yield session, AgentState("waiting", since, reason_of(last.task, last.pad))
 
 
 def _unanswered(look: Look, facts: Mapping[int, Facts], agents: Mapping[int | None, Sequence[int]]) -> Iterator[Wait]:

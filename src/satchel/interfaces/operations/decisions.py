@@ -36,7 +36,7 @@ _DECISION = (
     Parameter("value", str | float, about="What holds, in full; a number as 300", option="VALUE"),
     Parameter("tags", list[str] | None, help=_REPLACES),
     Parameter("scopes", list[str] | None, about="Services or the like that it is limited to", help=_REPLACES),
-    NEW_PATHS.but(type=list[str] | None),
+    NEW_PATHS.but(type=list[str] | None, about="Globs of files it binds"),
     NEW_LAYER.but(type=str | None),
     Parameter(
         "version",

@@ -12,6 +12,7 @@ from functools import lru_cache, wraps
 
 from satchel.base.errors import InvalidInput
 from satchel.base.records import dataclass
+from satchel.base.text import shortened
 from satchel.keep.texts import check_json, json_texts, parse_json
 
 TYPE_CHECKING = False  # importing typing at start is slow
@@ -69,6 +70,15 @@ TELLING_FIELDS = ("fix", "solution", "resolution", "summary")
 
 PLAN = "approved_plan"
 """The scratchpad field with a plan approved by a person and saved by a hook."""
+
+ISSUE_TYPES = (
+    "over-engineering",
+    "missing-error-handling",
+    "pattern-violation",
+    "dead-code",
+    "spec-intent-mismatch",
+    "architecture-concern",
+)
 
 _HIDDEN = "later attempts only see done=, attempted=, next_step="
 
@@ -150,10 +160,33 @@ def parse_object(entry_type: str, content: object) -> dict[str, object]:
     return checked
 
 
+def check_issue_type(content: str) -> None:
+    """Check the issue type of a new review_issue; stored ones may have others."""
+    issue_type = review_issue(content).issue_type
+    if issue_type is not None and issue_type not in ISSUE_TYPES:
+        raise InvalidInput(
+            f"issue_type of a review_issue cannot be {shortened(issue_type, 40)!r}",
+            f"Give one of {', '.join(ISSUE_TYPES)}, or leave it out",
+        )
+
+
 def as_scratchpad(content: str | Mapping[str, object]) -> str | Mapping[str, object]:
     """Return a scratchpad's content; plain text becomes an object."""
     is_plain = isinstance(content, str) and content.strip() and not content.lstrip().startswith("{")
     return {"summary": content} if is_plain else content
+
+
+def plain_attempts(content: str) -> tuple[str, ...]:
+    """Return the attempts of a stored scratchpad that was written as plain text or as a list of texts."""
+    fields = json.loads(content)
+    if set(fields) != {"summary"} or not isinstance(fields["summary"], str):
+        return ()
+    try:
+        listed = json.loads(fields["summary"])
+    except (ValueError, RecursionError):
+        listed = None
+    is_list = isinstance(listed, list) and all(isinstance(text, str) for text in listed)
+    return tuple(listed) if is_list else (fields["summary"],)
 
 
 def hidden_note(content: str) -> tuple[str, ...]:

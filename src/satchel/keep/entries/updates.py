@@ -40,6 +40,10 @@ def prepare(entry: records.NewEntry, workplace: Workplace, cite: Cite) -> record
     content, notes = storable_content(entry.type, raw, workplace.max_content_bytes)
     if number == records.SCRATCHPAD:
         notes += structured.hidden_note(content)
+    elif number == records.REVIEW_ISSUE:
+        from satchel.keep.entries import structured
+
+        structured.check_issue_type(content)
     file, line, last = None, entry.line, None
     if entry.file is not None:
         file, named_line, last = check_lines(entry.file, workplace.files_root, "file")
