@@ -214,6 +214,9 @@ def _collect(
         loop_history.loading(transaction, loop, now, (SCRATCHPAD, REVIEW_VERDICT)),
     )
     got = {} if delivered is None else deliveries.by_kind(delivered)
+    of_role, _ = deliveries.of_role(window, request.role, got)
+    if of_role != window:
+        got = deliveries.delivered(transaction, of_role)
     is_again = request.within_session and actor.window > 1 and not got
     collected.tokens_left = (
         deliveries.tokens_left_of_session(transaction, window) if is_again else deliveries.tokens_left(got)
