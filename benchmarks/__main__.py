@@ -43,6 +43,7 @@ FAMILIES = {
     "stdio": "the MCP server over stdio beside the official SDK",
     "events": "from a commit to those who listen over HTTP, and what idle listeners cost",
     "serve": "clients of a server beside processes over the store, its memory, and hooks over it",
+    "large-bodies": "the largest bodies of one token, and how long another waits meanwhile",
     "postgresql": "the store in PostgreSQL beside SQLite, over a socket and over a slow network",
     "writers": "32 clients of a server that write to one project in PostgreSQL, beside as many on their own",
     "room": "what a person looks at, of a hundred thousand items of each kind",

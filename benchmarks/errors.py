@@ -1,7 +1,7 @@
 """How many errors are recognised when they are met again, by tool and by hook, and after an agent's short report.
 
-Outputs stand in ``data/errors``: posted publicly, and made by a model from what it knows of tools (``made``), as a check
-against rules that fit one set only. Outputs of real tools come with the public data sets.
+Outputs stand in ``data/errors``: posted publicly, and made by a model from what it knows of tools (``made``), as a
+check against rules that fit one set only. Outputs of real tools come with the public data sets.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ FIN, RST = "fin", "rst"
 class Accepting:
     """Listens from the moment it is made; what comes before that, a subclass does first."""
 
-    def __init__(self) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+    def __init__(self, port: int = 0) -> None:
+        self._listener = socket.create_server(("127.0.0.1", port), backlog=64)
         self._is_over = False
         self._threads = [threading.Thread(target=self._accept)]
         self._threads[0].start()

@@ -17,6 +17,7 @@ UNHEARD = (BEFORE_REQUEST, IN_HEAD, IN_BODY)
 """Cuts after which the server has no whole request."""
 DONE = (BEFORE_ANSWER, IN_ANSWER_HEAD, IN_ANSWER_BODY, BEFORE_LAST_BYTE)
 """Cuts after which the server has answered."""
+_PROOF = b"GET /proof"
 PLACES = (*UNHEARD, AFTER_REQUEST, *DONE)
 
 
@@ -37,12 +38,12 @@ class Proxy(Accepting):
         requests: how many came.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, own: int = 0) -> None:
         self._target = port
         self.plan: deque[Cut | None] = deque()
         self.requests = 0
         self._sockets: set[socket.socket] = set()
-        super().__init__()
+        super().__init__(own)
 
     @property
     def url(self) -> str:
@@ -67,9 +68,11 @@ class Proxy(Accepting):
         self._sockets.add(client)
         how = FIN
         with suppress(OSError):
-            while client.recv(1, socket.MSG_PEEK):
-                self.requests += 1
-                cut = self.plan.popleft() if self.plan else None
+            while began := client.recv(len(_PROOF), socket.MSG_PEEK):
+                cut = None
+                if began != _PROOF:  # which comes before what is cut, and is no request of the program
+                    self.requests += 1
+                    cut = self.plan.popleft() if self.plan else None
                 how = FIN if cut is None else cut.how
                 if server is None:
                     server = socket.create_connection(("127.0.0.1", self._target), timeout=60)
@@ -95,8 +98,6 @@ def _one(client: socket.socket, server: socket.socket, cut: Cut | None) -> bool:
     if is_here(BEFORE_REQUEST):
         return False
     head, body = _message(client)
-    ours, theirs = (f"127.0.0.1:{port}".encode() for port in (client.getsockname()[1], server.getpeername()[1]))
-    head = head.replace(ours, theirs, 1)  # the server checks by which name it is asked
     if is_here(IN_HEAD):
         server.sendall(head[: len(head) // 2])
         return False
@@ -147,9 +148,9 @@ def _some(sender: socket.socket) -> bytes:
 
 
 @contextmanager
-def proxy_to(port: int) -> Iterator[Proxy]:
-    """Run a proxy until the block is left."""
-    proxy = Proxy(port)
+def proxy_to(port: int, own: int = 0) -> Iterator[Proxy]:
+    """Run a proxy, at a port of its own, until the block is left."""
+    proxy = Proxy(port, own)
     try:
         yield proxy
     finally:

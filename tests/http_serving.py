@@ -18,6 +18,7 @@ from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.web.logins import Logins
+from satchel.remote.proof import identify
 from satchel.store.postgres.address import Address
 
 
@@ -34,6 +35,10 @@ class FixedTokens:
     def access_of(self, token_id: str) -> Access | None:
         """Return the rights of the token of a public id."""
         return next((access for access in self._accesses.values() if access.token == token_id), None)
+
+    def digest(self, token_id: str) -> bytes | None:
+        """Return the digest of a token by what names it."""
+        return dict(map(identify, self._accesses)).get(token_id)
 
     def stores(self) -> list[Path | str]:
         """Return the files of the stores that tokens lead to."""

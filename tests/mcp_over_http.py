@@ -18,6 +18,7 @@ import http_serving as serving
 from satchel import Satchel
 from satchel.interfaces.http.access import AGENT, Access
 from satchel.interfaces.http.databases import Databases
+from satchel.remote.proof import identify
 
 DIALECTS = ("legacy", "2026-07-28")
 """The eras of the protocol, as the official client calls them."""
@@ -28,6 +29,10 @@ class _Book:
 
     def __init__(self) -> None:
         self.rights: dict[str, Access] = {}
+
+    def digest(self, token_id: str) -> bytes | None:
+        """Return the digest of a token by what names it."""
+        return dict(map(identify, self.rights)).get(token_id)
 
     def access(self, text: str) -> Access | None:
         """Return the rights of a token."""

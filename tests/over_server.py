@@ -28,6 +28,7 @@ from satchel.interfaces.http.stores import Stores
 from satchel.remote.calls import Calls, Standing
 from satchel.remote.connection import Connection
 from satchel.remote.facts import Surroundings
+from satchel.remote.proof import identify
 from satchel.remote.service import RemoteSatchel, engine_of
 
 is_asked_for = False
@@ -54,6 +55,7 @@ class Hub:
 
     def __init__(self) -> None:
         self._known: dict[str, Access] = {}
+        self._digests: dict[str, bytes] = {}
         self._stores = _OpenedStores()
         listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -72,6 +74,10 @@ class Hub:
         """Return the rights of the token of a public id, which is its text here."""
         return self._known.get(token_id)
 
+    def digest(self, token_id: str) -> bytes | None:
+        """Return the digest of a token by what names it."""
+        return self._digests.get(token_id)
+
     def stores(self) -> list[Path]:
         """Return no store: it serves no pages."""
         return []
@@ -83,6 +89,7 @@ class Hub:
         # a path of its own: a test may open one store several times
         store = satchel.place.file.with_name(f"{token}.db")
         self._stores.of_tests[store] = satchel
+        self._digests.update([identify(token)])
         self._known[token] = Access(token, "tester", role, store, work.project_name or work.suggested_name)
         return token
 

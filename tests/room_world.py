@@ -25,6 +25,7 @@ from starlette.routing import compile_path
 
 from http_serving import databases_of
 from repositories import commit_all, git, make_repository
+from satchel.interfaces.web.opening import room_host
 from satchel.interfaces.web.pages import PAGES
 from satchel.store.postgres.address import Address
 
@@ -233,7 +234,8 @@ def a_world(folder: Path, name: str = "project", address: Address | None = None)
         assert server.stdout is not None
         url = json.loads(server.stdout.readline())["url"]
         asked = {} if token is None else {"SATCHEL_URL": url, "SATCHEL_TOKEN": token}
-        world = World(project, environment | asked, url)
+        room = f"http://{room_host(folder / 'state' / 'satchel')}:{urlsplit(url).port}"
+        world = World(project, environment | asked, room)
         with world.clients:
             yield world
         server.terminate()

@@ -23,13 +23,19 @@ class ServerProcess:
     Args:
         environ: what its environment has beside that of the test.
         options: further ones of ``satchel serve``.
+
+    Attributes:
+        port: where it listens.
+        proxy_port: where a proxy before it may listen.
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None, *options: str) -> None:
-        listener = bind("127.0.0.1", 0)
-        self.port: int = listener.getsockname()[1]
-        listener.close()
-        self._options = options
+        listeners = [bind("127.0.0.1", 0) for _ in range(2)]
+        self.port, self.proxy_port = (int(one.getsockname()[1]) for one in listeners)
+        for one in listeners:
+            one.close()
+        # it is asked by the name of what lies between
+        self._options = ("--host-name", f"127.0.0.1:{self.proxy_port}", *options)
         self._environ = {**os.environ, **(environ or {})}
         self._process: subprocess.Popen[str] | None = None
         self.start()

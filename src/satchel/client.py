@@ -14,7 +14,7 @@ from satchel.base.config import FILE_NAME as CONFIG_FILE_NAME
 from satchel.base.config import load_config
 from satchel.base.config_keys import Config
 from satchel.base.errors import InvalidInput, Refused
-from satchel.base.folders import config_folder, state_folder
+from satchel.base.folders import config_folder, current_folder, state_folder
 from satchel.base.paths import StorePlace, locate_store, named_store
 from satchel.base.retention import Retention
 from satchel.base.text import check_encodable, check_name, nameable
@@ -272,7 +272,7 @@ def open_satchel(
     place = locate_store(
         db,
         environ,
-        Path(cwd) if cwd is not None else Path.cwd(),
+        Path(cwd) if cwd is not None else current_folder(),
         here=here,
         is_tree=lambda file: (store := known_stores.at(file)) is not None and store.tree,
         is_listed=lambda file: known_stores.at(file) is not None,

@@ -12,7 +12,6 @@ import pytest
 from satchel.base.config import RESERVED_VARIABLES, documented_toml, load_config, parse_value, read_text
 from satchel.base.config_keys import KEYS, Config, Key
 from satchel.base.errors import InvalidInput, Refused
-from satchel.base.vocabulary import SECTIONS
 
 RATE = Key("brief.rate", float, 1.0, "A factor.", minimum=0)
 SWITCH = Key("brief.switch", bool, True, "A switch.")
@@ -52,7 +51,7 @@ def test_every_default_and_example_is_valid() -> None:
         assert isinstance(value, NoneType) or parse_value(key, value) == value, key.name
 
 
-MOMENTS = ("start", "resume", "compaction", "subagent", "prompt", "edit", "error", "messages")
+MOMENTS = ("start", "resume", "compaction", "subagent", "first_prompt", "prompt", "edit", "error", "messages")
 """The moments at which hooks put something in."""
 
 VALID = [
@@ -73,7 +72,6 @@ VALID = [
     ("brief.budget", "0", 0),
     ("brief.token_factor", "1.25", 1.25),
     ("brief.deadline_ms", "60000", 60_000),
-    *((f"brief.share_{section}", str(weight), weight) for weight, section in enumerate(SECTIONS)),
     *((f"hooks.{moment}", "0", 0) for moment in MOMENTS),
     ("hooks.claims", "warn", "warn"),
     ("hooks.end", "false", False),
@@ -148,7 +146,6 @@ def test_an_empty_variable_counts_as_not_set() -> None:
         ("brief.token_factor", "10.1"),
         ("brief.deadline_ms", "0"),
         ("brief.deadline_ms", "60001"),
-        *((f"brief.share_{section}", weight) for section in SECTIONS for weight in ("-1", "101", "10%")),
         ("context.max_per_loop", "0"),
         ("context.max_per_loop", "1000001"),
         ("context.max_content_kib", "0"),
@@ -421,7 +418,6 @@ LOWERED = {
 def test_a_projects_file_may_set_only_what_cannot_send_or_delete() -> None:
     assert {
         *("layers.open", "claims.minutes", "brief.token_factor", "tokens.encoding"),
-        *(f"brief.share_{section}" for section in SECTIONS),
     } == OF_PROJECTS
     assert {key.name for key in KEYS if key.project == "lower"} == LOWERED
     assert {key.name for key in KEYS if key.project == "stricter"} == STRICTER

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel.base import paths
-from satchel.base.errors import InvalidInput, Refused, Unavailable
+from satchel.base.errors import Detached, InvalidInput, Refused, Unavailable
 from satchel.base.paths import StorePlace, filesystem_kind, locate_store, refuse_network_filesystem, worktree_of
 
 STORE = Path(".satchel") / "satchel.db"
@@ -156,13 +156,13 @@ def test_a_linked_worktree_prefers_the_main_store_to_one_above_its_own_folder(ba
     assert locate(base / "elsewhere" / "feature").file == file
 
 
-def test_worktrees_of_a_bare_repository_share_the_store_beside_it(base: Path) -> None:
+def test_worktrees_of_a_bare_repository_share_the_store_in_it(base: Path) -> None:
     source = repository(base / "source")
     bare = bare_clone(source, base / "hub" / "app.git")
     git(bare, "worktree", "add", "-q", str(base / "hub" / "main"), "main")
     git(bare, "worktree", "add", "-q", "-b", "fix", str(base / "hub" / "fix"))
     one, other = locate(base / "hub" / "main"), locate(base / "hub" / "fix")
-    assert one == StorePlace(base / "hub" / STORE, False, bare, base / "hub" / "main", "app")
+    assert one == StorePlace(bare / STORE, False, bare, base / "hub" / "main", "app")
     assert (other.file, other.root, other.worktree) == (one.file, bare, base / "hub" / "fix")
     inside = locate(bare)
     assert (inside.file, inside.root, inside.worktree) == (one.file, bare, None)
@@ -183,17 +183,33 @@ def test_two_bare_repositories_side_by_side_stay_two_projects(base: Path) -> Non
         bare = bare_clone(source, base / "hub" / f"{name}.git")
         git(bare, "worktree", "add", "-q", str(base / "hub" / f"{name}-main"), "main")
         places.append(locate(base / "hub" / f"{name}-main"))
-    assert places[0].file == places[1].file
+    assert places[0].file != places[1].file
     assert places[0].root != places[1].root
     assert [place.suggested_name for place in places] == ["one", "two"]
 
 
-def test_a_submodule_stays_its_own(base: Path) -> None:
+def test_a_submodule_of_dotfiles_stays_its_own(base: Path) -> None:
     library = repository(base / "library")
-    app = repository(base / "app")
-    git(app, "submodule", "add", "-q", str(library), "lib")
-    place = locate(app / "lib")
-    assert (place.root, place.worktree, place.file) == (app / "lib", None, app / "lib" / STORE)
+    home = repository(base / "home")
+    git(home, "submodule", "add", "-q", str(library), "lib")
+    place = locate(home / "lib", {"HOME": str(home)})
+    assert (place.root, place.file) == (home / "lib", home / "lib" / STORE)
+
+
+def test_a_git_file_of_an_archive_opens_no_other_repository(base: Path) -> None:
+    other = repository(base / "other")
+    make_store(other)
+    (base / "archive").mkdir()
+    (base / "archive" / ".git").write_text(f"gitdir: {other / '.git'}\n")
+    assert locate(base / "archive").file == base / "archive" / STORE
+
+
+def test_a_lost_worktree_that_names_its_store_is_served(base: Path) -> None:
+    (base / "lost").mkdir()
+    (base / "lost" / ".git").write_text("gitdir: /nowhere/.git/worktrees/lost\n")
+    with pytest.raises(Detached, match=r"lost/.git leads to /nowhere/.*does not exist.*SATCHEL_DB=PATH"):
+        locate(base / "lost", here=True)
+    assert locate(base / "lost", {"SATCHEL_DB": str(base / "a.db")}).file == base / "a.db"
 
 
 def test_an_explicit_path_comes_before_everything_else(base: Path) -> None:

@@ -44,9 +44,9 @@ def test_live_sessions_are_counted(clients: Clients) -> None:
 def test_a_session_is_stuck_as_its_briefing_says(clients: Clients) -> None:
     ann = clients.turn_to(clients.start())
     fail(ann, *TRIED[:2])
-    assert (counted(ann).stuck, "\nSTUCK" in ann.brief(task_id="T1").text) == (0, False)
+    assert (counted(ann).stuck, "STUCK" in ann.brief(task_id="T1").text) == (0, False)
     fail(ann, TRIED[2])
-    assert (counted(ann).stuck, "\nSTUCK" in ann.brief(task_id="T1").text) == (1, True)
+    assert (counted(ann).stuck, "STUCK" in ann.brief(task_id="T1").text) == (1, True)
 
 
 def test_a_loop_that_succeeded_is_not_stuck(clients: Clients) -> None:

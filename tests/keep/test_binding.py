@@ -99,10 +99,12 @@ def test_more_rules_than_are_compared_by_text_still_bind_by_their_paths(
 def test_the_list_of_a_file_says_by_what_each_binds(satchel: Satchel) -> None:
     satchel.constraints.add("All endpoints check the token", paths=["src/api/**"], priority="high")
     satchel.decisions.set("orm", 7, rationale="see src/api/db.py")
-    page = satchel.constraints.binding("src/api/db.py")
+    page = satchel.constraints.binding("src/api/db.py").bindings
     assert [(one.kind, one.key, one.text, one.priority, one.by) for one in page] == [
         ("decision", "orm", "7", None, "src/api/db.py"),
         ("rule", None, "All endpoints check the token", "high", "src/api/**"),
     ]
-    assert [one.text for one in satchel.constraints.binding("src/api/db.py", limit=1, offset=1)] == [page.items[1].text]
-    assert [one.kind for one in satchel.constraints.binding("src/api/")] == ["rule"]
+    assert [one.text for one in satchel.constraints.binding("src/api/db.py", limit=1, offset=1).bindings] == [
+        page.items[1].text
+    ]
+    assert [one.kind for one in satchel.constraints.binding("src/api/").bindings] == ["rule"]

@@ -339,3 +339,25 @@ class TestOtherTrees:
     def test_a_tree_that_git_converts_line_ends_in_is_the_same(self, satchel: Satchel, tree: Path) -> None:
         (tree / "a.py").write_bytes("".join(LINES).replace("\n", "\r\n").encode())
         assert said(satchel) == ()
+
+
+@pytest.mark.parametrize("sparse_index", [False, True])
+def test_a_file_that_a_sparse_checkout_leaves_out_is_not_gone(tree: Path, satchel: Satchel, sparse_index: bool) -> None:
+    (tree / "lib" / "deep").mkdir(parents=True)
+    (tree / "lib" / "deep" / "b.py").write_text("".join(LINES))
+    commit_all(tree)
+    entry = satchel.entries.write("discovery", "what line three does", file="lib/deep/b.py:3").ref
+    git(tree, "sparse-checkout", "set", "--cone", *(["--sparse-index"] if sparse_index else []), "src")
+    assert not (tree / "lib").exists()
+    assert (citation(satchel, entry).state, said(satchel, entry)) == ("not checked out", ("file not checked out",))
+    git(tree, "sparse-checkout", "disable")
+    assert citation(satchel, entry).state == "unchanged"
+
+
+def test_a_file_of_a_nested_clone_is_not_called_untracked(tree: Path, satchel: Satchel) -> None:
+    inner = make_repository(tree / "inner")
+    (inner / "b.py").write_text("".join(LINES))
+    commit_all(inner)
+    cited = Citing(str(tree)).cite("inner/b.py", 3, None)
+    assert cited is not None
+    assert (cited.standing, cited.blob) == (None, None)

@@ -11,6 +11,7 @@ import pytest
 from cutting_proxy import Proxy, proxy_to
 from http_serving import FixedTokens, Served, served
 from satchel import Satchel, open_satchel
+from satchel.interfaces.http.settings import Settings
 from satchel.remote import calls
 from satchel.remote.opening import open_anywhere
 from server_process import made_store
@@ -41,6 +42,8 @@ def server(store: Path) -> Iterator[Served]:
 def proxy(server: Served) -> Iterator[Proxy]:
     """What lies between."""
     with proxy_to(server.port) as one:
+        # the server checks by which name it is asked
+        server.serving.settings = Settings(host_names=(f"127.0.0.1:{one.port}",))
         yield one
 
 

@@ -82,7 +82,7 @@ def test_a_server_that_stays_away_after_a_lost_answer_leaves_it_unknown(
 def test_an_error_of_a_lost_answer_is_told_on_the_retry(proxy: Proxy, open_at: Opens) -> None:
     proxy.plan.append(Cut(BEFORE_ANSWER))
     with pytest.raises(NotFound):
-        operation_named("retract").bound(open_at(proxy.url))("e999", reason="none")
+        operation_named("retract").bound(open_at(proxy.url))(ref="e999", reason="none")
 
 
 def test_a_retry_with_a_token_that_was_revoked_meanwhile_says_that_it_is_not_known(
@@ -172,7 +172,7 @@ def test_what_a_killed_server_had_kept_is_reported_as_kept_by_the_next(
     open_at: Opens, store: Path, times_kept: Count
 ) -> None:
     token = token_for(store, "theirs")
-    with ServerProcess() as process, proxy_to(process.port) as proxy:
+    with ServerProcess() as process, proxy_to(process.port, process.proxy_port) as proxy:
         satchel = open_at(proxy.url, token)
         for number, how in enumerate((FIN, RST) * 2):
             proxy.plan.append(Cut(BEFORE_ANSWER, how, process.restart))
@@ -202,7 +202,7 @@ def test_what_a_killed_server_had_kept_is_reported_as_kept_by_the_next(
 @pytest.mark.slow
 def test_a_briefing_whose_answer_was_lost_is_given_whole_by_the_next_server(open_at: Opens, store: Path) -> None:
     token = token_for(store, "theirs")
-    with ServerProcess() as process, proxy_to(process.port) as proxy:
+    with ServerProcess() as process, proxy_to(process.port, process.proxy_port) as proxy:
         satchel = open_at(proxy.url, token)
         operation_named("add_constraint").bound(satchel)(text="Never log a token", category="security", priority="high")
         proxy.plan.append(Cut(BEFORE_ANSWER, FIN, process.restart))

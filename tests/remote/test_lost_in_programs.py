@@ -34,7 +34,7 @@ def process() -> Iterator[ServerProcess]:
 
 @pytest.fixture
 def between(process: ServerProcess) -> Iterator[Proxy]:
-    with proxy_to(process.port) as proxy:
+    with proxy_to(process.port, process.proxy_port) as proxy:
         yield proxy
 
 

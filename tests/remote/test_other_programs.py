@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from satchel.base import wire
 from satchel.base.errors import AnswerLost, Conflict, SatchelError, Unreachable
 from satchel.interfaces.http.public import operation_named
 from satchel.remote import calls, connection
+from satchel.remote.proof import identify, proof
 
 Opens = Callable[..., Satchel]
 
@@ -32,9 +34,10 @@ def answering(*answers: bytes | Callable[[socket.socket], None]) -> Iterator[str
             except OSError:
                 return
             with client:
-                read = b""
-                while b"\r\n\r\n" not in read and (part := client.recv(65_536)):
-                    read += part
+                read = head_from(client)
+                if read.startswith(b"GET /proof"):
+                    client.sendall(proven(read))
+                    head_from(client)
                 answer = answers[min(number, len(answers) - 1)]
                 try:
                     if callable(answer):
@@ -55,6 +58,23 @@ def answering(*answers: bytes | Callable[[socket.socket], None]) -> Iterator[str
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
         thread.join(30)
+
+
+def head_from(client: socket.socket) -> bytes:
+    """Read the head of a request, and what comes with it."""
+    read = b""
+    while b"\r\n\r\n" not in read and (part := client.recv(65_536)):
+        read += part
+    return read
+
+
+def proven(request: bytes, token: str = "person-token") -> bytes:
+    """Return the proof that a server would give which knows the token."""
+    nonce, host = re.search(rb"nonce=(\w+)", request), re.search(rb"(?i)host: (\S+)", request)
+    assert nonce
+    assert host
+    body = json.dumps({"proof": proof(identify(token)[1], host[1].decode(), nonce[1].decode())}).encode()
+    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 def reply(status: str, content_type: str, body: str | bytes, *more: str) -> bytes:
@@ -181,3 +201,21 @@ def test_a_program_of_another_version_is_told_both_versions(
     with pytest.raises(Conflict, match="Bring both to the same version") as refused:
         send(satchel)
     assert "9.9.9" in str(refused.value)
+
+
+def test_the_error_of_a_hostile_server_has_no_characters_that_act_on_a_terminal(open_at: Opens) -> None:
+    error = {
+        "code": "refused\x1b[2J",
+        "problem": "no\x1b]0;owned\x07 \u202epermission\x9b2J",
+        "remedy": "\x1b[31mgo\x00",
+    }
+    body = json.dumps({"error": error})
+    with answering(reply("403 No", "application/json", body)) as url, pytest.raises(SatchelError) as caught:
+        open_at(url).sessions.end()
+    assert str(caught.value).isprintable()
+
+
+def test_a_reply_that_is_no_http_is_shown_without_such_characters(open_at: Opens) -> None:
+    with answering(b"\x1b[2Jowned\r\n\r\n") as url, pytest.raises(SatchelError) as caught:
+        open_at(url).sessions.end()
+    assert str(caught.value).isprintable()

@@ -19,7 +19,12 @@ _AGE = r"(\d{1,6})([smhdw])"
 
 
 def system_clock() -> int:
-    return time.time_ns() // 1_000_000
+    try:
+        return time.time_ns() // 1_000_000
+    except OverflowError:  # a clock after 2262, whose nanoseconds do not fit
+        from calendar import timegm
+
+        return timegm(time.gmtime()) * 1_000
 
 
 def iso(milliseconds: int) -> str:

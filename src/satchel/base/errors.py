@@ -115,6 +115,10 @@ class NoProject(Refused):
     """The folder is not in a project, and creating one here needs an explicit request."""
 
 
+class Detached(Refused):
+    """The folder is a git worktree whose repository is missing, so that its project's store is unknown."""
+
+
 class Untrusted(Refused):
     """The store here was neither created nor trusted by the user, or contains what Satchel never creates."""
 

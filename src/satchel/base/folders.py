@@ -34,6 +34,39 @@ def config_path() -> str:
     return _path(*_CONFIG)
 
 
+def home_path() -> str:
+    """Return the user's home folder; the root if neither ``HOME`` nor the system knows one, as in containers."""
+    home = os.environ.get("HOME", "")
+    if home.startswith("/"):
+        return home
+    if sys.platform == "win32":
+        return os.path.expanduser("~")  # noqa: PTH111 -- keeps pathlib out of the start
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return os.sep
+
+
+def current_folder() -> Path:
+    """Return the folder that this process works in.
+
+    Raises:
+        NoProject: it was deleted.
+    """
+    from pathlib import Path
+
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        from satchel.base.errors import NoProject
+
+        raise NoProject(
+            "the current folder was deleted", 'Go into one that exists; `cd "$PWD"` enters one that was made again'
+        ) from None
+
+
 def _folder(path: str) -> Path:
     from pathlib import Path
 
@@ -43,11 +76,11 @@ def _folder(path: str) -> Path:
 def _path(variable: str, below_home: str, function: str) -> str:
     # The folders that platformdirs returns on Linux, as a test checks: importing it loads tempfile and shutil.
     if sys.platform == "linux":
-        base, home = os.environ.get(variable, "").strip(), os.environ.get("HOME", "")
+        base = os.environ.get(variable, "").strip()
         if base.startswith("/"):
             return f"{base}/{_NAME}"
-        if not base and home.startswith("/"):
-            return f"{home}/{below_home}/{_NAME}"
+        if not base:
+            return f"{home_path().rstrip('/')}/{below_home}/{_NAME}"
     import platformdirs
 
     return str(getattr(platformdirs, function)(_NAME, appauthor=False))

@@ -27,6 +27,9 @@ _READABLE = (b"DIRC\0\0\0\2", b"DIRC\0\0\0\3")
 _HEADER, _BEFORE_HASH = 12, 40
 _LONG_NAME = 0xFFF
 _EXTENDED, _OF_STAGE = 0x4000, 0x3000
+_SKIPPED = 0x4000
+"""The extended flag of what a sparse checkout leaves out."""
+
 _SPLIT, _TREES = b"link\0\0", b"TREE"
 
 
@@ -51,6 +54,19 @@ def standing(top: str, path: str, file: File, commit: str | None) -> tuple[int |
     if commit is None:
         return DIRTY, blob
     return CLEAN if _is_written(*index, os.fsencode(path.rpartition("/")[0]), hash_bytes) else None, blob
+
+
+def is_left_out(top: str, path: str, commit: str | None) -> bool:
+    """Return whether a sparse checkout leaves a file out, alone or with a folder around it."""
+    index = _index(top)
+    if index is None:
+        return False
+    hash_bytes = 20 if commit is None else len(commit) // 2
+    steps = os.fsencode(path).split(b"/")
+    # a sparse index names the outermost folder alone, with a slash
+    names = [b"/".join(steps), *(b"/".join(steps[:depth]) + b"/" for depth in range(1, len(steps)))]
+    extended = [(_entry(*index, name, hash_bytes) or b"")[_BEFORE_HASH + hash_bytes + 2 :] for name in names]
+    return any(int.from_bytes(flags, "big") & _SKIPPED for flags in extended)
 
 
 def path_of(top: str, blob: bytes) -> str | None:
@@ -97,7 +113,7 @@ _cached_content = lru_cache(maxsize=1)(_read)
 
 
 def _compare(entry: bytes, file: File, written: int, hash_bytes: int) -> int:
-    if int.from_bytes(entry[-2:], "big") & _OF_STAGE:
+    if int.from_bytes(entry[_BEFORE_HASH + hash_bytes :][:2], "big") & _OF_STAGE:
         return DIRTY  # a conflict
     seconds, nanoseconds = int.from_bytes(entry[8:12], "big"), int.from_bytes(entry[12:16], "big")
     changed = seconds * 1_000_000_000 + nanoseconds
@@ -171,7 +187,7 @@ def _ends_in_extensions(data: bytes, place: int, end: int) -> bool:
 
 @lru_cache(maxsize=256)
 def _entry(index: str, moment: tuple[int, int, int], path: bytes, hash_bytes: int) -> bytes | None:
-    """Return the start of a path's entry up to its flags, empty if it has none, or None if unknown.
+    """Return the start of a path's entry up to its name, empty if it has none, or None if unknown.
 
     The path is searched for as bytes, because parsing all entries takes 100 times as long.
     """
@@ -189,7 +205,7 @@ def _entry(index: str, moment: tuple[int, int, int], path: bytes, hash_bytes: in
                 value = int.from_bytes(data[flags : flags + 2], "big")
                 is_extended = bool(value & _EXTENDED)
                 if value & _LONG_NAME == min(len(path), _LONG_NAME) and is_extended == bool(extended):
-                    return data[start : flags + 2]
+                    return data[start:place]
         place = data.find(wanted, place + 1)
     # most entries of a split index are in another file
     return None if _SPLIT in data else b""

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from satchel.base.errors import InvalidInput, NoProject, Refused, Unavailable
+from satchel.base.errors import Detached, InvalidInput, NoProject, Refused, Unavailable
 from satchel.base.file_checks import is_mine, owner_name
 from satchel.base.records import NamedTuple, dataclass, field, replace
 
@@ -112,13 +112,14 @@ class Worktree(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class _Repository:
     top: Path  # of this worktree
-    home: Path  # the folder that contains .satchel
-    root: Path  # identifies the repository: the main worktree, or a bare repository's own folder
+    home: Path  # identifies the repository, and contains .satchel: the main worktree, else the bare repository
     name: str
+    git: Path  # git's folder of this worktree
+    problem: Refused | None = None  # why the worktree belongs to no repository
 
     @property
     def linked(self) -> bool:
-        return self.top not in {self.home, self.root}
+        return self.top != self.home
 
 
 def named_store(db: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> str | None:
@@ -143,9 +144,9 @@ def locate_store(
     """Find the store for a process in ``cwd``.
 
     The order: ``db``; ``SATCHEL_DB``; the nearest ``.satchel/satchel.db`` upwards; a new one at the root of the git
-    repository, which for a linked worktree is the main worktree, and for a bare repository the folder around it. The
-    search upwards ends at the top of the repository, outside of one at the first folder of another user, and always
-    below the home folder.
+    repository, which is the main worktree for a linked one, the superproject for a submodule, and a bare repository
+    itself. The search upwards ends at that root, outside of a repository at the first folder of another user, and
+    always below the home folder. Variables of git such as ``GIT_DIR`` count nowhere.
 
     Args:
         db: a path or a database URL, given by the caller, or None.
@@ -157,15 +158,14 @@ def locate_store(
 
     Raises:
         Refused: there is no project here, or it would be the home folder or the file system's root, or the store
-            upwards is in another user's folder, or the repository does not know this linked worktree.
+            upwards is in another user's folder.
+        Detached: this worktree belongs to no repository, and contains no store.
         InvalidInput: the named path is a folder, or its folder does not exist.
         Unavailable: the URL is not one of PostgreSQL.
     """
     cwd = cwd.resolve()
     forbidden = _never_a_project(environ)
-    repository = _find_repository(cwd)
-    if repository is not None and repository.top in forbidden:
-        repository = None  # dotfiles under version control do not make the home folder a project
+    repository = _find_repository(cwd, forbidden)
     store_name = named_store(db, environ)
     if store_name is not None:
         place = _named_place(store_name, cwd, repository, forbidden)
@@ -181,6 +181,8 @@ def locate_store(
         if file.exists():
             return replace(_place_at(folder, repository, file), found=_where(folder, cwd, repository))
     if repository is not None:
+        if repository.problem is not None:
+            raise repository.problem
         for folder in repository.top.parents:
             if folder in forbidden:
                 break
@@ -200,12 +202,14 @@ def locate_store(
 def worktree_of(path: str) -> Worktree | None:
     """Return the worktree that an absolute path is in, whether or not it exists; None outside of any.
 
-    Raises Refused if the repository does not know the worktree.
+    Raises Detached if it belongs to no repository.
     """
-    repository = _find_repository(Path(path))
+    repository = _find_repository(Path(path), _never_a_project(os.environ))
     if repository is None:
         return None
-    return Worktree(repository.root, repository.top if repository.linked else None)
+    if repository.problem is not None:
+        raise repository.problem
+    return Worktree(repository.home, repository.top if repository.linked else None)
 
 
 def _where(folder: Path, cwd: Path, repository: _Repository | None) -> str:
@@ -266,7 +270,7 @@ def _unescape_mount(point: str) -> str:
 
 def _never_a_project(environ: Mapping[str, str]) -> frozenset[Path]:
     home = environ.get("HOME")
-    places = {Path("/"), Path(Path.cwd().anchor or "/")}
+    places = {Path(Path(os.sep).absolute().anchor)}
     if home:
         places.add(Path(home).resolve())
     return frozenset(places)
@@ -304,7 +308,7 @@ def _place_at(folder: Path, repository: _Repository | None, file: Path | None) -
     if repository is None or repository.home != folder:
         return StorePlace(file, exists, folder, None, folder.name or (file.stem if file else "project"))
     worktree = repository.top if repository.linked else None
-    return StorePlace(file, exists, repository.root, worktree, repository.name)
+    return StorePlace(file, exists, repository.home, worktree, repository.name)
 
 
 def _search_path(cwd: Path, repository: _Repository | None) -> Iterator[Path]:
@@ -316,48 +320,83 @@ def _search_path(cwd: Path, repository: _Repository | None) -> Iterator[Path]:
             return
 
 
-def _find_repository(cwd: Path) -> _Repository | None:
+def _find_repository(cwd: Path, forbidden: frozenset[Path]) -> _Repository | None:
+    """Find the repository of a folder; one whose top is forbidden, such as that of dotfiles, makes no project."""
     for folder in (cwd, *cwd.parents):
         dot_git = folder / ".git"
         if dot_git.is_dir():
-            return _Repository(folder, folder, folder, folder.name)
-        if dot_git.is_file():
-            return _linked_repository(folder, dot_git)
-        if folder.name != ".git" and _is_git_directory(folder):
-            # inside a bare repository, whose store is next to it
-            return _Repository(folder, folder.parent, folder, _bare_name(folder))
+            repository = _superproject(folder, forbidden) or _Repository(folder, folder, folder.name, dot_git)
+        elif dot_git.is_file():
+            repository = _pointed_repository(folder, dot_git, forbidden)
+        elif _is_git_directory(folder) and ".git" not in folder.parts:
+            home = _home_of(folder, forbidden)
+            repository = _Repository(home, home, _bare_name(folder), folder)
+        else:
+            continue
+        return None if repository.top in forbidden else repository
     return None
 
 
-def _linked_repository(top: Path, dot_git: Path) -> _Repository:
-    """Follow a ``.git`` file: a linked worktree leads to its common directory, a submodule is its own.
-
-    Raises Refused if that repository does not know the worktree, as with one that came in an archive.
-    """
-    git_directory = (top / _line_of(dot_git).removeprefix("gitdir:").strip()).resolve()
-    pointer = git_directory / "commondir"
-    if not pointer.is_file():
-        return _Repository(top, top, top, top.name)
-    common = (git_directory / _line_of(pointer)).resolve()
-    # checked both ways: otherwise such a file could open the store of any other repository
-    back = (git_directory / _line_of(git_directory / "gitdir")).resolve()
-    if git_directory.parent != common / "worktrees" or back != dot_git.resolve():
-        raise Refused(
-            f"{dot_git} says that {top} is a worktree of {common}, which does not know of it",
-            "Run `git worktree repair` there if it was moved; else remove the file",
-        )
-    root = common.parent if common.name == ".git" else common
-    return _Repository(top, common.parent, root, _bare_name(common))
+def _superproject(top: Path, forbidden: frozenset[Path]) -> _Repository | None:
+    """Return the repository that lists a clone with its own ``.git`` folder as its submodule."""
+    for folder in top.parents:
+        if os.path.lexists(f"{folder}/.gitmodules"):  # runs at every start
+            outer = _find_repository(folder, forbidden)
+            is_listed = outer is not None and outer.top == folder and top.relative_to(folder) in _submodules(folder)
+            return outer if is_listed else None
+    return None
 
 
-def _line_of(file: Path) -> str:
-    """Return the text of one of git's pointer files, or nothing if it cannot be read."""
+def _submodules(top: Path) -> Iterator[Path]:
+    for line in _text_of(top / ".gitmodules").splitlines():
+        key, _, value = line.partition("=")
+        if key.strip() == "path":
+            yield Path(value.strip().strip('"'))
+
+
+def _pointed_repository(top: Path, dot_git: Path, forbidden: frozenset[Path]) -> _Repository:
+    """Follow a ``.git`` file: a linked worktree leads to its common directory, a submodule to its superproject."""
+    git = (top / _text_of(dot_git).strip().removeprefix("gitdir:").strip()).resolve()
+    pointer = git / "commondir"
+    if pointer.is_file():
+        common = (git / _text_of(pointer).strip()).resolve()
+        # checked both ways: otherwise such a file could open the store of any other repository
+        back = (git / _text_of(git / "gitdir").strip()).resolve()
+        if git.parent != common / "worktrees" or back != dot_git.resolve():
+            return _Repository(top, top, top.name, git, _detached(dot_git, common))
+        return _Repository(top, _home_of(common, forbidden), _bare_name(common), git)
+    outer = _find_repository(top.parent, forbidden)
+    if outer is not None and git.is_relative_to(outer.git / "modules"):
+        return outer
+    return _Repository(top, top, top.name, git, None if (git / "HEAD").is_file() else _detached(dot_git, git))
+
+
+def _detached(dot_git: Path, target: Path) -> Detached:
+    what = "which does not know this worktree" if target.exists() else "which does not exist"
+    return Detached(
+        f"{dot_git} leads to {target}, {what}, so the project's store is unknown",
+        "Run `git worktree repair` in the main worktree if one of them was moved, remove that file if this folder is "
+        "no worktree any more, or name the store: SATCHEL_DB=PATH",
+    )
+
+
+def _home_of(common: Path, forbidden: frozenset[Path]) -> Path:
+    """Return the main worktree of a repository, that of its superproject, else the bare repository itself."""
+    around = common.parent
+    if common.name in {".git", ".bare"} or (around / _text_of(around / ".git").strip()[7:].strip()) == common:
+        return around
+    superproject = _find_repository(around, forbidden) if ".git" in around.parts else None
+    return common if superproject is None else superproject.home
+
+
+def _text_of(file: Path) -> str:
+    """Return the start of one of git's small files, or nothing if it cannot be read."""
     try:
         with file.open("rb") as stream:
             text = stream.read(_MAX_POINTER_BYTES)
     except OSError:
         return ""
-    return os.fsdecode(text).split("\0")[0].strip()
+    return os.fsdecode(text).split("\0")[0]
 
 
 def _is_git_directory(folder: Path) -> bool:

@@ -160,7 +160,7 @@ class _Word:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """What a text is about.
+    """The items that a text is about.
 
     Attributes:
         items: the strongest first, those that are not sure included.

@@ -19,13 +19,13 @@ from satchel.base.records import dataclass
 from satchel.store.transaction import Transaction, set_of
 
 PACKAGE = "wordllama"
-"""The package of the extra, and the value of ``search.meaning`` that stands for it."""
+"""The package of the extra, which is also its value of ``search.meaning``."""
 
 RERANKED = 50
 """How many of the best matches are compared."""
 
 _WEIGHT_OF_TEXT, _WEIGHT_OF_CODE = 0.4, 0.9
-"""How much the cosine counts beside a lexical score of 1 for the best, if all of the matches are prose or code."""
+"""How much the cosine counts relative to a lexical score of 1 for the best, if all of the matches are prose or code."""
 
 _LEAST_SIGNS_OF_CODE = 0.03
 _SIGNS_OF_CODE = "(){}[]=;_<>"
@@ -130,7 +130,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What compares matches to queries in one store."""
+    """Ranking by meaning in one store."""
 
     model: Model
     store: str

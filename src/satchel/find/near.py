@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+from satchel.base.lazy import lazy_regex
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.find.kind import Kind
 from satchel.find.likeness import MIN_WORDS, words_of
+from satchel.find.words import WORD
 from satchel.store.transaction import Transaction, set_of
 
 THRESHOLD = 60
@@ -22,6 +24,28 @@ _MAX_NAMED = 3
 
 _LEAST_OF_SHORTER = 4
 """In lines of four change logs, three shared words matched another project's commit in 15 % of cases, four in 4 %."""
+
+_NEGATIONS = frozenset(
+    """
+    no not never none nothing nor neither without avoid cannot don doesn didn isn aren wasn weren won wouldn shouldn
+    mustn couldn hasn haven forbid forbidden prohibited unless except
+    """.split()
+)
+_OPPOSITES = tuple(
+    tuple(pair.split())
+    for pair in (
+        "enable disable|enabled disabled|allow deny|before after|add remove|adds removes|added removed|"
+        "on off|increase decrease|min max|minimum maximum|first last|start stop|open close|opened closed|push pull|"
+        "read write|client server|upgrade downgrade|lock unlock|encode decode|encrypt decrypt|pass fail|passes fails|"
+        "true false|left right|above below|more less|sync async|public private|commit rollback|up down|left right"
+    ).split("|")
+)
+"""Words that make the opposite of a text when one takes the place of the other."""
+
+_mark = lazy_regex(
+    r"`[^`\n]{1,80}`|'[^'\s]{1,80}'|\b\w*\d[\w.:-]*|[\w.-]*[\w]/[\w./-]+|\b\w+(?:_\w+)+|\b\w+(?:::\w+)+"
+    r"|\b\w+\.\w+\b|\b[a-z]+[A-Z]\w*"
+)
 
 _FIRST = 5
 _MAX_TERMS = 24
@@ -69,8 +93,32 @@ def most_similar(
     """Return up to three of the items that say nearly the same as a text, most similar first."""
     words = frozenset(words_of(text))
     percentages = ((likeness(words, words_of(other)), item, other) for item, other in others)
-    similar = [Near(100 - percent, item, other) for percent, item, other in percentages if percent >= THRESHOLD]
+    similar = [
+        Near(100 - percent, item, other)
+        for percent, item, other in percentages
+        if percent >= THRESHOLD and not are_distinct(text, other)
+    ]
     return tuple(sorted(similar)[:_MAX_NAMED])
+
+
+def are_distinct(one: str, other: str) -> bool:
+    """Return whether texts of nearly the same words say different things.
+
+    One denies or reverses what the other says, or each has a number, path, type or other name that the other lacks.
+    """
+    mine, theirs = frozenset(WORD.findall(one.lower())), frozenset(WORD.findall(other.lower()))
+    if bool(mine & _NEGATIONS) != bool(theirs & _NEGATIONS):
+        return True
+    only_mine, only_theirs = mine - theirs, theirs - mine
+    if any((a in only_mine and b in only_theirs) or (b in only_mine and a in only_theirs) for a, b in _OPPOSITES):
+        return True
+    my_marks, their_marks = _marks(one), _marks(other)
+    return bool(my_marks - their_marks) and bool(their_marks - my_marks)
+
+
+def _marks(text: str) -> frozenset[str]:
+    """Return the names in a text that are no ordinary words: numbers, paths, quoted code, identifiers."""
+    return frozenset(match[0].strip("`'\".,:;()").lower() for match in _mark().finditer(text))
 
 
 def by_search(

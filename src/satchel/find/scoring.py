@@ -64,9 +64,12 @@ class Surroundings:
 
 
 def term_scores(
-    matched: Sequence[Matched], weights: Sequence[float], population: int
+    matched: Sequence[Matched], weights: Sequence[float], population: int, words: Mapping[int, int] | None = None
 ) -> tuple[dict[int, list[float]], list[float]]:
-    """Return the score of each term by document, and the idf of each term."""
+    """Return the score of each term by document, and the idf of each term.
+
+    ``words`` has for the position of another form that of its word: a form counts as no rarer than the word.
+    """
     size = len(weights)
     frequencies = [0] * size
     total_length = 0
@@ -79,6 +82,8 @@ def term_scores(
                 frequencies[term] += times
     population = max(population, len(matched))
     idf = [math.log(1 + (population - n + 0.5) / (n + 0.5)) for n in frequencies]
+    for form, word in (words or {}).items():
+        idf[form] = min(idf[form], idf[word])
     average = max(1.0, total_length / max(1, len(matched)))
     factors = [value * weight * (K1 + 1) for value, weight in zip(idf, weights, strict=True)]
     scored: dict[bytes, list[float]] = {}

@@ -12,6 +12,7 @@ from satchel.base.records import dataclass, field, replace
 from satchel.find import exact, scopes, scoring
 from satchel.find.conditions import Either, Term
 from satchel.find.exact import Texts
+from satchel.find.forms import forms_of
 from satchel.find.index import ScopedIndex, scoped_index
 from satchel.find.kind import LIVE, SUPERSEDED
 from satchel.find.query import MAX_TERMS, Query
@@ -105,6 +106,11 @@ _FEW_MATCHES = 500
 
 _MAX_NAMED = 3
 
+FORM_WEIGHT = 0.3
+"""Weight of another form of a word (expiry for expire), relative to the word."""
+
+_MAX_FORMS = 24
+
 _FEW = 20
 """Smaller populations count as this many, because rarity among fewer documents means little."""
 
@@ -147,6 +153,8 @@ def rank(
     is_long = len(query.terms) > MANY_TERMS and population > candidates
     is_small = population <= small and not is_long
     resolved = _resolve(transaction, query, index, texts)
+    if is_small and query.condition is None:
+        resolved = _with_forms(resolved, index)
     terms = resolved.terms
     if not terms:
         return replace(NOTHING, limits=resolved.missing)
@@ -190,11 +198,12 @@ def rank(
     elif is_bounded or choosing:
         limits.append(_ranking_note(choosing, most if is_bounded else None, oldest=oldest))
     if not matched:
-        if query.is_lookup and not query.names and len(terms) == 1 and not is_bounded:
+        if query.is_lookup and not query.names and len(terms) == 1 and not index.documents(terms[0], 1):
             (word,) = terms[0].words
             limits.append(exact.missing_note(transaction, word, (word,), index, texts))
         return replace(NOTHING, terms=terms, limits=tuple(limits), is_cut=query.is_cut)
-    scores, idf = scoring.term_scores(matched, [term.weight for term in terms], population)
+    words = resolved.words(terms)
+    scores, idf = scoring.term_scores(matched, [term.weight for term in terms], population, words)
     totals = {document: sum(values) for document, values in scores.items()}
     evidence: dict[int, list[float]] = {}
     bonus: dict[int, float] = {}
@@ -216,7 +225,7 @@ def rank(
         if near_best:
             flat = scores
             if judged_population > population:
-                flat, _ = scoring.term_scores(matched, [term.weight for term in terms], judged_population)
+                flat, _ = scoring.term_scores(matched, [term.weight for term in terms], judged_population, words)
             totals = scoring.near_best(totals, flat, evidence)
     by_meaning: Mapping[int, float] = {}
     if meaning is not None and query.text and len(totals) > 1:
@@ -417,12 +426,14 @@ class _ResolvedQuery:
         whole: how many of the things, at the start, are names that occur as a whole.
         only: the documents in which a term counts; a term that is not a key counts everywhere.
         missing: notes about names that do not occur.
+        word_of: the words of the query of which terms are other forms.
     """
 
     things: tuple[tuple[Term, ...], ...]
     whole: int = 0
     only: Mapping[Term, frozenset[int]] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
+    word_of: Mapping[Term, Term] = field(default_factory=dict)
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -446,10 +457,36 @@ class _ResolvedQuery:
                 result.append((document, counts))
         return result
 
+    def words(self, terms: Sequence[Term]) -> dict[int, int]:
+        """Return the positions of other forms, each with that of its word."""
+        places = {term: place for place, term in enumerate(terms)} if self.word_of else {}
+        return {places[form]: places[word] for form, word in self.word_of.items() if form in places and word in places}
+
     def places(self, terms: Sequence[Term]) -> list[list[int]]:
         """Return the positions of each thing's terms."""
         places = {term: place for place, term in enumerate(terms)}
         return [[places[term] for term in thing if term in places] for thing in self.things]
+
+
+def _with_forms(resolved: _ResolvedQuery, index: ScopedIndex) -> _ResolvedQuery:
+    """Add other forms of the words that occur, as alternatives of a lower weight."""
+    present = {term.words for term in resolved.terms}
+    forms = {
+        term: [Term((form,), FORM_WEIGHT * term.weight) for form in forms_of(term.words[0]) if (form,) not in present]
+        for term in resolved.terms
+        if len(term.words) == 1 and not term.in_text
+    }
+    candidates = list(dict.fromkeys(form for of_term in forms.values() for form in of_term))[:_MAX_FORMS]
+    if not candidates:
+        return resolved
+    counts = index.counts(candidates, 1)
+    existing = {form for form, count in zip(candidates, counts, strict=True) if count}
+    things = tuple(
+        tuple(dict.fromkeys((*thing, *(form for term in thing for form in forms.get(term, ()) if form in existing))))
+        for thing in resolved.things
+    )
+    word_of = {form: term for term, others in forms.items() for form in others if form in existing}
+    return replace(resolved, things=things, word_of=word_of)
 
 
 def _resolve(transaction: Transaction, query: Query, index: ScopedIndex, texts: Texts | None) -> _ResolvedQuery:

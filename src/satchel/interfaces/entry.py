@@ -11,14 +11,23 @@ def main() -> None:
     """Run the command that this process was started with, and leave with its exit status."""
     # what a start loads stays: looking for garbage in it takes 10 of 345 million instructions of a server
     gc.disable()
+    if not os.environ.get("HOME"):
+        from satchel.base.folders import home_path
+
+        # everything that asks for it, in this process and its children, gets one answer
+        os.environ["HOME"] = home_path()
     arguments = sys.argv[1:]
+    if sys.getfilesystemencoding() != "utf-8" and not "".join(arguments).isascii():
+        _start_in_utf8(arguments)
     if arguments[:1] == ["hook"] and not any(one.startswith("-") for one in arguments):
         try:
             from satchel.interfaces.hooks.command import run
-        except Exception:  # noqa: BLE001 -- a client would show it as a failure while Satchel is being upgraded
-            os._exit(0)
+
+            status = run(arguments[1:])
+        except Exception:  # noqa: BLE001 -- a client would show it as a failure, also while Satchel is being upgraded
+            status = 0
         # what it prints is written; tearing the interpreter down takes 13 of 121 million instructions of a silent hook
-        os._exit(run(arguments[1:]))
+        os._exit(status)
     if arguments == ["guard", "run"]:
         from satchel.interfaces.guard.command import run as guard
 
@@ -38,3 +47,15 @@ def main() -> None:
         if given is not None:
             cli.main(arguments, lambda: command.run(**given))
     cli.main(arguments)
+
+
+def _start_in_utf8(arguments: list[str]) -> None:
+    """Start the program again in Python's UTF-8 mode if the arguments are UTF-8, which the locale is not."""
+    try:
+        for one in arguments:
+            os.fsencode(one).decode("utf-8")
+    except UnicodeError:
+        return
+    # what is printed stays in the encoding of the terminal
+    environ = {"PYTHONIOENCODING": f"{sys.stdout.encoding}:backslashreplace", **os.environ}
+    os.execve(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]], environ)

@@ -1,4 +1,4 @@
-"""What binds files: rules and decisions whose paths match them, and those whose text names them.
+"""Rules and decisions that bind files: those whose paths match, and those whose text names a file.
 
 A text names a file by its path or the end of it, by a folder above it, by its module, or by an identifier in what is
 read or written there. A plain word of a language counts only where it is marked as code.
@@ -93,12 +93,12 @@ def find(transaction: Transaction, project_id: int, files: Sequence[str], text: 
             for glob, file in ((glob, file) for glob in globs.globs_in(row[-1]) for file in files):
                 if globs.matches(glob, file):
                     bound.setdefault(place, (glob, file, False))
-    named = _Texts([row[2] for row in rules], [f"{row[2]} {row[3]} {row[5] or ''}" for row in rows[len(rules) :]])
+    texts = _Texts([row[2] for row in rules], [f"{row[2]} {row[3]} {row[5] or ''}" for row in rows[len(rules) :]])
     for file in files:
-        for name, places in named.naming(file):
+        for name, places in texts.naming(file):
             for place in places:
                 bound.setdefault(place, (name, file, False))
-    for name, places in named.holding(text) if text else ():
+    for name, places in texts.holding(text) if text else ():
         for place in places:
             bound.setdefault(place, (name, files[0], True))
     return sorted(

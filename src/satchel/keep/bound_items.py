@@ -1,4 +1,4 @@
-"""The list of what binds a file, for its readers."""
+"""List of the rules and decisions that bind a file, for its readers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,20 @@ class BoundItem:
     by: str
 
 
-def page_of(workplace: Workplace, file: object, limit: int, offset: int) -> Page[BoundItem]:
+@dataclass(frozen=True, slots=True)
+class FileBinding:
+    """A file with the items that bind it.
+
+    Attributes:
+        file: its canonical path; a folder has a slash at its end.
+        bindings: a page of the rules and decisions that bind it, the most urgent first.
+    """
+
+    file: str
+    bindings: Page[BoundItem]
+
+
+def binding_of(workplace: Workplace, file: object, limit: int, offset: int) -> FileBinding:
     """Return the rules and decisions that bind a file or folder, the most urgent first."""
     check_page(limit, offset)
     path = check_place(file, workplace.files_root)[0].removesuffix("**")
@@ -51,4 +64,4 @@ def page_of(workplace: Workplace, file: object, limit: int, offset: int) -> Page
         )
         for one in bound[offset : offset + limit]
     )
-    return Page(items, len(bound), offset, limit)
+    return FileBinding(path, Page(items, len(bound), offset, limit))

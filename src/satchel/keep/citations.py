@@ -10,6 +10,7 @@ from satchel.base.cited import (
     CHANGED,
     ELSEWHERE,
     GONE,
+    LEFT_OUT,
     MAX_BYTES,
     MOVED,
     Comparison,
@@ -18,6 +19,7 @@ from satchel.base.cited import (
     find,
     read_cited,
 )
+from satchel.base.errors import InvalidInput
 from satchel.base.git_head import read_head, top_of
 from satchel.base.git_index import CLEAN, DIRTY, UNTRACKED, standing
 from satchel.base.machine import caller_elsewhere, seen_by_caller
@@ -51,8 +53,8 @@ class Citation:
     """State of an entry's file in the reader's tree, compared with the cited content.
 
     Attributes:
-        state: unchanged, moved, changed or gone; elsewhere if the reader's file cannot tell: the content was not
-            committed in another clone, or its commit is missing here.
+        state: unchanged, moved, changed, gone, or not checked out, as in a sparse checkout; elsewhere if the reader's
+            file cannot tell: the content was not committed in another clone, or its commit is missing here.
         line: the cited content's current first line; None if several places match, or the whole file is cited.
         commit, branch: the checkout where it was written, or None.
         worktree: the file's state there: committed, dirty or untracked; None if unknown.
@@ -80,7 +82,7 @@ class Citation:
             return (f"{self._origin}, not in your tree",)
         if self.is_unmerged and self.branch:
             return (f"from branch {_quoted(self.branch)}, not merged",)
-        remark = {CHANGED: "file changed since", GONE: "file gone"}.get(self.state)
+        remark = {CHANGED: "file changed since", GONE: "file gone", LEFT_OUT: "file not checked out"}.get(self.state)
         renamed = None if self.file is None else f"moved to {_quoted(self.file)}"
         if self.state == MOVED and self.line is not None:
             remark = f"moved to line {self.line}" if renamed is None else f"line {self.line}"
@@ -129,13 +131,23 @@ class Citing:
         except OSError:
             return None
         digest = None if file is None else digest_of(file.data, line, last)
+        if file is not None and digest is None and line is not None:
+            count = len(file.data.splitlines())
+            if line > count:
+                raise InvalidInput(
+                    f"{path} has {count} line{'s' * (count != 1)}, so line {line} is not there",
+                    "Give a line that it has, or leave the line out",
+                )
         if file is None or digest is None:
             return None
         if self._head is None:
             top = top_of(root)
             self._head = top, read_head(top)
         top, (branch, commit) = self._head
-        in_git = (None, None) if top is None else standing(top, os.path.relpath(f"{root}/{path}", top), file, commit)
+        full = f"{root}/{path}"
+        # the index says nothing of files of a submodule or a nested clone
+        is_of_tree = top is not None and top_of(os.path.dirname(full)) == top  # noqa: PTH120 -- in every write
+        in_git = standing(top, os.path.relpath(full, top), file, commit) if top and is_of_tree else (None, None)
         return Cited(digest, *in_git, branch, commit)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from satchel.base import git_history
-from satchel.base.cited import CHANGED, ELSEWHERE, GONE, MOVED, Comparison, Digest
+from satchel.base.cited import CHANGED, ELSEWHERE, GONE, LEFT_OUT, MOVED, Comparison, Digest
 from satchel.base.errors import InvalidInput
 from satchel.base.git_head import has_branch, read_head, top_of
-from satchel.base.git_index import UNTRACKED, path_of
+from satchel.base.git_index import UNTRACKED, is_left_out, path_of
 from satchel.base.records import replace
 from satchel.keep.paths import check_path
 
@@ -42,7 +42,9 @@ def explain(
     tree = _Tree(root, top, head, compare)
     for number, citation in citations.items():
         blob = places[number].cited.blob
-        if citation.state == GONE and blob is not None:
+        if citation.state == GONE and is_left_out(top, tree.in_git(places[number].path), head):
+            result[number] = replace(citation, state=LEFT_OUT)
+        elif citation.state == GONE and blob is not None:
             result[number] = tree.renamed(citation, places[number], path_of(top, blob))
     if is_apart:
         for number in tree.elsewhere({n: citation for n, citation in result.items() if citation.is_stale}):

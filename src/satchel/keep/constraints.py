@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from satchel.base.paging import DEFAULT_LIMIT, KeptPage, Page
+from satchel.base.paging import DEFAULT_LIMIT, KeptPage
 from satchel.base.records import dataclass
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents, near
@@ -22,7 +22,7 @@ from satchel.keep.projects import Service
 from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
-    from satchel.keep.bound_items import BoundItem
+    from satchel.keep.bound_items import FileBinding
 
 STATUSES = ("active", "inactive")
 """The statuses of a constraint, stored by their position, from 1."""
@@ -254,7 +254,7 @@ class Constraints(Service):
             end=_replace,
         )
 
-    def binding(self, file: str, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> Page[BoundItem]:
+    def binding(self, file: str, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> FileBinding:
         """List the rules and decisions that bind a file or folder, the most urgent first.
 
         Args:
@@ -265,7 +265,7 @@ class Constraints(Service):
         """
         from satchel.keep import bound_items  # imported here: writers do not need it
 
-        return bound_items.page_of(self._workplace, file, limit, offset)
+        return bound_items.binding_of(self._workplace, file, limit, offset)
 
     def find(self, **filters: Unpack[ConstraintFilters]) -> ConstraintPage:
         """List constraints, most urgent first.

@@ -1,4 +1,4 @@
-"""Deletion of expired items during writes; reads already hide them."""
+"""Deletion of expired items during writes, a day or more after they expired; reads hide them from then on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from satchel.base.clock import DAY_MS
 from satchel.find import documents
 from satchel.find.kind import Kind
-from satchel.keep import deliveries, events, past_conversations
+from satchel.keep import deliveries, events, jumps, past_conversations
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction, set_of
 
@@ -40,35 +40,55 @@ def sweep_now_and_then(engine: Engine, transaction: Transaction, project_id: int
 
 
 def sweep(transaction: Transaction, project_id: int, now: int, *, most: int = MOST) -> int:
-    """Delete expired messages, file changes, error patterns, claims, refusals and conversations of a project, up to
-    ``most`` items and claims.
+    """Delete what had expired by the last vouched day of a project: messages, file changes, error patterns, claims and
+    conversations, up to ``most`` items and claims; and end the claims that have expired since.
     """
-    values = {"project": project_id, "now": now}
+    end_expired(transaction, project_id, now)
+    day = jumps.vouched(transaction, project_id)
+    if not day.at:
+        return 0
+    values = {"project": project_id, "by": day.at, "seq": day.seq, "most": most}
     kinds = ", ".join(str(kind.number) for kind in _EXPIRING)
     expired = transaction.all(
-        "SELECT kind, item_id FROM documents "
-        f"WHERE project_id = :project AND expires_at <= :now AND +kind IN ({kinds}) ORDER BY expires_at LIMIT :most",
-        {**values, "most": most},
+        "SELECT kind, item_id FROM documents WHERE project_id = :project AND expires_at <= :by AND seq <= :seq "
+        f"AND +kind IN ({kinds}) ORDER BY expires_at LIMIT :most",
+        values,
     )
     for kind in _EXPIRING:
         items = [item for number, item in expired if number == kind.number]
         if items:
             transaction.run(f"DELETE FROM {kind.table} WHERE id IN {set_of(items)}")
             documents.remove(transaction, kind, items)
-    claims = transaction.all(
-        "SELECT id FROM file_claims WHERE project_id = :project AND expires_at <= :now ORDER BY expires_at LIMIT :most",
-        {**values, "most": most},
+    claims = transaction.execute(
+        """
+        DELETE FROM file_claims WHERE id IN (
+            SELECT id FROM file_claims WHERE project_id = :project AND is_over = 1 AND expires_at <= :by AND seq <= :seq
+            ORDER BY expires_at LIMIT :most
+        )
+        """,
+        values,
     )
-    if claims:
-        end_claims(transaction, [row[0] for row in claims], events.EXPIRY, now)
-    transaction.run("DELETE FROM claim_waiters WHERE project_id = :project AND expires_at <= :now", values)
+    transaction.run("DELETE FROM claim_waiters WHERE project_id = :project AND expires_at <= :by", values)
     transaction.run(
         "DELETE FROM claim_refusals WHERE project_id = :project AND created_at <= :before",
-        {"project": project_id, "before": now - REFUSAL_MS},
+        {"project": project_id, "before": day.at - REFUSAL_MS},
     )
-    old = events.sweep(transaction, project_id, now, most)
-    deliveries.sweep(transaction, project_id, now)
-    return len(expired) + len(claims) + old + past_conversations.sweep(transaction, project_id, now)
+    old = events.sweep(transaction, project_id, day.at, most)
+    deliveries.sweep(transaction, project_id, day.at)
+    return len(expired) + claims + old + past_conversations.sweep(transaction, project_id, day.at, now)
+
+
+def end_expired(transaction: Transaction, project_id: int, now: int) -> None:
+    """Mark a project's expired claims as over and log that, so that claiming again makes new claims."""
+    rows = transaction.all(
+        """
+        UPDATE file_claims SET is_over = 1 WHERE project_id = :project AND expires_at <= :now AND is_over = 0
+        RETURNING id
+        """,
+        {"project": project_id, "now": now},
+    )
+    if rows:
+        _log_ends(transaction, [row[0] for row in rows], events.EXPIRY, now)
 
 
 def end_claims(
@@ -85,8 +105,20 @@ def end_claims(
     ``by`` is the person who ends them; None means their holder, or expiry. ``with_session`` tells whether their session
     ends too: the events then record their expiry, for a resumed session.
     """
-    if not numbers:
-        return
+    if numbers:
+        _log_ends(transaction, numbers, kind, now, by=by, with_session=with_session)
+        transaction.many("DELETE FROM file_claims WHERE id = :id", [{"id": number} for number in numbers])
+
+
+def _log_ends(
+    transaction: Transaction,
+    numbers: Sequence[int],
+    kind: int,
+    now: int,
+    *,
+    by: str | None = None,
+    with_session: bool = False,
+) -> None:
     rows = transaction.all(
         "SELECT project_id, session_id, agent_id, path, worktree, expires_at, existed FROM file_claims "
         f"WHERE id IN {set_of(numbers)} ORDER BY id"
@@ -96,4 +128,3 @@ def end_claims(
         if with_session:
             details |= {"until": until, "existed": existed}
         events.record(transaction, project, kind, now, session=session, agent=agent, details=details)
-    transaction.many("DELETE FROM file_claims WHERE id = :id", [{"id": number} for number in numbers])

@@ -1,7 +1,7 @@
 """Globs of the files that a rule or decision binds: ``src/api/**``, ``*.py``, ``docs/``, relative to the project.
 
 A glob with a slash starts at the top of the project; one without matches a file or folder of that name anywhere. A
-folder stands for everything in it. The module has its own matcher: hooks match hundreds of globs with one path, and
+folder includes all of its files. The module has its own matcher: hooks match hundreds of globs with one path, and
 loading the library for ignore files takes longer than all else that they do.
 """
 
@@ -93,7 +93,7 @@ def _matches_steps(globs: Sequence[str], steps: Sequence[str]) -> bool:
     for step in steps:
         states = _with_skipped(globs, {end for at in states for end in _ends(globs, at, step)})
         if len(globs) in states:
-            return True  # a folder stands for everything in it
+            return True  # a folder includes all of its files
     return False
 
 
@@ -132,12 +132,12 @@ def _matches_name(glob: str, name: str) -> bool:
 
 def _alternatives(glob: str) -> list[str]:
     """Return a glob with each of the alternatives in its braces, a few too many at most."""
-    found = [glob]
+    expanded = [glob]
     for _ in range(_MOST_ALTERNATIVES):
-        if len(found) > _MOST_ALTERNATIVES or not any("{" in one and "}" in one for one in found):
+        if len(expanded) > _MOST_ALTERNATIVES or not any("{" in one and "}" in one for one in expanded):
             break
-        found = [other for one in found for other in _split(one)]
-    return found
+        expanded = [other for one in expanded for other in _split(one)]
+    return expanded
 
 
 def _split(glob: str) -> Iterator[str]:

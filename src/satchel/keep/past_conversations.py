@@ -18,11 +18,12 @@ FREE = "(lease_until IS NULL OR lease_until <= :now)"
 _OVER = f"expires_at <= :now AND {FREE}"
 
 
-def sweep(transaction: Transaction, project_id: int, now: int) -> int:
-    """Delete expired conversations of a project, and return their number."""
+def sweep(transaction: Transaction, project_id: int, by: int, now: int) -> int:
+    """Delete conversations of a project that had expired by a time and that no call holds; return their number."""
     rows = transaction.all(
-        f"SELECT id FROM conversations WHERE project_id = :project AND {_OVER} ORDER BY expires_at, id LIMIT :most",
-        {"project": project_id, "now": now, "most": MOST},
+        f"SELECT id FROM conversations WHERE project_id = :project AND expires_at <= :by AND {FREE} "
+        "ORDER BY expires_at, id LIMIT :most",
+        {"project": project_id, "by": by, "now": now, "most": MOST},
     )
     return remove(transaction, [row[0] for row in rows], project_id)
 

@@ -12,13 +12,14 @@ from typing import Any
 
 from satchel import __version__
 from satchel.base import processes, wire
-from satchel.base.errors import AnswerLost, Busy, Interrupted, InvalidInput, Unreachable
+from satchel.base.errors import AnswerLost, Busy, Interrupted, InvalidInput, SatchelError, Unreachable
 from satchel.base.records import dataclass
 from satchel.base.wire import packed, unpacked
 from satchel.keep.sessions.caller import COMMAND, HOOK, SERVER, Caller
 from satchel.keep.sessions.clients import CLIENTS, VARIABLE
 from satchel.remote.connection import Connection, Lost, Reply, Untaken
 from satchel.remote.facts import Fact, Facts, Surroundings
+from satchel.remote.proof import plain
 
 CONTENT_TYPE = "application/vnd.satchel.call+json"
 SERVED = frozenset(
@@ -178,9 +179,10 @@ class Calls:
 
     def _taken(self, fields: dict[str, Any]) -> Any:
         self.kept += bool(fields.get("kept"))
-        self._side.beside = {name: fields[name] for name in ("notice", "receipt") if name in fields}
-        if self._caller is not None and "notes" in fields:
-            self._caller.notes.append(fields["notes"])
+        beside = {name: fields[name] for name in ("notice", "receipt") if name in fields}
+        self._side.beside = {name: plain(one) if isinstance(one, str) else one for name, one in beside.items()}
+        if self._caller is not None and isinstance(fields.get("notes"), str):
+            self._caller.notes.append(plain(fields["notes"]))
         if "answer" not in fields:
             raise AnswerLost("the answer was lost; what was to be kept is kept", _READ_BACK)
         try:
@@ -201,7 +203,7 @@ class Calls:
             body = json.dumps({**request, **({} if lost is None else {"again": True})}, separators=(",", ":")).encode()
             try:
                 seconds = max(0.05, deadline - time.monotonic())
-                return _read(self._connection.post(f"/api/{name}", body, CONTENT_TYPE, seconds), lost)
+                return _read(self._post(name, body, seconds, lost), lost)
             except Lost as error:
                 is_first, lost = lost is None, str(error)
                 if is_first and error.is_at_once:
@@ -218,6 +220,16 @@ class Calls:
             if self._stop().wait(pause):
                 self._side.stop = None
                 raise Interrupted("the call was cancelled", "Whether anything was kept is not known: read it back")
+
+    def _post(self, name: str, body: bytes, seconds: float, lost: str | None) -> Reply:
+        try:
+            return self._connection.post(f"/api/{name}", body, CONTENT_TYPE, seconds)
+        except Unreachable:
+            raise
+        except SatchelError as error:
+            if lost is None:
+                raise
+            raise _unknown(f"{lost}; then the server said: {error.problem}") from None
 
     def _stop(self) -> threading.Event:
         """Return the event that is set when this thread's call is cancelled."""
@@ -275,17 +287,17 @@ def _read(reply: Reply, lost: str | None) -> dict[str, Any]:
         Unreachable: it is not a Satchel server, or does not know the result of a lost call.
         SatchelError: an error of the server.
     """
-    fields, is_cut = None, False
+    fields, is_cut, kind = None, False, plain(reply.content_type)[:80]
     try:
         fields = json.loads(reply.body)
     except (ValueError, RecursionError):
         is_cut = "json" in reply.content_type
-    status = f"status {reply.status}, {reply.content_type[:80] or 'no type'}"
+    status = f"status {reply.status}, {kind or 'no type'}"
     if not isinstance(fields, dict) and (reply.status >= 500 or is_cut):
         raise Lost(status)
     error = fields.get("error") if isinstance(fields, dict) else None
     if isinstance(error, dict) and isinstance(error.get("code"), str) and isinstance(error.get("problem"), str):
-        failure = wire.error_of(error)
+        failure = wire.error_of({name: plain(text) for name, text in error.items() if isinstance(text, str)})
         if isinstance(failure, Unreachable) or (lost is not None and isinstance(failure, Busy)):
             raise Lost(failure.problem)
         if lost is not None and isinstance(fields, dict) and "kept" not in fields:

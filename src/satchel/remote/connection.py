@@ -14,8 +14,9 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from satchel.base.errors import Unreachable
+from satchel.base.errors import SatchelError, Unreachable
 from satchel.base.records import NamedTuple
+from satchel.remote.proof import prove
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _CONNECT_SECONDS = 5.0
@@ -69,7 +70,7 @@ class Connection:
 
     Args:
         url: its address, as in ``https://satchel.example``.
-        token: the access token.
+        token: the access token, sent over plain HTTP only where the other end has proven that it knows it.
     """
 
     def __init__(self, url: str, token: str) -> None:
@@ -78,7 +79,8 @@ class Connection:
         self._is_secure = parts.scheme == "https"
         self._host, self._port = parts.hostname or "", parts.port
         self._path = parts.path.rstrip("/")
-        self._headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+        self._token = token
+        self._headers = {"Host": parts.netloc, "Authorization": f"Bearer {token}", "Accept": "application/json"}
         self._idle: list[http.client.HTTPConnection] = []
         self._of_threads: dict[int, http.client.HTTPConnection] = {}
         self._lock = threading.Lock()
@@ -91,7 +93,7 @@ class Connection:
             seconds: the time limit for the whole response.
 
         Raises:
-            Unreachable: nothing was sent.
+            SatchelError: nothing was sent; Unreachable where nobody answers, or not the server of the token.
             Untaken: it was sent, and the response is too large.
             Lost: it was sent, and no complete response came.
         """
@@ -178,7 +180,17 @@ class Connection:
         connection = make(self._host, self._port, timeout=min(_CONNECT_SECONDS, _left(deadline)))
         try:
             connection.connect()
-        except (OSError, UnicodeError) as error:
+            # http.client would connect anew where the other end has closed, and to whatever listens there by then
+            connection.auto_open = 0
+            if not self._is_secure:
+                deadline = min(deadline, time.monotonic() + _CONNECT_SECONDS)
+                connection.response_class = partial(_Response, deadline=deadline)  # type: ignore[assignment]
+                prove(connection, self._path, self._headers["Host"], self._token)
+        except SatchelError:
+            connection.close()
+            raise
+        except (OSError, UnicodeError, http.client.HTTPException) as error:
+            connection.close()
             raise Unreachable(
                 f"the server {self.url} cannot be reached ({_reason(error)})",
                 "Nothing was sent. See that it runs, and that SATCHEL_URL or server.url names it",
@@ -249,4 +261,4 @@ def _reason(error: Exception) -> str:
         return "the connection ended"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    return f"{type(error).__name__}: {error}"[:200]
+    return repr(error)[:200]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from satchel.base.folders import current_folder
 from satchel.client import Satchel, open_satchel
 from satchel.keep.sessions.caller import Caller
 from satchel.remote.where import server_for
@@ -34,7 +35,7 @@ def open_anywhere(
     """
     environ = os.environ if environ is None else environ
     if db is None:
-        folder = Path(cwd) if cwd is not None else Path.cwd()
+        folder = Path(cwd) if cwd is not None else current_folder()
         server = server_for(environ, folder)
         if server is not None:
             from satchel.remote.service import open_server  # slow to import, mostly because of HTTP

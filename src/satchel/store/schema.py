@@ -102,11 +102,32 @@ _PATHS = (
     f"DELETE FROM decision_scopes WHERE {_OF_FOLDERS}",
 )
 
+_DAYS = (
+    # the days of use: see satchel.keep.jumps
+    *(
+        f"ALTER TABLE projects ADD COLUMN {column} BIGINT NOT NULL DEFAULT 0"
+        for column in ("latest_at", "day_at", "day_seq", "vouched_at", "vouched_seq", "back_at")
+    ),
+    # renewed_at: since when a claim holds; is_over: 1 once its end is recorded, a day or more before it is deleted
+    "ALTER TABLE file_claims ADD COLUMN renewed_at BIGINT",
+    "UPDATE file_claims SET renewed_at = created_at",
+    "ALTER TABLE file_claims ADD COLUMN is_over SMALLINT NOT NULL DEFAULT 0 CHECK (is_over IN (0, 1))",
+    "DROP INDEX file_claims_holder",
+    """
+    CREATE UNIQUE INDEX file_claims_holder
+    ON file_claims (
+        project_id, path, worktree, is_key, COALESCE(session_id, 0),
+        (CASE WHEN session_id IS NULL THEN agent_id ELSE 0 END)
+    ) WHERE is_over = 0
+    """,
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("the tables of 0.2.0", _read_statements()),
     # 0.2.0 would record bands of 64 bits, which nobody looks for
     Migration("fewer indexes, and bands of 32 bits", _SMALLER, min_writer=28),
     Migration("paths of rules and decisions, which folders among scopes become", _PATHS, min_writer=28),
+    Migration("days of use, and claims that are over", _DAYS, min_writer=28),
 )
 """The first makes a new store, at :data:`BASE_VERSION`; each of the others brings a store to the next version."""
 

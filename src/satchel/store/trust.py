@@ -286,9 +286,10 @@ def tracked_below(folder: Path) -> tuple[str, ...]:
         return ()
     from satchel.base.git_asking import ask_git  # rarely needed: when a store is listed or was replaced
 
-    answer = ask_git(str(folder), ("ls-files", "-z", "--", "."), _GIT_SECONDS) or b""
-    names = (os.fsdecode(name) for name in answer.split(b"\0") if name)
-    return tuple(name for name in names if not name.startswith(f"{SHARED_FOLDER}/"))
+    answer = ask_git(str(folder), ("ls-files", "-z", "--full-name", "--", "."), _GIT_SECONDS) or b""
+    # beside a bare repository with an index git takes every folder for the top, and tells names of others
+    names = (f"/{os.fsdecode(name)}".partition(f"/{folder.name}/")[2] for name in answer.split(b"\0"))
+    return tuple(name for name in names if name and not name.startswith(f"{SHARED_FOLDER}/"))
 
 
 def _may_be_tracked(folder: Path) -> bool:

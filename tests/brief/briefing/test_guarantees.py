@@ -129,7 +129,9 @@ def test_the_budget_holds_and_nothing_critical_is_dropped_silently(
     if asked["query"] is None:
         assert shown_or_left == _sum(nothing, "count")
     for item in briefing.items:
-        assert any(line.startswith((f"{item.ref} ", f"{item.ref}* ")) for line in briefing.text.splitlines())
+        assert any(
+            line.startswith((f"{item.ref} ", f"{item.ref}*", f"{item.ref}:")) for line in briefing.text.splitlines()
+        )
         assert PRIORITIES.index(item.priority) + 1 >= zone_of(window_used).least_priority
 
 

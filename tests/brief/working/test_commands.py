@@ -210,3 +210,31 @@ class TestWhatIsKept:
     )
     def test_a_failure_that_is_an_answer_is_not(self, command: str, status: int, is_kept: bool) -> None:
         assert is_error(command, status, "boom") == is_kept
+
+
+class TestKnownErrors:
+    @pytest.mark.usefixtures("fix")
+    @pytest.mark.parametrize("command", ["pytest | tail -40", "pytest || true", "pytest; echo $?"])
+    def test_a_fix_is_shown_where_the_status_is_not_that_of_the_command(self, work: Working, command: str) -> None:
+        assert FIX in work.command_succeeded(HERE, command, f"{FAILURE}\n1\n").text
+
+    @pytest.mark.usefixtures("fix")
+    def test_and_where_the_status_is_unknown(self, work: Working) -> None:
+        assert FIX in work.command_ended("pytest", FAILURE).text
+
+    @pytest.mark.usefixtures("fix")
+    @pytest.mark.parametrize("command", ["pytest", "cat log | tail", "grep -r Error . | head"])
+    def test_not_where_the_output_is_not_of_a_failure(self, work: Working, command: str) -> None:
+        assert work.command_succeeded(HERE, command, FAILURE).text == ""
+
+    def test_an_unknown_error_is_not_stored(self, work: Working, satchel: Satchel) -> None:
+        work.command_succeeded(HERE, "pytest | tail -40", FAILURE)
+        assert satchel.patterns.find().total == 0
+
+    def test_a_fix_that_did_not_help_is_shown_as_such(
+        self, work: Working, fix: Callable[[], Solution], satchel: Satchel
+    ) -> None:
+        ref = fix().ref
+        for agent in ("bob", "cid", "dan"):
+            satchel.patterns.outcome(ref, helped=False, agent=agent)
+        assert f"Tried 3 times, did not help: {FIX}" in fail(work)

@@ -81,7 +81,7 @@ def test_a_person_gets_everything_again(cli: Cli) -> None:
 @pytest.mark.usefixtures("briefed")
 def test_a_preview_records_nothing(cli: Cli) -> None:
     assert cli("brief", "--dry-run") == cli("brief", "--dry-run")
-    assert shown(asked(cli, BRIEF)) == ["e1", "e2", "p1"]
+    assert shown(asked(cli, BRIEF)) == ["p1", "e1", "e2"]
 
 
 def test_a_preview_in_a_project_without_a_store_makes_none(cli: Cli, folder: Path) -> None:

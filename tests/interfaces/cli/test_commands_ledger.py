@@ -367,8 +367,8 @@ def test_what_binds_a_file_is_listed_by_its_name_and_words_are_searched_for(cli:
     cli("rule", "add", "All endpoints check the token", "--path", "src/api/**", "--path", "*.sql")
     cli("decide", "orm", "none", "--path", "*.py", "--why", "one way")
     listed = asked(cli, "rule", "list", "src/api/db.py")["bindings"]
-    assert [(one["ref"], one["by"]) for one in listed] == [("c1", "src/api/**"), ("d1", "*.py")]
-    assert [one["ref"] for one in asked(cli, "rule", "list", "a.sql")["bindings"]] == ["c1"]
+    assert [(one["id"], one["by"]) for one in listed] == [("c1", "src/api/**"), ("d1", "*.py")]
+    assert [one["id"] for one in asked(cli, "rule", "list", "a.sql")["bindings"]] == ["c1"]
     assert [one["paths"] for one in asked(cli, "rule", "list", "endpoints")["constraints"]] == [["src/api/**", "*.sql"]]
     assert asked(cli, "rule", "list")["total"] == 1
     assert asked(cli, "decide", "orm", "--clear", "paths")["decisions"][0].get("paths") is None

@@ -96,7 +96,20 @@ def satchel(folder: Path) -> Iterator[Satchel]:
 
 
 def decide(cli: Cli, value: str) -> Any:
-    full = ("--tag", "a", "--scope", "s", "--layer", "data", "--version", "2.0.0", "--why", "because")
+    full = (
+        "--tag",
+        "a",
+        "--scope",
+        "s",
+        "--layer",
+        "data",
+        "--version",
+        "2.0.0",
+        "--why",
+        "because",
+        "--path",
+        "src/**",
+    )
     answer = asked(cli, "decide", "session_timeout", value, *full, "--status", "draft", "--agent", "planner")
     (decision,) = answer["decisions"]
     return decision
@@ -136,9 +149,23 @@ def test_the_history_of_a_decision(cli: Cli, satchel: Satchel) -> None:
 
 
 def test_a_constraint(cli: Cli, satchel: Satchel) -> None:
-    kind = ("--category", "security", "--priority", "high", "--layer", "data", "--tag", "a", "--tag", "b")
+    kind = (
+        "--category",
+        "security",
+        "--priority",
+        "high",
+        "--layer",
+        "data",
+        "--tag",
+        "a",
+        "--tag",
+        "b",
+        "--path",
+        "src/**",
+    )
     added = asked(cli, "rule", "add", f"never log {SECRET}", *kind, "--agent", "planner")
     assert added["notes"]
+    assert added["paths"] == ["src/**"]
     asked(cli, "retract", "c1", "--reason", "old", "--agent", "builder")
     (record,) = satchel.constraints.find(status="all", query="log")
     assert expected(record).keys() - set_fields(expected(record)).keys() == {"notes"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +15,7 @@ import pytest
 from satchel.interfaces.cli import setup_remote
 from satchel.interfaces.cli.commands import setup
 from satchel.interfaces.setup.clients import CLIENTS
+from satchel.remote.proof import identify, proof
 from satchel.remote.where import Server, server_for
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -31,17 +33,27 @@ class Answering:
         self.status = 200
         self.headers: dict[str, str] = {}
         self.body = b'{"status": "ok", "project": "shop", "store": "ok"}'
+        self.knows = TOKEN
         self.asked: list[tuple[str, str | None]] = []
         answering = self
 
         class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
             def do_GET(self) -> None:
-                answering.asked.append((self.path, self.headers["Authorization"]))
-                self.send_response(answering.status)
-                for name, value in {**answering.headers, "Content-Length": str(len(answering.body))}.items():
+                if (nonce := re.search("^/proof.*nonce=(.*)", self.path)) and answering.knows:
+                    made = proof(identify(answering.knows)[1], self.headers["Host"], nonce[1])
+                    self.answer(200, {}, json.dumps({"proof": made}).encode())
+                    return
+                answering.asked.append((self.path.partition("?")[0], self.headers["Authorization"]))
+                self.answer(answering.status, answering.headers, answering.body)
+
+            def answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
+                self.send_response(status)
+                for name, value in {**headers, "Content-Length": str(len(body))}.items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(answering.body)
+                self.wfile.write(body)
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -97,7 +109,7 @@ def test_the_address_is_written_for_this_project_after_the_server_has_taken_the_
 ) -> None:
     status, out, err = cli("setup", "--url", f"{server.url}/mcp", "--token", "-", stdin=f"{TOKEN}\n".encode())
     assert (status, err) == (0, "")
-    assert server.asked == [("/health", f"Bearer {TOKEN}")]
+    assert server.asked == [("/health", None), ("/health", f"Bearer {TOKEN}")]
     assert f"server    made ~/.config/satchel/config.toml (server {server.url} for {folder}), made ~/" in out
     assert f"(token {ID})\n" in out
     assert "the server takes the token, for project shop" in out
@@ -110,6 +122,15 @@ def test_the_address_is_written_for_this_project_after_the_server_has_taken_the_
     assert server_for({}, home) is None
     assert "store" not in out.replace("store's", "").split("Left")[1]
     assert not (folder / ".satchel").exists()
+
+
+def test_a_server_that_does_not_know_the_token_does_not_receive_it(cli: Cli, home: Path, server: Answering) -> None:
+    server.knows = OTHER
+    status, _, err = cli("setup", "--url", server.url, "--token", "-", stdin=f"{TOKEN}\n".encode())
+    assert status != 0
+    assert "does not know your token" in err
+    assert server.asked == [("/health", None)]
+    assert tokens(home) == []
 
 
 def test_a_second_time_nothing_is_written_and_no_token_is_needed(cli: Cli, home: Path, folder: Path) -> None:

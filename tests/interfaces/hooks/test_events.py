@@ -180,7 +180,7 @@ def test_what_is_no_object_is_no_event(data: bytes) -> None:
 
 
 def test_what_is_too_large_is_not_read() -> None:
-    with pytest.raises(NotAnEventError, match="32 MiB"):
+    with pytest.raises(NotAnEventError, match="4 MiB"):
         parse(b"{}" + b" " * events.MAX_BYTES, "claude", "SessionStart")
 
 

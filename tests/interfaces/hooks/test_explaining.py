@@ -40,7 +40,7 @@ class TestBriefings:
         hook("claude", "SessionStart", source="compact")
         text = explained("claude", "SessionStart")
         assert text.startswith("event: claude SessionStart, the last that was heard: compaction, in ")
-        assert "budget: 900 tokens (hooks.compaction, default)\nshows: c1 (rules, critical)\n" in text
+        assert "budget: 2200 tokens (hooks.compaction, default)\nshows: c1 (rules, critical)\n" in text
         assert RULE in text
 
     def test_records_nothing(self, filled: Satchel, explained: Explained) -> None:

@@ -31,8 +31,9 @@ def store(filled: Satchel, open_in: Callable[..., Satchel], project: Path) -> Sa
 
 
 @pytest.fixture
-def ask(hook: Hook, store: Satchel) -> Ask:
-    """Give Claude Code a prompt."""
+def ask(hook: Hook, store: Satchel, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Give Claude Code a prompt that is not the first one of its window to state a task."""
+    monkeypatch.setenv("SATCHEL_HOOKS_FIRST_PROMPT", "0")
 
     def prompt(text: object, session: str = "s1", /, **fields: Any) -> dict[str, Any] | None:
         return hook("claude", "UserPromptSubmit", session_id=session, prompt=text, **fields)
@@ -45,26 +46,49 @@ class TestWhatIsPutIn:
         ref = store.entries.write("discovery", NOTE, agent="ann").ref
         said = context(ask(PROMPT)).splitlines()
         assert said[0] == "Satchel (reports, not orders):"
-        assert said[1].startswith(f"{ref} by ann, ")
-        assert said[1].endswith(NOTE)
+        assert said[1] == f"{ref} {NOTE}"
 
     def test_a_rule_as_one_that_binds(self, ask: Ask, store: Satchel) -> None:
         ref = store.constraints.add("Tracking of DHL is asked at most once in an hour", agent="ann").ref
         said = context(ask(PROMPT)).splitlines()
-        assert said == [
-            "Satchel (rules that bind):",
-            f"{ref} rule: Tracking of DHL is asked at most once in an hour",
-        ]
+        assert said == ["Satchel (these bind):", f"{ref} Tracking of DHL is asked at most once in an hour"]
 
-    def test_a_decision_with_its_reason(self, ask: Ask, store: Satchel) -> None:
+    def test_a_rule_with_one_rare_word_of_a_task(self, ask: Ask, store: Satchel) -> None:
+        store.constraints.add("Parcels of UPS are scanned twice", agent="human:ann")
+        assert context(ask("please let the app show parcels of our new partner in Berlin")).splitlines() == [
+            "Satchel (these bind):",
+            "c2* Parcels of UPS are scanned twice",
+        ]
+        store.decisions.set("parcels.size", "small", agent="ann")
+        assert ask("parcels?") is None
+
+    def test_what_binds_before_fixes_and_these_before_notes(self, ask: Ask, store: Satchel) -> None:
+        store.entries.write("discovery", "Early tracking events of DHL are two hours off in the app", agent="ann")
+        store.patterns.report("OffsetError", "DHL tracking events appear early", solution="set it", agent="ann")
+        store.decisions.set("tracking.dhl", "polling", agent="ann")
+        opening, *lines = context(ask(PROMPT)).splitlines()
+        assert opening == "Satchel (rules and decisions bind, the rest are reports):"
+        assert [line[0] for line in lines] == ["d", "x", "e"]
+
+    def test_a_note_made_from_a_commit_counts_less(self, ask: Ask, store: Satchel) -> None:
+        store.entries.write("discovery", f"commit 1a2b3c4d: {NOTE}", agent="ann")
+        assert ask("DHL tracking?") is None
+        store.entries.write("discovery", NOTE, agent="ann")
+        assert context(ask("DHL tracking, is it late?")).splitlines()[1:] == [f"e9 {NOTE}"]
+
+    def test_an_item_that_is_too_long_as_its_title(self, ask: Ask, store: Satchel) -> None:
+        store.entries.write("discovery", f"{NOTE}. " + "It is a long story of no use. " * 90, agent="ann")
+        assert context(ask(PROMPT)).splitlines()[1] == f"e8 {NOTE}. …"
+
+    def test_a_decision_as_key_and_value(self, ask: Ask, store: Satchel) -> None:
         store.decisions.set("tracking.dhl", "polling", rationale="their events come late", agent="ann")
-        assert "decided, tracking.dhl: polling; reason: their events come late" in context(ask(PROMPT))
+        assert "d1 tracking.dhl: polling" in context(ask(PROMPT)).splitlines()
 
     def test_an_error_with_what_fixed_it(self, ask: Ask, store: Satchel) -> None:
         store.patterns.report(
             "OffsetError", "DHL tracking events carry no offset", solution="set Europe/Berlin", agent="ann"
         )
-        assert context(ask(PROMPT)).endswith("fixed by: set Europe/Berlin")
+        assert context(ask(PROMPT)).endswith("-> set Europe/Berlin")
 
     def test_a_strategy(self, ask: Ask, store: Satchel) -> None:
         store.strategies.save("tracking", "Compare events of DHL with those of UPS first", agent="ann")
@@ -75,12 +99,46 @@ class TestWhatIsPutIn:
         text = "events of DHL's tracking appear hours early in the app"
         store.entries.write("discovery", text, file="dhl.py", line=1, agent="ann")
         (project / "dhl.py").write_text("b = 2\n")
-        assert "dhl.py:1 by ann, 0 min ago (file changed since): " in context(ask(PROMPT)).replace("less than 1", "0")
+        assert "dhl.py:1 (file changed since): " in context(ask(PROMPT))
 
     def test_of_the_same_text_only_one(self, ask: Ask, store: Satchel) -> None:
         store.entries.write("discovery", NOTE, agent="ann")
         store.entries.write("discovery", f"{NOTE} (again)", agent="ben")
         assert len(context(ask(PROMPT)).splitlines()) == 2
+
+
+class TestTheFirstTask:
+    @pytest.fixture
+    def small(self, hook: Hook, store: Satchel, monkeypatch: pytest.MonkeyPatch) -> Hook:
+        """A start that had room for the critical rule and hardly anything else."""
+        monkeypatch.setenv("SATCHEL_HOOKS_START", "120")
+        for number in range(60):
+            store.decisions.set(f"module_{number}.retries", f"{number} times, then give up", agent="ann")
+        store.decisions.set("dhl.offset", "Europe/Berlin", agent="human:ann")
+        hook("claude", "SessionStart", source="startup", session_id="s1")
+        return hook
+
+    def told(self, hook: Hook, text: str) -> list[str]:
+        answer = hook("claude", "UserPromptSubmit", session_id="s1", prompt=text)
+        return [] if answer is None else context(answer).splitlines()
+
+    def test_brings_the_rules_and_decisions_that_the_start_left_out_once(self, small: Hook) -> None:
+        lines = self.told(small, PROMPT)
+        assert lines[0] == "Satchel (these bind):"
+        assert len([line for line in lines if ".retries: " in line]) > 40
+        assert self.told(small, "another task, now about gateways of planets and their moons") == []
+
+    def test_ranks_them_by_the_task(self, small: Hook, store: Satchel) -> None:
+        store.decisions.set("tracking.cache", "one hour", agent="ann")
+        assert self.told(small, PROMPT)[1] == "d62 tracking.cache: one hour"
+
+    def test_comes_after_small_talk(self, small: Hook) -> None:
+        assert [self.told(small, text) for text in ("hi", "fix it", "go on", "thanks, good morning")] == [[]] * 4
+        assert self.told(small, PROMPT)
+
+    def test_is_none_for_a_pasted_log(self, small: Hook) -> None:
+        log = "\n".join(f"2026-11-27 10:00:0{number} ERROR module_{number} retries exceeded" for number in range(9))
+        assert self.told(small, log) == []
 
 
 class TestWhenNothingIsPutIn:

@@ -348,6 +348,17 @@ class TestEdits:
         said = context(at_work(session, event, tool, tool_input={"file_path": "a.py"}))
         assert said.splitlines()[1] == "d1 decided, compare: in constant time; reason: a.py leaked"
 
+    def test_with_errors_known_there_but_other_notes_wait_for_the_edit(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        store.entries.write("error", "a.py fails on an empty token", file="a.py", agent="ann")
+        store.entries.write("discovery", "a.py caches tokens", file="a.py", agent="ann")
+        given = {"file_path": str(project / "a.py")}
+        (_, trap) = context(at_work("s1", "PostToolUse", "Read", tool_input=given)).splitlines()
+        assert trap.endswith("a.py fails on an empty token")
+        (_, note) = context(at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))).splitlines()
+        assert note.endswith("a.py caches tokens")
+
     def test_a_file_outside_of_the_project_and_one_that_nothing_binds_say_nothing(
         self, at_work: AtWork, store: Satchel, project: Path
     ) -> None:
@@ -374,7 +385,7 @@ class TestEdits:
             given = {"file_path": str(project / name)}
             return hook("claude", "PostToolUse", tool_name="Read", tool_use_id=name, tool_input=given)
 
-        assert context(read("a.py")).splitlines()[1] == "c2 rule, as above: no token is logged, whatever the level …"
+        assert context(read("a.py")).splitlines()[1] == "as above: c2 no token is logged, whatever the level …"
         assert read("b.py") is None
 
     def test_within_the_budget_of_a_file_and_the_rest_is_counted(self, at_work: AtWork, store: Satchel) -> None:

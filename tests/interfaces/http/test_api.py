@@ -84,7 +84,7 @@ def test_what_writes_is_no_get(api: Served) -> None:
         ("read_context", b"[]", 400, "invalid_input"),
         ("read_context", b"{", 400, "invalid_input"),
         ("read_context", b"\xff", 400, "invalid_input"),
-        ("read_context", b"[" * 100_000, 400, "invalid_input"),
+        ("read_context", b"[" * 1_000, 400, "invalid_input"),
         ("read_context", b'{"limit": 9999}', 400, "invalid_input"),
         ("read_context", b'{"colour": "red"}', 400, "invalid_input"),
         ("get_items", b'{"ids": ["e999"]}', 404, "not_found"),

@@ -44,8 +44,8 @@ CASES = [
     repeated("window_used", 0.9, field("zone"), "wrap-up"),
     repeated("dry_run", True, field("is_recorded"), False),
     # all but the scratchpad of the loop was delivered already
-    Case("get_briefing", "iteration", {**HERE, "iteration": 1}, shown, ["e1", "e2", "p1"]),
-    Case("get_briefing", "again", {**HERE, "again": True}, shown, ["e1", "e2", "p1"]),
+    Case("get_briefing", "iteration", {**HERE, "iteration": 1}, shown, ["p1", "e1", "e2"]),
+    Case("get_briefing", "again", {**HERE, "again": True}, shown, ["p1", "e1", "e2"]),
     Case("get_briefing", "agent", {"run_id": "r1", "agent": "ben"}, shown, []),
     # two runs are active
     Case("get_briefing", "run_id", {"run_id": "r2"}, field("run_id"), "r2"),
@@ -65,7 +65,7 @@ def world(new_asker: Callable[[], Asker]) -> Callable[[], Asker]:
         pad = {"iteration": 0, "done": False}
         ask.text("write_context", type="scratchpad", content=pad, loop_id="L1", run_id="r1", agent="ben")
         ask.text("save_package", summary="a map", content="x", consumers=["developer"], run_id="r1", agent="ann")
-        assert shown(ask.fields("get_briefing", **HERE)) == ["e1", "e2", "p1"]
+        assert shown(ask.fields("get_briefing", **HERE)) == ["p1", "e1", "e2"]
         return ask
 
     return make
@@ -73,14 +73,14 @@ def world(new_asker: Callable[[], Asker]) -> Callable[[], Asker]:
 
 @pytest.fixture
 def full(new_asker: Callable[[], Asker]) -> Callable[[], Asker]:
-    """Stores in which a critical message and forty notes wait for ben, one of them of a file that ann has claimed."""
+    """Stores in which a critical message and forty-one notes on a file that ann has claimed wait for ben."""
 
     def make() -> Asker:
         ask = new_asker()
-        notes = [{"type": "discovery", "content": f"note {n} " + "on and on " * 20} for n in range(40)]
-        ask.text(
-            "write_context", entries=[*notes, {"type": "error", "content": "boom", "file": "src/a.py"}], agent="ann"
-        )
+        notes = [
+            {"type": "discovery", "content": f"note {n} " + "on and on " * 4, "file": "src/a.py"} for n in range(41)
+        ]
+        ask.text("write_context", entries=notes, agent="ann")
         ask.text("send_message", message="stop", to="ben", priority="critical", agent="ann")
         ask.text("claim_files", paths=["src/a.py"], agent="ann")
         return ask
@@ -119,7 +119,8 @@ def test_the_whole_answer_stays_inside_the_budget(full: Callable[[], Asker], bud
 def test_a_full_briefing_keeps_room_for_the_notice(full: Callable[[], Asker], budget: int) -> None:
     ask = full()
     assert ask.fields("get_briefing", agent="ben", budget=budget, dry_run=True)["left_out"]
-    last = ask.text("get_briefing", agent="ben", budget=budget).split("\n")[-1]
+    text = ask.text("get_briefing", agent="ben", budget=budget)
+    last = text.split("\n")[-1]
     assert last.startswith(CLAIMED)
 
 
@@ -167,7 +168,7 @@ def test_a_cancelled_call_packs_nothing(world: Callable[[], Asker]) -> None:
     call.cancel()
     with pytest.raises(Interrupted):
         registry.tool("get_briefing").handler(call, **HERE, iteration=1)
-    assert shown(ask.fields("get_briefing", **HERE, iteration=1)) == ["e1", "e2", "p1"]
+    assert shown(ask.fields("get_briefing", **HERE, iteration=1)) == ["p1", "e1", "e2"]
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,11 @@ def found(parameter: str, value: object, *expected: str, **others: object) -> Ca
 
 CASES = [
     *(added(name, value) for name, value in FULL.items()),
+    added("paths", ["src/api/**", "*.py"]),
+    found("file", "src/api/a.py")._replace(
+        look=lambda answer: [one["id"] for one in answer["bindings" if "bindings" in answer else "constraints"]],
+        expected=["c1"],
+    ),
     added("supersedes", "c9")._replace(look=field("error"), expected="not_found"),
     found("query", "what about passwords?", "c3"),
     found("category", "performance", "c2"),
@@ -57,7 +62,13 @@ def world(new_asker: Callable[[], Asker], clock: ManualClock) -> Callable[[], As
     def make() -> Asker:
         ask = new_asker()
         rules: list[dict[str, Any]] = [
-            {"text": "tables have keys", "layer": "data", "tags": ["api", "security"], "agent": "ann"},
+            {
+                "text": "tables have keys",
+                "paths": ["src/api/"],
+                "layer": "data",
+                "tags": ["api", "security"],
+                "agent": "ann",
+            },
             {"text": "pages in a second", "category": "performance", "priority": "critical", "agent": "ann"},
             {"text": "passwords are hashed", "tags": ["api"], "agent": "ben"},
             {"text": "no framework", "priority": "low", "agent": "ann"},

@@ -40,6 +40,7 @@ CASES = [
     Case("set_decision", "value", {"key": "ttl", "value": 0.5}, field("decisions", 0, "value"), 0.5),
     kept("tags", ["api", "web"]),
     kept("scopes", ["gateway"]),
+    kept("paths", ["src/api/**", "*.py"]),
     kept("layer", "data"),
     kept("version", "2.0.0"),
     kept("status", "deprecated"),

@@ -61,11 +61,13 @@ def test_a_forged_cookie_leads_to_the_login(chromium: Browser, world: World, coo
 
 
 @contextmanager
-def another_server(page: str) -> Iterator[str]:
-    """Serve one page at another port of this host, which is the same site; yield its address."""
+def another_server(page: str, host: str = "127.0.0.1", cookies: list[str | None] | None = None) -> Iterator[str]:
+    """Serve one page at another port of this machine, by this name, keep the cookies; yield its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if cookies is not None:
+                cookies.append(self.headers["Cookie"])
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
@@ -76,7 +78,7 @@ def another_server(page: str) -> Iterator[str]:
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
+        yield f"http://{host}:{server.server_port}/"
         server.shutdown()
 
 
@@ -86,11 +88,25 @@ HOSTILE = """<form action="{room}messages/{ref}/answer" method="post">
 .then(text => {{ document.title = text; }});</script>"""
 
 
+def test_a_program_at_another_port_of_this_machine_does_not_receive_the_login(chromium: Browser, world: World) -> None:
+    cookies: list[str | None] = []
+    with looked_at(chromium, world) as page, another_server("here", cookies=cookies) as address:
+        assert page.context.cookies(world.url)
+        other = page.context.new_page()
+        other.goto(address)
+        other.goto(address.replace("127.0.0.1", "localhost"))
+        expect(other.get_by_text("here")).to_be_visible()
+    assert cookies
+    assert not any(cookies)
+
+
 def test_a_page_of_another_port_can_neither_send_a_form_nor_read(
     chromium: Browser, world: World, asker: Client
 ) -> None:
     ref = asker.keep("send_message", message="Is this forged?", to="human")
-    with looked_at(chromium, world) as page, another_server(HOSTILE.format(room=world.room, ref=ref)) as address:
+    host = urlsplit(world.url).hostname or ""  # which makes it the same site
+    hostile = HOSTILE.format(room=world.room, ref=ref)
+    with looked_at(chromium, world) as page, another_server(hostile, host) as address:
         other = page.context.new_page()
         other.goto(address)
         expect(other).to_have_title("nothing")

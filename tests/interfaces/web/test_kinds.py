@@ -14,8 +14,9 @@ from interfaces.web.test_pages import NASTY
 from room_browsing import Browser, Parsed
 from room_stocked import stock
 from satchel import Satchel, open_satchel
+from satchel.interfaces.http.failing import SAFETY_HEADERS
 from satchel.interfaces.web.pages import PLACES
-from satchel.interfaces.web.rendering import CSP, brief, visible
+from satchel.interfaces.web.rendering import brief, visible
 
 HERE = "/p/project/"
 LISTS = tuple(path.strip("/") for path, _, _ in PLACES if path not in {"/", "/tokens", "/shared", "/new"})
@@ -26,7 +27,7 @@ MOST_BYTES = 150_000 - 35_000
 def page_of(browser: Browser, path: str) -> Parsed:
     answer = browser.get(HERE + path)
     assert answer.status == 200, answer.body
-    assert answer.headers["content-security-policy"] == CSP
+    assert answer.headers["content-security-policy"] == SAFETY_HEADERS["Content-Security-Policy"]
     assert len(answer.body) < MOST_BYTES
     page = Parsed(answer.body)
     assert not page.others

@@ -10,10 +10,9 @@ import pytest
 from http_serving import FixedTokens, Served, served
 from room_browsing import Browser
 from satchel import Satchel
-from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.interfaces.http.settings import Settings
-from satchel.interfaces.web.logins import IDLE_MS, LINK_MS, Logins
+from satchel.interfaces.web.logins import LINK_MS, LOGIN_MS, Logins
 
 
 class Time:
@@ -64,13 +63,13 @@ def test_only_digests_are_kept_in_a_file_of_the_user_alone(timed: Logins, tmp_pa
     assert not any(secret in text for secret in (used, waiting, begun[1], begun[1].partition(".")[2]))
 
 
-def test_a_login_lasts_while_it_is_used(timed: Logins, time: Time) -> None:
+def test_a_login_ends_after_twelve_hours_however_much_it_is_used(timed: Logins, time: Time) -> None:
     begun = timed.trade_link(timed.new_link("ann", 7347), 7347)
     assert begun is not None
-    for _ in range(3):
-        time.now += IDLE_MS - DAY_MS
+    for _ in range(11):
+        time.now += 3_600_000
         assert timed.login(begun[1]) is not None
-    time.now += IDLE_MS
+    time.now += LOGIN_MS - 11 * 3_600_000
     assert timed.login(begun[1]) is None
     assert timed.every() == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import stat
 import webbrowser
@@ -12,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from http_serving import FixedTokens, served
-from room_browsing import Browser
 from satchel import Satchel
 from satchel.base.clock import system_clock
 from satchel.base.errors import Unavailable
 from satchel.base.folders import state_folder
 from satchel.interfaces.cli import run
 from satchel.interfaces.http.running import Servers
+from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.web import opening
 from satchel.interfaces.web.logins import Logins
 
@@ -44,13 +45,18 @@ def test_without_a_server_it_says_how_to_start_one(folder: Path, capsys: pytest.
 
 
 def test_the_link_that_it_prints_leads_in(satchel: Satchel, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with served(FixedTokens(satchel.place.file), logins=Logins(folder, system_clock)) as running:
+    room = opening.room_host(folder)
+    settings = Settings(host_names=(room,))
+    with served(FixedTokens(satchel.place.file), settings, logins=Logins(folder, system_clock)) as running:
         Servers(folder).enter(f"http://127.0.0.1:{running.port}", running.port)
         assert run(["open", "--as", "ann"]) == 0
         printed = capsys.readouterr()
         assert "there is no display here" in printed.err
-        path = printed.out.strip().removeprefix(f"http://127.0.0.1:{running.port}")
-        assert Browser(running).get(path).status == 200
+        path = printed.out.strip().removeprefix(f"http://{room}:{running.port}")
+        assert f"open http://127.0.0.1:{running.port}{path}" in printed.err
+        answer = running.ask(path, token=None, headers={"Host": f"{room}:{running.port}", "Accept": "text/html"})
+        assert answer.status == 200
+        assert "Domain" not in answer.headers["set-cookie"]
         assert run(["open", "--list", "--json"]) == 0
         (login,) = json.loads(capsys.readouterr().out)["logins"]
         assert login["person"] == "ann"
@@ -71,7 +77,7 @@ def test_a_browser_gets_a_file_of_the_users_and_never_the_link(folder: Path, mon
     monkeypatch.setattr(webbrowser, "open", opened)
     logins = Logins(folder, system_clock)
     secret = logins.new_link("ann", 7347)
-    file = opening.open_browser(folder, opening.link_of("http://127.0.0.1:7347", secret))
+    file = opening.open_browser(folder, opening.links_of(folder, "http://127.0.0.1:7347", secret)[0])
     assert file is not None
     assert given == [file.as_uri()]
     assert secret not in given[0]
@@ -96,3 +102,14 @@ def test_a_browser_that_does_not_start_leaves_no_file(folder: Path, monkeypatch:
     Logins(folder, system_clock).new_link("ann", 7347)
     assert opening.open_browser(folder, "http://127.0.0.1:7347/login?key=x") is None
     assert not list(folder.glob("open-*"))
+
+
+def test_the_control_room_keeps_its_host_name_and_no_two_users_share_one(folder: Path, tmp_path: Path) -> None:
+    host = opening.room_host(folder)
+    assert opening.room_host(folder) == host != opening.room_host(tmp_path / "other")
+    assert re.fullmatch(r"[0-9a-f]{32}\.localhost", host)
+    assert stat.S_IMODE((folder / "control-room.json").stat().st_mode) == 0o600
+
+
+def test_a_server_for_other_machines_is_opened_at_its_own_address(folder: Path) -> None:
+    assert opening.links_of(folder, "http://10.0.0.7:7347", "x") == ("http://10.0.0.7:7347/login?key=x", None)

@@ -12,7 +12,8 @@ from examples import examples
 from http_serving import Answer, Served
 from room_browsing import Browser, Parsed
 from satchel import Satchel, open_satchel
-from satchel.interfaces.web.rendering import CSP, SHORT, visible
+from satchel.interfaces.http.failing import SAFETY_HEADERS
+from satchel.interfaces.web.rendering import SHORT, visible
 from satchel.keep.sessions.caller import Caller
 
 PAGES = ("/", "/p/project/", "/p/project/search", "/p/project/search?q=sessions", "/p/project/items/e1")
@@ -22,7 +23,7 @@ PARTS = tuple(f"/p/project/sections/{name}" for name in ("needs", "since", "wher
 @pytest.mark.parametrize("path", [*PAGES, *PARTS, "/login", "/login?key=wrong", "/p/none/", "/p/project/items/e999"])
 def test_every_page_loads_from_this_server_alone_and_is_not_kept(ann: Browser, path: str) -> None:
     answer = ann.get(path)
-    assert answer.headers["content-security-policy"] == CSP
+    assert answer.headers["content-security-policy"] == SAFETY_HEADERS["Content-Security-Policy"]
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["content-type"] == "text/html; charset=utf-8"

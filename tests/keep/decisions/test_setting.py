@@ -49,6 +49,12 @@ def test_every_field_comes_back_as_it_was_given(decisions: Decisions, clock: Man
     assert decisions.find().decisions == (made,)
 
 
+def test_a_scope_that_reads_like_a_folder_is_kept_with_a_note(decisions: Decisions) -> None:
+    made = decisions.set("cache", "redis", scopes=["gateway", "src/api/"])
+    assert made.scopes == ("gateway", "src/api/")
+    assert made.notes == ("scope 'src/api/' reads like a folder: give it as paths to bind its files",)
+
+
 def test_what_is_left_out_of_a_new_decision_takes_its_default(decisions: Decisions) -> None:
     made = decisions.set("cache", "redis")
     assert (made.status, made.version, made.layer, made.tags, made.scopes) == ("active", "1.0.0", None, (), ())

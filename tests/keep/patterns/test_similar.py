@@ -5,7 +5,6 @@ from __future__ import annotations
 from satchel import Satchel
 from satchel.interfaces.text.errors import reported_text
 
-
 POOL = "cannot open the database of the shop"
 LONGER = f"{POOL} after the backup"
 
@@ -71,3 +70,12 @@ def test_the_text_labels_them_as_similar(satchel: Satchel) -> None:
         " cannot open the database of the shop",
         " Start it now",
     ]
+
+
+def test_a_fix_that_did_not_help_is_told_as_such(satchel: Satchel) -> None:
+    satchel.patterns.report("PoolError", POOL, solution="Start it")
+    for agent in ("Bob", "Cid", "Dan"):
+        satchel.patterns.outcome("y1", helped=False, agent=agent)
+    told = satchel.patterns.report("PoolError", POOL)
+    assert (told.solutions, [one.ref for one in told.tried]) == ((), ["y1"])
+    assert "tried 3 times, did not help: y1 Start it" in reported_text(told).splitlines()

@@ -29,6 +29,9 @@ _LEAST_FOR_HEADER = 300
 _MAX_FOR_LEFT_OUT = 0.03
 """The part of a budget reserved for the line on items left out, if a shorter wording exists."""
 
+_TOKENS_OF_LEFT_OUT = 25
+"""So many it may take in any case from the budget of a header on."""
+
 _MAX_NOTES = 3
 _MAX_CLAIMS = 5
 _MAX_FOR_FRAME = 0.5
@@ -252,7 +255,8 @@ def _wordings(left_out: Sequence[LeftOut]) -> tuple[str, ...]:
 
 def _reserve(left_out: Sequence[LeftOut], count: Callable[[str], int], budget: int) -> int:
     costs = [count(f"{line}\n") for line in _wordings(left_out)]
-    return next((cost for cost in costs if cost <= _MAX_FOR_LEFT_OUT * budget), min(costs))
+    most = max(_MAX_FOR_LEFT_OUT * budget, _TOKENS_OF_LEFT_OUT if budget >= _LEAST_FOR_HEADER else 0)
+    return next((cost for cost in costs if cost <= most), min(costs))
 
 
 def _with_left_out(text: str, left_out: Sequence[LeftOut], count: Callable[[str], int], budget: int) -> str | None:

@@ -113,12 +113,16 @@ def _add(page: Page, candidates: Iterable[Candidate], reserve: int = 0, at_most:
 
 
 def _reserve(page: Page, candidates: Sequence[Candidate], part: float) -> int:
+    """Return the tokens of items with their headings, as many as a part of the room holds."""
     most, total = int(part * max(0, page.room - page.used)), 0
+    groups: set[str] = set()
     for one in candidates:
-        if total >= most:
-            return most
-        total += page.cost_of(one)
-    return min(most, total)
+        cost = page.cost_of(one, with_heading=one.group not in groups)
+        if total + cost > most:
+            break
+        groups.add(one.group)
+        total += cost
+    return total
 
 
 def _pull(one: Candidate) -> float:

@@ -7,8 +7,8 @@ import json
 from satchel.base.clock import DAY_MS, span_in_words
 from satchel.base.text import quoted_line, shortened
 from satchel.brief.briefing.packages import joined
-from satchel.brief.loop_history import RECENT_DAYS
 from satchel.brief.fields import name_text
+from satchel.brief.loop_history import RECENT_DAYS
 from satchel.find.kind import Kind
 from satchel.keep import events
 from satchel.keep.entries.records import SCRATCHPAD

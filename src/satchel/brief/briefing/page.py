@@ -84,11 +84,12 @@ class Page:
         self._titles += item.is_title
         return True
 
-    def cost_of(self, candidate: Candidate) -> int:
-        """Return the tokens of an item at its length on this page, without its heading."""
+    def cost_of(self, candidate: Candidate, *, with_heading: bool) -> int:
+        """Return the tokens of an item at its length on this page."""
         room = max(self.room, 0)
         item = self._whole(candidate, "", room) or self._title(candidate, "", room)
-        return 0 if item is None else item.cost
+        heading = self._cost(f"{candidate.group}\n") if with_heading else 0
+        return 0 if item is None else item.cost + heading
 
     def remove_last(self, ordered: Sequence[Candidate]) -> bool:
         """Remove the least important item, critical ones last; return whether there was one."""

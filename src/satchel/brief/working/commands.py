@@ -125,9 +125,9 @@ def fail(
     if recorded.is_new:
         updates.index(transaction, recorded.number, is_new=True)
     loops.note(transaction, _loop(context), recorded.number, context.now)
-    known = updates.load_with_tried(transaction, context.project_id, recorded.number, context.now)
-    assert known is not None
-    pattern, tried = known
+    loaded = updates.load_with_tried(transaction, context.project_id, recorded.number, context.now)
+    assert loaded is not None
+    pattern, tried = loaded
     lines, items = _render(context, pattern, budget, tried=tried, recorded=recorded)
     if is_simple(command):
         # a fix that was shown before and acted on has not helped: it gets no credit any more
@@ -371,5 +371,5 @@ def _render(
             )
             items += ((Kind.ERROR_PATTERN.number, fix.pattern_id, fix.seq), (SOLUTION, fix.id, fix.seq))
             break
-    told = fitting(lines, budget)
-    return (told, items) if items and len(told) == len(lines) else ([], [])
+    fits = len(fitting(lines, budget)) == len(lines)
+    return (lines, items) if items and fits else ([], [])

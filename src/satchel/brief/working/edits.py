@@ -12,6 +12,7 @@ from satchel.base.text import quoted_line, shortened
 from satchel.brief.fields import by, name_text
 from satchel.brief.working.hook_context import CLAIM, HookContext, ItemVersion
 from satchel.keep import deliveries, events
+from satchel.keep.expiry import end_expired
 from satchel.keep.files import changes, claims
 from satchel.keep.files.claiming import RENEWED_MS
 from satchel.keep.files.claims import Lease, Terms
@@ -93,7 +94,7 @@ def claim(context: HookContext, touched: Sequence[EditedFile], *, tells: bool) -
     """
     places = [one.place for one in touched]
     transaction, now = context.transaction, context.now
-    claims.remove_expired(transaction, context.project_id, now)
+    end_expired(transaction, context.project_id, now)
     overlaps = claims.find_overlaps(transaction, context.project_id, context.actor, places, now, exclusive=True)
     due = now + AUTOMATIC_MINUTES * 60_000 - RENEWED_MS
     # a shared claim stays shared

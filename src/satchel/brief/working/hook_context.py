@@ -26,11 +26,14 @@ _NEW_WINDOW = 0
 """Windows of sessions are numbered from 1."""
 
 FILE, SOLUTION, CLAIM, TASK = 0, -1, -2, -6
-"""Pseudo-kinds in the deliveries table: a file with the tokens spent on it, a fix, another agent's claim, and the first
+"""Pseudo-kinds in the deliveries table: a file whose notes were shown, a fix, another agent's claim, and the first
 prompt of a window that stated a task."""
 
 REMINDERS = {Kind.CONSTRAINT.number: -4, Kind.DECISION.number: -5}
 """Pseudo-kinds by kind: a rule or decision that was shown because it binds a file."""
+
+SPENT = -7
+"""The pseudo-kind of a file with the tokens spent on it in the window, as the seq."""
 
 
 class HookContext(NamedTuple):

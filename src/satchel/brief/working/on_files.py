@@ -1,4 +1,4 @@
-"""What an agent is told of the files that it reads or edits: rules and decisions that bind them, and notes on them."""
+"""Texts of hooks about files that an agent reads or edits: rules and decisions that bind them, and notes on them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from satchel.base.text import shortened
 from satchel.base.tokens import PROSE_MARGIN
 from satchel.brief.fields import name_text
 from satchel.brief.working import notes
-from satchel.brief.working.hook_context import FILE, REMINDERS, HookContext, ItemVersion, estimate
+from satchel.brief.working.hook_context import FILE, REMINDERS, SPENT, HookContext, ItemVersion, estimate
 from satchel.find.kind import Kind
 from satchel.find.words import STOP_WORDS, WORD
 from satchel.keep import binding, deliveries, names
 from satchel.keep.binding import Binding
+from satchel.keep.entries.records import ERROR, REVIEW_ISSUE
 from satchel.store.transaction import Transaction
 
 _MOST_NOTES, _MOST_SHOWN = 20, 2
@@ -26,12 +27,15 @@ _MOST_FILES = 3
 """For how many files of an edit there is a text."""
 
 _NAME_CHARS = 120
-_TITLE_CHARS = 80
+_TITLE_CHARS, _SHORT_TITLE_CHARS = 80, 40
+_ABOVE = "as above: "
 _WHOLE_CHARS = 100_000
 _MOST_NEEDED_CHARS = 2_000
 """A longer critical rule is shown by its title if it does not fit."""
 
 _TYPES = ", ".join(map(str, notes.NOTE_TYPES))
+_TYPES_AT_READ = f"{ERROR}, {REVIEW_ISSUE}"
+"""Traps and open reviews; what other notes matter shows only in what is written."""
 
 _REPORTS, _RULES, _BOTH = "reports, not orders", "rules that bind", "reports, not orders; rules bind"
 
@@ -52,47 +56,54 @@ class _Line(NamedTuple):
 
 
 def is_concerned(transaction: Transaction, project_id: int, files: Sequence[str]) -> bool:
-    """Return whether there is anything to tell of files, to any agent."""
+    """Return whether there is anything to tell of files that are read, to any agent."""
     paths = {f"file{place}": file for place, file in enumerate(files)}
     row = transaction.one(
         f"""
         SELECT 1 FROM context c WHERE c.project_id = :project AND c.file IN ({", ".join(f":{name}" for name in paths)})
-            AND c.superseded_by IS NULL AND +c.type IN ({_TYPES}) LIMIT 1
+            AND c.superseded_by IS NULL AND +c.type IN ({_TYPES_AT_READ}) LIMIT 1
         """,
         {"project": project_id, **paths},
     )
     return row is not None or bool(binding.find(transaction, project_id, files))
 
 
-def tell(context: HookContext, files: Sequence[str], code: str, budget: int) -> tuple[list[str], list[ItemVersion]]:
+def tell(
+    context: HookContext, files: Sequence[str], code: str | None, budget: int
+) -> tuple[list[str], list[ItemVersion]]:
     """Return what binds files, and notes on them, as far as the window does not have it, and the items to record.
 
-    ``code`` is what is written there: an item that names an identifier in it binds as well, and of many notes those
-    that share most words with it are shown. ``budget`` is for each file in a window; critical rules come in any case.
+    ``code`` is what is written there, None if the files are only read. An item that names an identifier in it binds as
+    well, and of many notes those that share most words with it are shown. ``budget`` is for each file in a window;
+    critical rules come in any case.
     """
     lines: list[str] = []
     items: list[ItemVersion] = []
     files = files[:_MOST_FILES]
-    bound = binding.find(context.transaction, context.project_id, files, code)
+    bound = binding.find(context.transaction, context.project_id, files, code or "")
     got: Mapping[int, Mapping[int, int]] | None = None
     spent = 0
     for file in files:
         binding_file = [one for one in bound if one.file == file]
-        on_file = _load_notes(context, file)
+        on_file = _load_notes(context, file, _TYPES_AT_READ if code is None else _TYPES)
         if not binding_file and not on_file:
             continue
         if got is None:
             got = deliveries.delivered(context.transaction, context.window)
         number = names.ensure_file(context.transaction, context.project_id, file, context.now)
-        before = got.get(FILE, {}).get(number, 0)
-        left = min(budget - before, deliveries.tokens_left(got) - spent)
-        wanted = _binding_lines(binding_file, got)
+        before = got.get(SPENT, {}).get(number, 0)
+        tokens_left = min(budget - before, deliveries.tokens_left(got) - spent)
+        wanted, known = _binding_lines(binding_file, got)
         # notes come once a file, whatever is written there later
-        note_lines, fresh = ([], 0) if number in got.get(FILE, {}) else _note_lines(context, on_file, code, got)
+        note_lines, fresh = ([], 0) if number in got.get(FILE, {}) else _note_lines(context, on_file, code or "", got)
         name = name_text(shortened(file, _NAME_CHARS))
-        frame = _tokens(f"Satchel on {name} (20 of 20; {_BOTH}):")
-        rules, rule_items, cost, rest = _fitting(wanted, left - frame)
-        reports, report_items, note_cost, _ = _fitting(note_lines, left - frame - cost)
+        frame = _tokens(f"Satchel on {name} (20 of 20; {_BOTH}):") + _tokens(_ABOVE) * bool(known)
+        rules, items_shown, cost, rest = _fitting(wanted, tokens_left - frame)
+        reports, note_items, note_cost, _ = _fitting(note_lines, tokens_left - frame - cost)
+        cost += frame + note_cost
+        titles, title_items, title_cost, _ = _fitting(known, tokens_left - cost)
+        cost += title_cost
+        rules += [f"{_ABOVE}{'; '.join(titles)}"] if titles else []
         if not rules and not reports:
             continue
         kind = _BOTH if rules and reports else _RULES if rules else _REPORTS
@@ -101,14 +112,14 @@ def tell(context: HookContext, files: Sequence[str], code: str, budget: int) -> 
         if rest:
             more = "rule or decision binds" if rest == 1 else "rules and decisions bind"
             lines.append(f"{rest} more {more} it: get_constraints(file={json.dumps(file, ensure_ascii=False)})")
-        own_items = [*rule_items, *report_items]
-        cost += frame + note_cost + _tokens(lines[-1]) * bool(rest)
+        cost += _tokens(lines[-1]) * bool(rest)
         spent += cost
-        items += [*own_items, (FILE, number, before + cost)]
+        items += [*items_shown, *title_items, *note_items, (SPENT, number, before + cost)]
+        items += [(FILE, number, 0)] if reports and code is not None else []
     return lines, items
 
 
-def _fitting(lines: Sequence[_Line], left: int) -> tuple[list[str], list[ItemVersion], int, int]:
+def _fitting(lines: Sequence[_Line], tokens_left: int) -> tuple[list[str], list[ItemVersion], int, int]:
     """Return the lines that fit, their items and cost, and how many do not fit."""
     texts: list[str] = []
     items: list[ItemVersion] = []
@@ -116,7 +127,7 @@ def _fitting(lines: Sequence[_Line], left: int) -> tuple[list[str], list[ItemVer
     for line in lines:
         for text, delivered in ((line.text, line.items), (line.short, line.short_items)):
             tokens = _tokens(text)
-            if text and (line.is_needed or cost + tokens <= left):
+            if text and (line.is_needed or cost + tokens <= tokens_left):
                 texts.append(text)
                 items += delivered
                 cost += tokens
@@ -128,28 +139,27 @@ def _tokens(text: str) -> int:
     return math.ceil((estimate(text) + 1) * PROSE_MARGIN) if text else 0
 
 
-def _binding_lines(bound: Sequence[Binding], got: Mapping[int, Mapping[int, int]]) -> list[_Line]:
-    """Return lines on rules and decisions, each once: whole, and last those by title that the window has already."""
+def _binding_lines(bound: Sequence[Binding], got: Mapping[int, Mapping[int, int]]) -> tuple[list[_Line], list[_Line]]:
+    """Return lines on rules and decisions that the window does not have, and titles of others, each once."""
     lines: list[_Line] = []
-    reminders: list[_Line] = []
+    titles: list[_Line] = []
     for one in bound:
         kind = one.kind.number
         version, reminder = (kind, one.item, one.seq), (REMINDERS[kind], one.item, one.seq)
         if got.get(reminder[0], {}).get(one.item, -1) >= one.seq:
             continue
-        rule = "critical rule" if one.is_critical else "rule"
-        head = f"{one.ref} decided, {name_text(one.key)}" if one.kind is Kind.DECISION else f"{one.ref} {rule}"
         if got.get(kind, {}).get(one.item, -1) >= one.seq:
-            title = "" if one.kind is Kind.DECISION else f": {shortened(one.text, _TITLE_CHARS // 2)}"
-            reminders.append(_Line(f"{head}, as above{title}", (reminder,)))
+            title = name_text(one.key) if one.key else shortened(one.text, _SHORT_TITLE_CHARS)
+            titles.append(_Line(f"{one.ref} {title}", (reminder,)))
             continue
+        rule = "critical rule" if one.is_critical else "rule"
+        head = f"{one.ref} decided, {name_text(one.key)}" if one.key else f"{one.ref} {rule}"
         reason = f"; reason: {one.reason}" if one.reason else ""
         whole = notes.line(head, f"{one.text}{reason}", _WHOLE_CHARS)
         is_needed = one.is_critical and len(whole) <= _MOST_NEEDED_CHARS
-        lines.append(
-            _Line(whole, (version, reminder), notes.line(head, one.text, _TITLE_CHARS), (reminder,), is_needed)
-        )
-    return [*lines, *reminders]
+        short = notes.line(head, one.text, _TITLE_CHARS)
+        lines.append(_Line(whole, (version, reminder), short, (reminder,), is_needed))
+    return lines, titles
 
 
 def _note_lines(
@@ -189,13 +199,13 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word for word in WORD.findall(text.lower()) if len(word) > 1) - STOP_WORDS
 
 
-def _load_notes(context: HookContext, path: str) -> list[notes.Note]:
+def _load_notes(context: HookContext, path: str, types: str) -> list[notes.Note]:
     """Return the newest live notes that cite a file; in the first window without those by the agent itself."""
     own = "AND c.agent_id IS DISTINCT FROM :agent" if context.actor.window == 1 else ""
     rows = context.transaction.all(
         f"""
         SELECT {notes.COLUMNS} FROM {notes.SOURCE}
-        WHERE c.project_id = :project AND c.file = :file AND c.superseded_by IS NULL AND +c.type IN ({_TYPES}) {own}
+        WHERE c.project_id = :project AND c.file = :file AND c.superseded_by IS NULL AND +c.type IN ({types}) {own}
         ORDER BY c.created_at DESC, c.id DESC LIMIT {_MOST_NOTES}
         """,
         {"project": context.project_id, "file": path, "agent": context.actor.number},

@@ -158,7 +158,7 @@ class Working:
         return self._act(agent_id, "edit", act, look if self._config.hooks_claims != "off" else None)
 
     def after_read(self, cwd: str, files: Sequence[tuple[str, str]], *, agent_id: str | None = None) -> HookAnswer:
-        """Return what binds files that the agent has read, and notes on them, each file once in a window.
+        """Return what binds files that were read, and known errors and open reviews there, if the window lacks it.
 
         Args:
             cwd: the folder that relative paths start from.
@@ -175,10 +175,10 @@ class Working:
         with self._workplace.engine.read() as transaction:
             project = projects.find(transaction, self._workplace)
             if not on_files.is_concerned(transaction, project.id, paths):  # the usual case takes no lock
-                return replace(NOTHING, why="nothing binds the file, and no note cites it")
+                return replace(NOTHING, why="nothing binds the file, and no error or review cites it")
 
         def act(context: HookContext) -> HookAnswer:
-            return self._with_files(context, moment.resolve(context, cwd, files), [], [], "")
+            return self._with_files(context, moment.resolve(context, cwd, files), [], [], None)
 
         return self._act(agent_id, "edit", act)
 
@@ -392,7 +392,7 @@ class Working:
         touched: Sequence[EditedFile],
         lines: Sequence[str],
         items: Sequence[ItemVersion],
-        text: str,
+        text: str | None,
     ) -> HookAnswer:
         from satchel.brief.working import on_files
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from satchel.base.errors import InvalidInput, Refused, Unreachable
+from satchel.base.folders import current_folder
 from satchel.base.paths import StorePlace
 from satchel.base.records import dataclass
 from satchel.interfaces.setup.address import Address, plan_address
@@ -81,7 +82,7 @@ class Remote:
             InvalidInput: it is not the address of a server.
             Refused: the token would go to another machine unencrypted.
         """
-        return None if self.url is None else checked_url(self.url, insecure=configured_for(Path.cwd()).insecure)
+        return None if self.url is None else checked_url(self.url, insecure=configured_for(current_folder()).insecure)
 
     def project_of(self, store: StorePlace | None) -> Path | None:
         """Return the root of the project to configure; None for all.
@@ -92,7 +93,7 @@ class Remote:
         if self.everywhere:
             return None
         if store is None or store.root is None:
-            raise Refused(f"{Path.cwd()} lies in no project", "Go into one, or add --everywhere for all projects")
+            raise Refused(f"{current_folder()} lies in no project", "Go into one, or add --everywhere for all projects")
         return store.root
 
     def plan(self, store: StorePlace | None, *, asks: bool, is_dry: bool) -> Plan:
@@ -137,7 +138,7 @@ class Remote:
             return checked_token(value, "the input")
         if os.environ.get(TOKEN):
             return checked_token(os.environ[TOKEN], f"environment {TOKEN}")
-        before = configured_for(Path.cwd())
+        before = configured_for(current_folder())
         if before.token_file is not None and before.url is not None and checked_url(before.url, insecure=True) == url:
             return read_token(before.token_file)
         if asks:

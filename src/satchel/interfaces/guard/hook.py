@@ -12,6 +12,7 @@ from shutil import which
 
 from satchel.base.errors import NotFound, Refused
 from satchel.base.git_asking import ask_git
+from satchel.base.git_head import top_of
 from satchel.base.records import dataclass
 from satchel.interfaces.guard.command import STOPPED
 from satchel.interfaces.setup import config_files
@@ -71,6 +72,12 @@ def find_hook(here: Path) -> Hook:
     if folder is None and which("git") is None:
         raise NotFound("git is not on the PATH", "Install git, or add it to the PATH")
     if folder is None:
+        top = top_of(str(here))
+        if top is not None and Path(top).stat().st_uid != os.geteuid():
+            raise Refused(
+                f"git reads nothing in {top}, which belongs to another user",
+                f"If you trust it: `git config --global --add safe.directory {shlex.quote(top)}`",
+            )
         raise NotFound(f"git finds no repository in {here}", "Go into one, or make it with `git init`")
     common = _absolute(here, folder)
     configured = _hooks_path(here)

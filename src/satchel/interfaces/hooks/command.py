@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from satchel.base.records import NamedTuple
-from satchel.interfaces.hooks import events, state
+from satchel.interfaces.hooks import events, projects, state
 from satchel.interfaces.hooks.events import HookEvent
 from satchel.keep.sessions.clients import only_looks
 
@@ -141,14 +141,19 @@ def run(arguments: Sequence[str]) -> int:
     limit.watch()
     event = HookEvent(client, name, "")
     try:
-        limit.folder = os.getcwd()  # noqa: PTH109 -- pathlib is not needed before a store is
+        with suppress(OSError):  # it may have been deleted
+            limit.folder = os.getcwd()  # noqa: PTH109 -- pathlib is not needed before a store is
         event = events.parse(_read(), client, name)
-        limit.folder = working_folder(event, os.environ, limit.folder)
+        limit.folder = projects.working_folder(event, os.environ, limit.folder)
         _answer(event, limit.folder, limit)
     except Exception as error:  # noqa: BLE001 -- whatever it is, the host must not notice
-        from satchel.base.errors import NoProject, StoreCopied
+        from satchel.base.errors import Detached, NoProject, StoreCopied
 
-        if isinstance(error, StoreCopied) and event.happening in {events.START, events.CLEAR, events.RESUME}:
+        if isinstance(error, (Detached, StoreCopied)) and event.happening in {
+            events.START,
+            events.CLEAR,
+            events.RESUME,
+        }:
             with suppress(OSError):
                 _print(events.notify_person(event, f"Satchel is off here: {error.problem}. {error.remedy}"))
         if isinstance(error, NoProject):
@@ -159,19 +164,6 @@ def run(arguments: Sequence[str]) -> int:
     finally:
         limit.lift()
     return 0
-
-
-def working_folder(event: HookEvent, environ: Mapping[str, str], here: str) -> str:
-    """Return the folder in which an event happened: the client's project where the agent has gone elsewhere.
-
-    Args:
-        here: the current folder.
-    """
-    project = environ.get("CLAUDE_PROJECT_DIR") or environ.get("GEMINI_PROJECT_DIR")
-    cwd = event.cwd if event.cwd is not None and os.path.isdir(event.cwd) else here  # noqa: PTH112
-    if project is not None and os.path.isdir(project) and not f"{cwd}{os.sep}".startswith(f"{project}{os.sep}"):  # noqa: PTH112
-        return project
-    return cwd
 
 
 def moment_of(event: HookEvent) -> Moment | None:
@@ -226,12 +218,15 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     if debt:  # whatever ends this hook, the next one knows
         state.owe(*event.who, folder, debt)
     satchel = open_for(event, folder, os.environ)
-    if satchel is None:
-        state.settle(*event.who, folder)
+    text = _act_elsewhere(event, folder, limit, satchel)
+    if satchel is None or text is None:
+        state.settle(*event.who, folder, None if satchel is None else (debt,))
+        if text:
+            _print(events.answer(event, text))
         return
     limit.choose(satchel.config.hooks_deadline_ms)
     if event.happening in events.AT_WORK:
-        is_done = _work(event, folder, limit, satchel, late, debt)
+        is_done = _work(event, folder, limit, satchel, late, debt, text)
     else:
         is_done = _brief(event, folder, limit, satchel)
     if is_done and state.failing(folder):
@@ -240,11 +235,40 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
         telling.tell(satchel, folder, limit.hook)
 
 
-def _work(event: HookEvent, folder: str, limit: Limit, satchel: Satchel, late: Sequence[str], debt: str) -> bool:
+def _act_elsewhere(event: HookEvent, folder: str, limit: Limit, satchel: Satchel | None) -> str | None:
+    """Check and record edits of files of other projects there; return the text, or None if the edit was stopped."""
+    from satchel.base.errors import NoProject, SatchelError
+
+    texts = []
+    root = None if satchel is None else satchel.workplace.root
+    for place, part in projects.edits_elsewhere(event, folder, root):
+        from satchel.interfaces.hooks import working
+
+        try:
+            other = open_for(part, place, os.environ)
+            if other is None:
+                continue
+            answer = working.act(part, folder, other.working, limit.is_short)
+            if working.stop(event, answer, _print):
+                return None
+            other.working.record(answer)
+        except NoProject:
+            continue
+        except SatchelError as error:
+            state.record_fault(limit.hook, f"{type(error).__name__}: {error}", place)
+            continue
+        texts.append(answer.text)
+    return "\n".join(filter(None, texts))
+
+
+def _work(
+    event: HookEvent, folder: str, limit: Limit, satchel: Satchel, late: Sequence[str], debt: str, text: str
+) -> bool:
     """Do what an event at work asks for, and what is late; return whether everything was done."""
     from satchel.interfaces.hooks import owing, working
 
     opening = owing.late_text(event, satchel, late, limit.deadline, limit.is_short) if late else ""
+    opening = "\n".join(filter(None, (opening, text)))
     state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
     said = working.answer(event, folder, satchel, _print, limit.is_short, opening=opening)
     if said.problem:

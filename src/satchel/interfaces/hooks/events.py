@@ -37,7 +37,7 @@ AT_WORK = frozenset({PROMPT, BEFORE_EDIT, AFTER_EDIT, AFTER_READ, FAILED, SUCCEE
 BRIEFED = frozenset({START, CLEAR, RESUME, COMPACTION, SUBAGENT})
 """What an agent is briefed at."""
 
-MAX_BYTES = 32 * 1024 * 1024
+MAX_BYTES = 4 * 1024 * 1024
 """A larger event is not read."""
 
 _MAX_FIELD_CHARS = 4_096

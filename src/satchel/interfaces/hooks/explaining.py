@@ -7,10 +7,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import SatchelError
+from satchel.base.folders import current_folder
 from satchel.brief.briefing.collecting import Deadline
 from satchel.interfaces.hooks import events, state
-from satchel.interfaces.hooks.command import moment_of, open_for, working_folder
+from satchel.interfaces.hooks.command import moment_of, open_for
 from satchel.interfaces.hooks.events import HookEvent
+from satchel.interfaces.hooks.projects import working_folder
 from satchel.interfaces.hooks.tools import Edit, ToolCall
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ def explain(client: str, name: str) -> int:
         print(f"no client {client!r}; there are {', '.join(events.CLIENTS)}", file=sys.stderr)  # noqa: T201
         return 2
     kept = state.last(f"{client}-{name}")
-    here = os.getcwd()  # noqa: PTH109
+    here = str(current_folder())
     event = _event(kept) if kept is not None else events.parse(b"{}", client, name)
     folder = working_folder(event, {}, here)
     if kept is None and events.is_of_work(name):

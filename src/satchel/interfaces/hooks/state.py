@@ -173,16 +173,16 @@ def settle(session: str, agent: str, folder: str, whats: Sequence[str] | None = 
 
 def _owed_line(session: str, agent: str, folder: str, rest: str) -> bytes:
     named = "\t".join("".join(part.split())[:200] for part in (session, agent))
-    return f"{named}\t{json.dumps(_project_of(folder))}\t{rest}".encode(errors="replace")
+    return f"{named}\t{json.dumps(project_of(folder) or os.path.realpath(folder))}\t{rest}".encode(errors="replace")
 
 
-def _project_of(folder: str) -> str:
-    # by the files alone: a debt is written before a store is opened
-    inner = folder = os.path.realpath(folder)
+def project_of(folder: str) -> str | None:
+    """Return the nearest folder upwards with a store or a repository, by the files alone; None outside of any."""
+    inner = os.path.realpath(folder)
     while not any(os.path.lexists(f"{inner}/{name}") for name in (".git", ".satchel/satchel.db")):
         above = os.path.dirname(inner)  # noqa: PTH120 -- on the path of every edit
         if above == inner:
-            return folder
+            return None
         inner = above
     return inner
 

@@ -40,11 +40,7 @@ def answer(
         opening: what an earlier event had to say and could not, for one that may carry a text.
     """
     said = act(event, folder, satchel.working, is_over)
-    if said.denial:
-        write(events.stop_edit(event, said.denial))
-    elif said.question:
-        write(events.ask_about_edit(event, said.question))
-    elif text := "\n".join(filter(None, [opening, said.text])):
+    if not stop(event, said, write) and (text := "\n".join(filter(None, [opening, said.text]))):
         if opening and len(text) > _MAX_CHARS:
             from satchel.brief.working.hook_context import NOTHING
 
@@ -53,6 +49,15 @@ def answer(
         # what the client has counts as shown; were it the other way round, a text that was cut off would not come
         satchel.working.record(said)
     return said
+
+
+def stop(event: HookEvent, answer: HookAnswer, write: Callable[[str], None]) -> bool:
+    """Stop an edit, or let the client's user decide, as an answer demands; return whether it did."""
+    if answer.denial:
+        write(events.stop_edit(event, answer.denial))
+    elif answer.question:
+        write(events.ask_about_edit(event, answer.question))
+    return bool(answer.denial or answer.question)
 
 
 def act(event: HookEvent, folder: str, working: Working, is_over: Callable[[], bool]) -> HookAnswer:

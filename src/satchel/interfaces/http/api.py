@@ -13,9 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from satchel.base.errors import ERROR_KINDS, InvalidInput
+from satchel.base.errors import ERROR_KINDS
 from satchel.client import Satchel
 from satchel.interfaces.http.access import Access
+from satchel.interfaces.http.bodies import members, parse
 from satchel.interfaces.http.callers import SESSION_HEADER, Callers
 from satchel.interfaces.http.calls import Calls
 from satchel.interfaces.http.public import description, run_public
@@ -39,7 +40,7 @@ def routes(serving: Serving) -> list[BaseRoute]:
         if request.method == "GET":
             fields: dict[str, Any] = _query(request)
         else:
-            fields = _members(await request.body())
+            fields = await parse(await request.body(), members)
         is_call = request.headers.get("content-type", "").partition(";")[0].strip() == CONTENT_TYPE
 
         def work(started: Callable[[Satchel], None]) -> Mapping[str, Any]:
@@ -90,18 +91,6 @@ async def _run(request: Request, work: Work, in_thread: InThread) -> Mapping[str
 def _access(request: Request) -> Access:
     access: Access = request.scope["state"]["access"]
     return access
-
-
-def _members(body: bytes) -> dict[str, Any]:
-    if not body:
-        return {}
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        raise InvalidInput("the body is no JSON", "Send the arguments as one JSON object") from None
-    if not isinstance(value, dict):
-        raise InvalidInput("the body is no JSON object", "Send the arguments as one JSON object")
-    return value
 
 
 def _query(request: Request) -> dict[str, Any]:

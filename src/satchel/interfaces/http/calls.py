@@ -19,16 +19,17 @@ from satchel.base.errors import Conflict, Interrupted, InvalidInput, Refused, Sa
 from satchel.base.machine import reset_elsewhere, set_elsewhere
 from satchel.base.records import replace
 from satchel.base.wire import packed, unpacked
+from satchel.brief.moments import MOMENTS, Moment
 from satchel.brief.working.hook_context import HookAnswer
 from satchel.client import Satchel
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import AGENT, PERSON, Access
 from satchel.interfaces.http.answers import Answers, Reply
+from satchel.interfaces.http.arguments import check_fit, named_arguments
 from satchel.interfaces.http.ask import Ask, are_texts, malformed
 from satchel.interfaces.http.elsewhere import CallerElsewhere, Facts, KeptBefore, Recorded, read_facts
 from satchel.interfaces.http.public import notice_beside, operation_named
 from satchel.interfaces.http.stores import Stores
-from satchel.interfaces.operations.declaration import Operation
 from satchel.keep.sessions.actors import touch_session
 from satchel.keep.sessions.caller import COMMAND, HOOK, LIBRARY, SERVER, Caller
 from satchel.remote.calls import RECORD, RECORDED, SERVED
@@ -124,7 +125,9 @@ class Calls:
             except Interrupted:
                 raise
             except SatchelError as error:
-                reply = {"error": wire.error_fields(error)}
+                fields = wire.error_fields(error)
+                hide = partial(stores.without_places, code=error.code)
+                reply = {"error": {name: None if text is None else hide(text) for name, text in fields.items()}}
             except Exception as error:
                 if not elsewhere.is_kept:
                     raise
@@ -164,13 +167,14 @@ class Calls:
         return Satchel(workplace, satchel.place, config, satchel.environ)
 
     def _done(self, satchel: Satchel, ask: Ask, elsewhere: CallerElsewhere) -> Reply:
-        arguments = unpacked(ask.member("arguments", list))
-        named = unpacked(ask.member("named", dict))
+        arguments, named = unpacked(ask.member("arguments", list)), unpacked(ask.member("named", dict))
+        if not isinstance(named, dict):
+            raise malformed("named")
         if ask.name == RECORD:
             return self._recorded(ask, arguments)
         if ask.name in SERVED:
-            service = satchel.workplace.engine.retrying(_service(satchel, ask))
-            answer = _fitting(service, arguments, named)
+            service = _service(satchel, ask, arguments, named)
+            answer = satchel.workplace.engine.retrying(service)()
             elsewhere.is_done = True
             receipt = self._receipt(ask, satchel, arguments, answer)
             answer = replace(answer, prepared=None) if ask.name == "moments.make" else answer
@@ -183,8 +187,8 @@ class Calls:
         operation.refuse_remote()
         if operation.of_program:
             raise Unavailable(f"{operation.name} asks the program itself", "Ask it where it runs")
-        _check_names(operation, named)
-        answer = _fitting(operation.bound(satchel), arguments, named)
+        named = named_arguments(operation, arguments, named)
+        answer = _fitting(operation.bound(satchel), named)
         elsewhere.is_done = True
         reply: Reply = {"answer": packed(answer)}
         if isinstance(ask.fields.get("notice"), dict):
@@ -198,7 +202,9 @@ class Calls:
         if not sent:
             return None
         kind, environ, programs = sent.get("kind"), sent.get("environ"), sent.get("programs", [])
-        if kind not in _KINDS or not isinstance(environ, dict) or not are_texts(environ.values()):
+        if not isinstance(kind, str) or kind not in _KINDS:
+            raise malformed("caller")
+        if not isinstance(environ, dict) or not are_texts(environ.values()):
             raise malformed("caller")
         if not isinstance(programs, list) or not are_texts(programs):
             raise malformed("caller")
@@ -257,37 +263,41 @@ _MADE_AGAIN = frozenset({"claim_files", "clear_old_data", "moments.make", "notic
 """What keeps in several steps, and comes to the same when it is made again: its first step says nothing of the last."""
 
 
-def _service(satchel: Satchel, ask: Ask) -> Callable[..., Any]:
+def _service(satchel: Satchel, ask: Ask, arguments: list[Any], named: Mapping[str, Any]) -> Callable[[], Any]:
     method: Callable[..., Any] = attrgetter(ask.name)(satchel)
-    if ask.name == "moments.make":
-        from satchel.brief.briefing.collecting import Deadline
-
-        return lambda moment, **named: method(moment, Deadline(_HOOK_MS, _HOOK_CLOCK_MS), **named)
-    if ask.name in {"working.prompt", "working.look"}:
+    if ask.name in _TIMED:
         from satchel.brief.briefing.collecting import Deadline
 
         deadline = Deadline(_HOOK_MS, _HOOK_CLOCK_MS)
-        return lambda text, **named: method(text, deadline.has_passed, **named)
-    return method
+        arguments = [*arguments[:1], deadline if ask.name == "moments.make" else deadline.has_passed, *arguments[1:]]
+    if ask.name == "moments.make":
+        arguments[0] = _moment(arguments[0])
+    check_fit(method, arguments, named)
+    return partial(method, *arguments, **named)
 
 
-def _fitting(function: Callable[..., Any], arguments: list[Any], named: Mapping[str, Any]) -> Any:
+_TIMED = frozenset({"moments.make", "working.prompt", "working.look"})
+"""Methods whose second argument, how long they may take, is the server's."""
+
+
+def _moment(sent: Any) -> Moment:
+    """Return the server's own moment for the one of a call."""
+    for moment in MOMENTS:
+        if isinstance(sent, Moment) and (sent.name, sent.opens_window) == (moment.name, moment.opens_window):
+            return moment
+    raise malformed("the moment")
+
+
+def _fitting(function: Callable[..., Any], named: Mapping[str, Any]) -> Any:
     """Call a function, and refuse arguments that it does not take."""
     try:
-        return function(*arguments, **named)
+        return function(**named)
     except TypeError:
         try:
-            signature(function).bind(*arguments, **named)
+            signature(function).bind(**named)
         except TypeError as error:
             raise InvalidInput(f"the call has other arguments ({error})", "Server and program differ") from None
         raise
-
-
-def _check_names(operation: Operation, named: Mapping[str, Any]) -> None:
-    known = {one.passed_as or one.name for one in operation.parameters} | {"dry_run", "run_id", "detail"}
-    strangers = [name for name in named if name not in known]
-    if strangers:
-        raise InvalidInput(f"{operation.name} takes no {strangers[0]}", "Server and program need the same version")
 
 
 def _with_settings(config: Config, given: Mapping[str, Any]) -> Config:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from starlette.exceptions import HTTPException
 from starlette.types import Send
@@ -11,6 +11,19 @@ from starlette.types import Send
 from satchel.base.errors import ERROR_KINDS, SatchelError
 
 Headers = Iterable[tuple[str, str]]
+
+SAFETY_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    # with no-referrer browsers send `Origin: null` with a form, like a page of another site
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+"""The headers of all pages and of all errors."""
 
 INTERNAL_PROBLEM = "internal error"
 INTERNAL_REMEDY = "Nothing more is known here; the server's log names the fault under this request's id"
@@ -52,6 +65,17 @@ def refusal_of(error: BaseException) -> Refusal | None:
     return None
 
 
+def unknown_token() -> Refusal:
+    """Return the refusal of a token that gives no rights."""
+    return Refusal(
+        401,
+        "refused",
+        "the token is not known, has expired or was revoked",
+        "Ask for a new one: `satchel token new NAME` makes it where the server runs",
+        (("WWW-Authenticate", 'Bearer realm="satchel", error="invalid_token"'),),
+    )
+
+
 def not_found() -> Refusal:
     """Return the refusal of an unknown path; the path itself is not repeated."""
     return Refusal(404, "not_found", "there is nothing under this path", "MCP is under /mcp, the JSON API under /api")
@@ -81,6 +105,16 @@ def internal() -> Refusal:
     return Refusal(500, "internal", INTERNAL_PROBLEM, INTERNAL_REMEDY)
 
 
+def confined(refusal: Refusal, hide: Callable[[str, str], str]) -> Refusal:
+    """Return a refusal for a token holder.
+
+    Args:
+        hide: removes from a text, given the code of its error, what belongs to the operator of the server.
+    """
+    remedy = None if refusal.remedy is None else hide(refusal.remedy, refusal.code)
+    return Refusal(refusal.status, refusal.code, hide(refusal.problem, refusal.code), remedy, refusal.headers)
+
+
 def body_of(refusal: Refusal) -> bytes:
     """Return the JSON body of a refusal."""
     error = {"code": refusal.code, "problem": refusal.problem, "remedy": refusal.remedy}
@@ -90,7 +124,10 @@ def body_of(refusal: Refusal) -> bytes:
 def headers_of(refusal: Refusal, body: bytes) -> list[tuple[bytes, bytes]]:
     """Return all response headers of a refusal."""
     headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("cache-control", "no-store")]
-    return [(name.lower().encode(), value.encode("latin-1")) for name, value in (*headers, *refusal.headers)]
+    return [
+        (name.lower().encode(), value.encode("latin-1"))
+        for name, value in (*headers, *SAFETY_HEADERS.items(), *refusal.headers)
+    ]
 
 
 async def send_refusal(refusal: Refusal, send: Send) -> None:

@@ -12,17 +12,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from satchel.base.errors import SatchelError
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.exchange import CutOff, Exchange, Gone, too_large
-from satchel.interfaces.http.failing import Refusal, internal, not_found, refusal_of
+from satchel.interfaces.http.failing import Refusal, internal, not_found, refusal_of, unknown_token
 from satchel.interfaces.http.rates import Buckets
 from satchel.interfaces.http.settings import LOOPBACK_NAMES, Settings
 from satchel.interfaces.web.guard import LOGIN_BYTES, LOGIN_PATH
+from satchel.remote.proof import PATH
 
 if TYPE_CHECKING:
     from satchel.interfaces.http.access import Access
     from satchel.interfaces.http.serving import Serving
     from satchel.interfaces.web.guard import PageGuard
 
-OPEN_ROUTES = frozenset({"/health"})
+OPEN_ROUTES = frozenset({"/health", PATH})
 """Routes that need no token; one that is given must be right all the same."""
 
 _ONCE = (
@@ -209,13 +210,7 @@ class Gate:
                 "Check SATCHEL_TOKEN; a right token is still taken",
                 (("Retry-After", str(wait)),),
             )
-        raise Refusal(
-            401,
-            "refused",
-            "the token is not known, has expired or was revoked",
-            "Ask for a new one: `satchel token new NAME` makes it where the server runs",
-            (("WWW-Authenticate", 'Bearer realm="satchel", error="invalid_token"'),),
-        )
+        raise unknown_token()
 
     def _check_rate(self, token: str) -> None:
         wait = self._requests.take(token)

@@ -7,6 +7,7 @@ is progress to report or the call takes long.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -20,6 +21,7 @@ from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.records import dataclass, replace
 from satchel.client import Satchel
 from satchel.interfaces.http.access import Access
+from satchel.interfaces.http.bodies import parse
 from satchel.interfaces.http.callers import SESSION_HEADER, Callers, agent_of, checked_session
 from satchel.interfaces.http.exchange import Gone
 from satchel.interfaces.mcp.call import Call
@@ -59,6 +61,8 @@ _STREAM_HEADERS = [
 ]
 
 _YES, _NO = frozenset({"", "1", "true", "yes"}), frozenset({"0", "false", "no"})
+
+_CODE = re.compile(rb'"text":"error \[([a-z_]+)\]')
 
 Key = tuple[str, str, Id]
 """Token, session and id of a request."""
@@ -113,7 +117,7 @@ class Endpoint:
         context = _read_context(http.state.access, http.query_params, session, self._callers)
         try:
             check_media_types(http.headers.get("content-type", ""), ",".join(http.headers.getlist("accept")))
-            message = read_body(await http.body())
+            message = await parse(await http.body(), read_body)
             if isinstance(message, Request):
                 server = make_server_of(context.registry, lambda: self._satchel(context), context.caller)
                 revision = admit(server, message, http.headers)
@@ -190,9 +194,15 @@ class Endpoint:
         try:
             if request.method == "tools/call":
                 call.service = self._satchel(context)
-            return server.reply(request, revision, call)
+            body, failure = server.reply(request, revision, call)
+            if b'"isError":true' in body:
+                code = _CODE.search(body)
+                named = "" if code is None else code[1].decode()
+                body = self._stores.without_places(body.decode(), named).encode()
+            return body, failure
         except SatchelError as error:
-            content = [{"type": "text", "text": f"error [{error.code}]: {error}"}]
+            text = self._stores.without_places(str(error), error.code)
+            content = [{"type": "text", "text": f"error [{error.code}]: {text}"}]
             return encode_result(request.id, {"content": content, "isError": True}), None
         finally:
             call.finish()

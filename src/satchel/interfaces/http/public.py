@@ -123,7 +123,7 @@ def notice_beside(
             taken=() if operation.takes is None else operation.takes(answer),
         )
     except SatchelError as error:
-        return f"notice: claims and messages of others could not be looked up ({error.problem})"
+        return f"notice: claims and messages of others could not be looked up ({error.code})"
 
 
 def refuse_unserved(operation: Operation) -> None:

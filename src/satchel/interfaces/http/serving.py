@@ -25,6 +25,9 @@ class TokenBook(Protocol):
     def access_of(self, token_id: str) -> Access | None:
         """Return the rights of a token by its public id; None as for :meth:`access`."""
 
+    def digest(self, token_id: str, /) -> bytes | None:
+        """Return the SHA-256 of the secret of a token by its public id; None if it is unknown."""
+
     def stores(self) -> Sequence[Store]:
         """Return the stores of active tokens."""
 

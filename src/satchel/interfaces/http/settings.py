@@ -50,15 +50,15 @@ class Settings:
 
     host_names: tuple[str, ...] = ()
     behind_tls: bool = False
-    # same as MAX_LINE_BYTES in mcp/stdio.py, so that both transports accept the same messages
-    body_bytes: int = 16 * 1024 * 1024
+    # eight times the longest content that is stored by default
+    body_bytes: int = 2 * 1024 * 1024
     # 16 of the largest; ordinary bodies are a few KB, so only many large ones at once hit this
-    bodies_bytes: int = 256 * 1024 * 1024
+    bodies_bytes: int = 32 * 1024 * 1024
     # eight times what the official SDK's client sends with a token, a session and a trace
     head_bytes: int = 16 * 1024
     # over a network that loses packets a head takes one or two seconds
     head_seconds: float = 10.0
-    # the largest body at 2.3 Mbit/s
+    # the largest body at 280 kbit/s
     body_seconds: float = 60.0
     write_seconds: float = 30.0
     # longer than the pauses in a burst of calls; hooks and commands are new processes and never reuse a connection

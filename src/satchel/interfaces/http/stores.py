@@ -17,6 +17,7 @@ from satchel.client import Satchel, open_satchel
 from satchel.find.meaning import load_in_background
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import Access, Store
+from satchel.interfaces.http.confidential import without_places
 from satchel.interfaces.http.databases import Databases, name_of
 from satchel.keep import projects
 from satchel.keep.sessions.caller import Caller
@@ -36,6 +37,7 @@ class Stores:
         self._databases = databases or Databases(Path(os.devnull))
         self._environ = {name: value for name, value in environ.items() if name not in _OF_CALLERS}
         self._opened: dict[tuple[Store, bool], Satchel] = {}
+        self._named: set[Store] = set()
         self._roots: dict[tuple[Store, str], str | None] = {}
         self._machine = processes.machine()
         self._lock = threading.Lock()
@@ -86,6 +88,7 @@ class Stores:
         """
         key = store, read_only
         with self._lock:
+            self._named.add(store)
             if key not in self._opened:
                 try:
                     self._opened[key] = open_satchel(
@@ -138,6 +141,12 @@ class Stores:
         """Return the open stores."""
         with self._lock:
             return list(dict.fromkeys(store for store, _ in self._opened))
+
+    def without_places(self, text: str, code: str) -> str:
+        """Return the text of an error for a token holder, without what only the operator of the server may know."""
+        with self._lock:
+            named = tuple(self._named)
+        return without_places(text, code, named)
 
     def close(self) -> None:
         """Close all stores."""

@@ -214,6 +214,15 @@ class Tokens:
         one = self._file.current().get(token_id)
         return None if one is None or _state(one, self._clock()) != ACTIVE else _access(one)
 
+    def digest(self, token_id: str) -> bytes | None:
+        """Return the SHA-256 of the secret of a token by its public id, whatever its state; None if it is unknown.
+
+        Raises:
+            Refused: the token file is not trusted.
+        """
+        one = self._file.current().get(token_id)
+        return None if one is None else bytes.fromhex(one.sha256)
+
     def stores(self) -> list[Store]:
         """Return the stores of active tokens.
 

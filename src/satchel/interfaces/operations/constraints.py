@@ -30,7 +30,7 @@ BINDING = Operation(
     parameters=(
         Parameter(
             "file",
-            about="What binds this file, or folder/: rules and decisions",
+            unlisted=True,
             required=True,
             option="FILE",
             facts="lines",
@@ -39,11 +39,8 @@ BINDING = Operation(
         *HISTORY_PAGE,
     ),
     run=services.constraints.binding,
-    items="bindings",
     text=text.rules.binding_text,
-    shown=Table(
-        {"id": "ref", "kind": "kind", "priority": "priority", "key": "key", "text": "text", "why": "reason", "by": "by"}
-    ),
+    shown=text.rules.show_binding,
 )
 
 OPERATIONS = (
@@ -79,7 +76,7 @@ OPERATIONS = (
         tool="get_constraints",
         toolset="constraints",
         title="Get rules",
-        about="The rules that hold here, most urgent first or by search.",
+        about="The rules that hold here, most urgent first or by search; with file=PATH what binds it, decisions too.",
         found_by="rules constraints policy guidelines must never",
         command=("rule", "list"),
         help="List the rules that hold, the most urgent first, or what matches WORDS best; of a FILE, or a folder/, "

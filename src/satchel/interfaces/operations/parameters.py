@@ -52,7 +52,7 @@ NEW_TAGS = Parameter("tags", list[str], help="May be repeated.")
 NEW_PATHS = Parameter(
     "paths",
     list[str],
-    about="Globs of the files that it binds, if not all: src/api/**, *.py",
+    about="Globs of files it binds: src/**, *.py",
     help="Bind only files that match this glob, relative to the project, such as 'src/api/**'; may be repeated.",
     metavar="GLOB",
 )

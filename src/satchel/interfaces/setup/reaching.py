@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from satchel.base.errors import InvalidInput, Refused, Unreachable
 from satchel.base.text import shortened
+from satchel.remote.proof import prove
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection
@@ -29,7 +30,19 @@ def reach(url: str, token: str) -> str:
         Refused: the server does not take the token.
         InvalidInput: what answers is no server of Satchel.
     """
-    status, headers, body = _asked(url, token)
+    if url.startswith("http:"):
+        _checked(url, *_asked(url, None))
+    said = _checked(url, *_asked(url, token))
+    if "project" not in said:
+        return "the server answers, and does not say whether it takes the token"
+    project = _printable(str(said["project"]))
+    if said.get("store", "ok") != "ok":
+        return f"the server takes the token for project {project}, but its store is {_printable(str(said['store']))}"
+    return f"the server takes the token, for project {project}"
+
+
+def _checked(url: str, status: int, headers: dict[str, str], body: bytes) -> dict[str, object]:
+    """Return the fields of a server's health, or raise what else the answer says."""
     if status in {301, 302, 303, 307, 308}:
         raise InvalidInput(
             f"{url} leads elsewhere: {_printable(headers.get('location', 'it does not say where'))}",
@@ -49,22 +62,23 @@ def reach(url: str, token: str) -> str:
         raise InvalidInput(f"the server {url} answers {status}: {problem}", remedy or _NO_SERVER)
     if status not in {200, 503} or "status" not in said:
         raise InvalidInput(f"what answers at {url} is no server of Satchel (status {status})", _NO_SERVER)
-    if "project" not in said:
-        return "the server answers, and does not say whether it takes the token"
-    project = _printable(str(said["project"]))
-    if said.get("store", "ok") != "ok":
-        return f"the server takes the token for project {project}, but its store is {_printable(str(said['store']))}"
-    return f"the server takes the token, for project {project}"
+    return said
 
 
-def _asked(url: str, token: str) -> tuple[int, dict[str, str], bytes]:
+def _asked(url: str, token: str | None) -> tuple[int, dict[str, str], bytes]:
     from http.client import HTTPException
 
     parts = urlsplit(url)
     try:
         connection = _connection(parts.scheme, parts.hostname or "", parts.port)
         try:
-            headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+            headers = {"Host": parts.netloc, "Accept": "application/json"}
+            if token is not None:
+                headers["Authorization"] = f"Bearer {token}"
+                if parts.scheme == "http":
+                    connection.connect()
+                    connection.auto_open = 0
+                    _prove(connection, url, token)
             connection.request("GET", f"{parts.path}/health", headers=headers)
             answer = connection.getresponse()
             found = {name.lower(): value for name, value in answer.getheaders()}
@@ -77,6 +91,14 @@ def _asked(url: str, token: str) -> tuple[int, dict[str, str], bytes]:
             f"the server {url} cannot be reached ({why})",
             "Nothing was written; check address and network, or add --offline to write it without asking",
         ) from error
+
+
+def _prove(connection: HTTPConnection, url: str, token: str) -> None:
+    parts = urlsplit(url)
+    try:
+        prove(connection, parts.path, parts.netloc, token)
+    except Refused as error:
+        raise Refused(f"the server {url} does not take this token: {error.problem}", error.remedy) from None
 
 
 def _connection(scheme: str, host: str, port: int | None) -> HTTPConnection:

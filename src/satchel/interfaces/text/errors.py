@@ -91,9 +91,7 @@ def show_errors(page: ErrorPatternPage) -> None:
 
 
 def tried_line(fix: Solution) -> str:
-    return (
-        f"tried {counted(fix.failed, 'time')}, did not help: {fix.ref} {' '.join(content_lines(shortened(fix.text)))}"
-    )
+    return f"tried {counted(fix.failed, 'time')}, did not help: {fix.ref} {shortened(fix.text)}"
 
 
 def _similar_lines(one: SimilarError) -> list[str]:

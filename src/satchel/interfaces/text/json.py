@@ -21,7 +21,7 @@ _OWN_KIND = frozenset({"superseded_by", "reply_to", "thread"})
 
 _NAMES = {"sender": "from", "shares": "terms"}
 _KNOWN_BY_REF = frozenset(
-    {"Similar", "SimilarError", "Found", "Briefed", "PackageContent", "LastScratchpad", "ItemUse"}
+    {"Similar", "SimilarError", "Found", "Briefed", "PackageContent", "LastScratchpad", "ItemUse", "BoundItem"}
     | {"Retracted", "Confirmed", "Undone", "SharedItem", "Need", "Changed"}
 )
 """Records whose field ``ref`` is the id of an item."""

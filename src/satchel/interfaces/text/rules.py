@@ -7,7 +7,6 @@ reason as a JSON string.
 
 from __future__ import annotations
 
-from satchel.base.paging import Page
 from satchel.base.vocabulary import CATEGORIES
 from satchel.interfaces.text.lists import (
     NO_AGENT,
@@ -21,7 +20,7 @@ from satchel.interfaces.text.lists import (
     note_lines,
 )
 from satchel.interfaces.text.parts import content_lines, place_in_list, quoted, shown_of, value_text
-from satchel.keep.bound_items import BoundItem
+from satchel.keep.bound_items import FileBinding
 from satchel.keep.constraints import Constraint, ConstraintPage
 
 _BLANKS = (None, None, NO_LAYER, NO_AGENT)
@@ -45,14 +44,30 @@ def constraint_line(constraint: Constraint) -> Line:
     )
 
 
-def binding_text(page: Page[BoundItem]) -> str:
-    first = ", ".join([f"{shown_of(len(page), page.total, 'item')} that bind this file", *place_in_list(page)])
+def binding_text(answer: FileBinding) -> str:
+    page = answer.bindings
+    first = (
+        f"{shown_of(len(page), page.total, 'item')} {'binds' if page.total == 1 else 'bind'} {value_text(answer.file)}"
+    )
+    first = ", ".join([first, *place_in_list(page)])
     lines = []
     for one in page:
         key = "" if one.key is None else f" {value_text(one.key)}:"
         lines += [f"{one.ref} {one.priority or 'decided'} by {value_text(one.by)}{key}", *content_lines(one.text)]
         lines += [] if one.reason is None else content_lines(f"because {one.reason}")
     return "\n".join([first, *lines])
+
+
+def show_binding(answer: FileBinding) -> None:
+    import click
+
+    from satchel.interfaces.text.tables import rest_text, show_table
+
+    page = answer.bindings
+    rows = [(one.ref, one.kind, one.priority, one.key, one.text, one.reason, one.by) for one in page]
+    if rows:
+        show_table(("id", "kind", "priority", "key", "text", "why", "by"), rows)
+    click.echo(rest_text(len(page), page.total, f"items that bind {answer.file}", page.next_offset), err=True)
 
 
 def added_text(constraint: Constraint) -> str:

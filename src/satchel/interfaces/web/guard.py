@@ -94,7 +94,8 @@ class PageGuard:
             host: the ``Host`` header of the request.
             seconds: how long the browser keeps it.
         """
-        is_direct = host.lower().removesuffix(f":{port}") in LOOPBACK_NAMES
+        name = host.lower().removesuffix(f":{port}")
+        is_direct = name in LOOPBACK_NAMES or name.endswith(".localhost")
         secure = "; Secure" if self._serving.settings.behind_tls and not is_direct else ""
         return f"{cookie_name(port)}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
 

@@ -16,7 +16,7 @@ from satchel.interfaces.http.access import PERSON
 from satchel.interfaces.http.callers import person_of
 from satchel.interfaces.http.failing import Refusal
 from satchel.interfaces.web.guard import PageGuard
-from satchel.interfaces.web.logins import IDLE_MS, Login, Logins
+from satchel.interfaces.web.logins import LOGIN_MS, Login, Logins
 from satchel.interfaces.web.rendering import html
 from satchel.keep.persons import shown_name
 
@@ -88,7 +88,7 @@ class LoginPage:
         Browsers do not send a cookie of SameSite=Strict after a redirect that began at another site or a file.
         """
         header = self._guard.cookie_header(
-            cookie, port=_port(request), host=request.headers.get("host", ""), seconds=IDLE_MS // 1_000
+            cookie, port=_port(request), host=request.headers.get("host", ""), seconds=LOGIN_MS // 1_000
         )
         headers = {"Set-Cookie": header, "Referrer-Policy": "no-referrer"}
         return html("entered.html", {}, person=login.author, headers=headers)

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from satchel.base.clock import DAY_MS, Clock
+from satchel.base.clock import Clock
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.private_file import PrivateFile, from_fields, to_fields
 from satchel.base.records import dataclass, replace
@@ -21,8 +21,8 @@ from satchel.keep.persons import person_named
 LINK_MS = 60_000
 """Lifetime of a link."""
 
-IDLE_MS = 30 * DAY_MS
-"""An unused login expires after this time."""
+LOGIN_MS = 12 * 3_600_000
+"""Lifetime of a login: a working day."""
 
 _NOTED_MS = 3_600_000
 """The last use of a login is recorded at most once in this time."""
@@ -188,7 +188,7 @@ class Logins:
         stored = next((stored for stored in self._file.current().logins if stored.id == match[1]), None)
         is_right = hmac.compare_digest(_digest(match[2]), _NOBODYS.hex() if stored is None else stored.digest)
         now = self._clock()
-        if stored is None or not is_right or now - stored.used_at >= IDLE_MS:
+        if stored is None or not is_right or now - stored.created_at >= LOGIN_MS:
             return None
         if now - stored.used_at >= _NOTED_MS:
             self._note_use(stored.id, now)
@@ -197,7 +197,7 @@ class Logins:
     def every(self) -> list[Login]:
         """Return all logins, the oldest first."""
         now = self._clock()
-        return [stored.login for stored in self._file.load().logins if now - stored.used_at < IDLE_MS]
+        return [stored.login for stored in self._file.load().logins if now - stored.created_at < LOGIN_MS]
 
     def revoke(self, login_id: str | None = None) -> list[Login]:
         """Delete a login, or all of them; the next request of the browser is refused.
@@ -228,7 +228,7 @@ class Logins:
         with self._file.changing() as book:
             now = self._clock()
             links = tuple(link for link in book.links if now < link.expires_at)
-            logins = tuple(stored for stored in book.logins if now - stored.used_at < IDLE_MS)
+            logins = tuple(stored for stored in book.logins if now - stored.created_at < LOGIN_MS)
             changed = change(_Book(links, logins), now)
             if changed != book:
                 both = {"links": changed.links, "logins": changed.logins}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sys
 import time
@@ -10,10 +11,14 @@ import webbrowser
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from satchel.base.private_file import write_private
+from satchel.base.private_file import PrivateFile, write_private
 from satchel.interfaces.web.logins import LINK_MS, Logins
 
+_LOCAL = "localhost"
+_HOST = re.compile(rf"[0-9a-f]{{32}}\.{_LOCAL}")
+_LOOPBACK = frozenset({"127.0.0.1", "::1", _LOCAL})
 _PREFIX = "open-"
 _LOOK_SECONDS = 0.2
 _PAGE = """<!doctype html>
@@ -23,9 +28,54 @@ _PAGE = """<!doctype html>
 """
 
 
-def link_of(url: str, secret: str) -> str:
-    """Return the link that logs in."""
-    return f"{url}/login?key={secret}"
+def room_host(folder: Path) -> str:
+    """Return the host name of this user's control room, which is created once, so that addresses stay the same.
+
+    Browsers send a cookie to every port of its host, so at 127.0.0.1 any other program there would receive it. Nobody
+    can guess this name, and browsers take every name below ``localhost`` for this machine.
+
+    Args:
+        folder: the user's state folder.
+
+    Raises:
+        Refused: the file of the name is not trusted, or cannot be written.
+    """
+    file = PrivateFile(
+        folder / "control-room.json",
+        "the host name of the control room",
+        schema=1,
+        parse=lambda fields: _checked(fields["host"]),
+        empty=str,
+        remedy="Remove the file, then start the server again: the control room gets a new address",
+    )
+    host = file.current()
+    if host:
+        return host
+    with file.changing() as other:
+        host = other or f"{secrets.token_hex(16)}.{_LOCAL}"
+        if not other:
+            file.save({"host": host})
+    return host
+
+
+def links_of(folder: Path, url: str, secret: str) -> tuple[str, str | None]:
+    """Return the link that logs in, and another for a browser that cannot resolve its host name.
+
+    Args:
+        folder: the user's state folder.
+        url: the address of the server.
+        secret: the secret of the link.
+    """
+    direct, where = f"{url}/login?key={secret}", urlsplit(url)
+    if where.hostname not in _LOOPBACK:
+        return direct, None
+    return f"http://{room_host(folder)}:{where.port}/login?key={secret}", direct
+
+
+def _checked(host: str) -> str:
+    if not _HOST.fullmatch(host):
+        raise ValueError("it is no such name")
+    return host
 
 
 def has_display(environ: Mapping[str, str]) -> bool:

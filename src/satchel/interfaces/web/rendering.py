@@ -16,23 +16,10 @@ from starlette.responses import Response
 from satchel.base.clock import iso, span_in_words
 from satchel.base.invisible import revealed
 from satchel.find.snippets import Snippet
-from satchel.interfaces.http.failing import not_found
+from satchel.interfaces.http.failing import SAFETY_HEADERS, not_found
 from satchel.interfaces.text.parts import total_text
 from satchel.keep.persons import shown_name
 
-CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-)
-
-SAFETY_HEADERS = {
-    "Content-Security-Policy": CSP,
-    "X-Content-Type-Options": "nosniff",
-    # with no-referrer browsers send `Origin: null` with a form, like a page of another site
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-}
 PAGE_HEADERS = SAFETY_HEADERS | {"Cache-Control": "no-store"}
 _STATIC_HEADERS = SAFETY_HEADERS | {"Cache-Control": "public, max-age=31536000, immutable"}
 

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 
 from satchel.base.errors import InvalidInput, Refused, SatchelError
 from satchel.interfaces.http import events, logs
-from satchel.interfaces.http.failing import internal, refusal_of
+from satchel.interfaces.http.failing import confined, internal, refusal_of
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.web import pages
 from satchel.interfaces.web.guard import LOGIN_PATH, STATIC_PATH, PageGuard, Visitor
@@ -51,7 +51,7 @@ def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
         async def endpoint(request: Request) -> Response:
             visitor = _visitor(request)
             try:
-                values = _parse_form(request, await request.body())
+                values = await _read_form(request)
                 _check_key(request, values, visitor)
             except SatchelError as error:
                 return _fail(request, visitor, error)
@@ -69,7 +69,7 @@ def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
     async def log_out(request: Request) -> Response:
         visitor = _visitor(request)
         try:
-            _check_key(request, _parse_form(request, await request.body()), visitor)
+            _check_key(request, await _read_form(request), visitor)
         except SatchelError as error:
             return _fail(request, visitor, error)
         assert serving.logins is not None
@@ -99,6 +99,12 @@ def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
 def _json_path(path: str) -> str:
     """Return the path of a page's JSON."""
     return f"{path.rstrip('/') or '/projects'}.json"
+
+
+async def _read_form(request: Request) -> dict[str, str]:
+    """Read and parse a form off the event loop: a large one takes a while."""
+    body = await request.body()
+    return await to_thread.run_sync(_parse_form, request, body)
 
 
 def _parse_form(request: Request, body: bytes) -> dict[str, str]:
@@ -244,12 +250,14 @@ def _fail(
         refusal = internal()
     if as_json:
         raise refusal
+    login = _login(visitor)
+    if login.token is not None:
+        refusal = confined(refusal, request.app.state.without_places)
     # with the form as it was sent, so that no text is lost
     address = request.path_params.get("project")
     back = f"/p/{address}/" if address else "/"
     context = {"refusal": refusal, "back": back, "values": values, "path": request.url.path}
-    person = _login(visitor).author
-    return html("error.html", context, key=form_key(visitor.cookie), person=person, status=refusal.status)
+    return html("error.html", context, key=form_key(visitor.cookie), person=login.author, status=refusal.status)
 
 
 def _visitor(request: Request) -> Visitor:

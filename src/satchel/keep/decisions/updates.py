@@ -72,13 +72,20 @@ def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
             rationale = None
     elif rationale is not None and not isinstance(rationale, records.Keep):
         raise InvalidInput(f"rationale must be text, not {type(rationale).__name__}", "Say why, or leave it out")
+    scopes = _check_list(new.scopes, "scopes")
+    if not isinstance(scopes, records.Keep):
+        notes += [
+            f"scope {scope!r} reads like a folder: give it as paths to bind its files"
+            for scope in scopes
+            if "/" in scope
+        ]
     if new.expected_revision is not None:
         check_whole("expected_revision", new.expected_revision, 2**31 - 1)
     return Prepared(
         key=key,
         value=value,
         tags=_check_list(new.tags, "tags"),
-        scopes=_check_list(new.scopes, "scopes"),
+        scopes=scopes,
         paths=new.paths if isinstance(new.paths, records.Keep) else check_globs(new.paths or (), workplace),
         layer=_check_label(new.layer, "layer"),
         version=_check_label(new.version, "version") or records.DEFAULT_VERSION,

@@ -50,7 +50,7 @@ def try_claim(transaction: Transaction, work: Workplace, request: ClaimRequest, 
     spelled = as_on_disk(transaction, project.id, work.files_root, list(request.wanted))
     wanted = dict(zip(spelled, request.wanted.values(), strict=True))
     exclusive = request.terms.exclusive
-    claims.remove_expired(transaction, project.id, now)
+    expiry.end_expired(transaction, project.id, now)
     overlaps = claims.find_overlaps(transaction, project.id, actor, spelled, now, exclusive=exclusive)
     claims.refuse_if_blocked(spelled, overlaps, now, exclusive=exclusive)
     if is_anyone_waiting(transaction, project.id):

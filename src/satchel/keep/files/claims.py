@@ -12,7 +12,7 @@ from satchel.base.paging import KeptPage
 from satchel.base.records import NamedTuple
 from satchel.base.text import quoted_line
 from satchel.keep import events, paths
-from satchel.keep.expiry import end_claims
+from satchel.keep.expiry import end_claims, end_expired
 from satchel.keep.files.places import Place, clashing
 from satchel.keep.files.presence import is_anything_claimed
 from satchel.keep.files.records import Claim, Claimed
@@ -253,19 +253,20 @@ def grant(
                 "worktree": place.worktree or "",
                 "existed": existed,
                 "created_at": now,
+                "renewed_at": now,
             }
             numbers.append(transaction.add("file_claims", row))
         else:
             numbers.append(renewed.claim.id)
             transaction.run(
                 """
-                UPDATE file_claims SET seq = :seq, exclusive = :exclusive, automatic = automatic * :automatic,
+                UPDATE file_claims SET seq = :seq, renewed_at = :now, exclusive = :exclusive, automatic = automatic * :automatic,
                     expires_at = CASE WHEN :automatic = 1 AND expires_at > :expires_at THEN expires_at
                         ELSE :expires_at END,
                     reason = COALESCE(:reason, reason), session_id = COALESCE(:session_id, session_id)
                 WHERE id = :id
                 """,
-                {**values, "seq": seq, "id": renewed.claim.id},
+                {**values, "seq": seq, "now": now, "id": renewed.claim.id},
             )
     rows = transaction.all(f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.id IN {set_of(numbers)}")
     granted = {row[0]: _claim(row) for row in rows}
@@ -324,16 +325,6 @@ def _find_orphaned(transaction: Transaction, claims: Sequence[Lease], now: int) 
     return [lease for lease in claims if lease.session in orphaned]
 
 
-def remove_expired(transaction: Transaction, project_id: int, now: int) -> None:
-    """Delete a project's expired claims, so that claiming again makes a new claim."""
-    rows = transaction.all(
-        "SELECT id FROM file_claims WHERE expires_at <= :now AND project_id = :project",
-        {"now": now, "project": project_id},
-    )
-    if rows:
-        end_claims(transaction, [row[0] for row in rows], events.EXPIRY, now)
-
-
 def release(
     transaction: Transaction,
     project_id: int,
@@ -346,7 +337,7 @@ def release(
 
     ``wanted`` None ends all claims in the worktree, and on keys.
     """
-    remove_expired(transaction, project_id, now)
+    end_expired(transaction, project_id, now)
     lease = leases_of(transaction, project_id, holder, now)
     if wanted is None:
         ended = [one for one in lease if one.claim.is_key or one.claim.worktree == worktree]

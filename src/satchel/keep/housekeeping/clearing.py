@@ -9,7 +9,7 @@ from satchel.base.paging import check_whole
 from satchel.base.records import dataclass, replace
 from satchel.base.retention import DAY_HOURS
 from satchel.find.kind import Kind
-from satchel.keep import kept, past_conversations, projects
+from satchel.keep import jumps, kept, past_conversations, projects
 from satchel.keep.kind import ItemKind
 from satchel.keep.kinds import KINDS
 from satchel.keep.names import PERSONS
@@ -100,6 +100,7 @@ def clear(
         project = projects.find(transaction, workplace)
         if not project.id:
             return Cleared(0, 0, 0, 0, 0, done=not dry_run)
+        now = jumps.believed(transaction, project.id, now)
         values = {"project": project.id, "now": now}
         messages = _old(Kind.MESSAGE, _before(workplace, messages_hours, now), project.id, now)
         if messages_hours is not None and not is_by_person(workplace, workplace.agent):
@@ -123,7 +124,7 @@ def clear(
     changed = _remove(engine, project.id, changes, lambda deleted: report(messages_deleted + deleted))
     over = _remove(engine, project.id, patterns, lambda deleted: report(messages_deleted + changed + deleted))
     ended = _remove_conversations(
-        workplace, project.id, unused_since, lambda deleted: report(messages_deleted + changed + over + deleted)
+        workplace, project.id, unused_since, now, lambda deleted: report(messages_deleted + changed + over + deleted)
     )
     return Cleared(messages_deleted, changed, released, over, ended, done=True)
 
@@ -142,13 +143,13 @@ def _remove(engine: Engine, project_id: int, old: _Old, report: Callable[[int], 
 
 
 def _remove_conversations(
-    workplace: Workplace, project_id: int, before: int | None, report: Callable[[int], None]
+    workplace: Workplace, project_id: int, before: int | None, now: int, report: Callable[[int], None]
 ) -> int:
     # a few per transaction; a conversation taken up by a call in the meantime stays
     deleted = 0
     while True:
         with workplace.engine.write() as transaction:
-            removed = past_conversations.remove_old(transaction, project_id, before, workplace.clock())
+            removed = past_conversations.remove_old(transaction, project_id, before, now)
         if not removed:
             return deleted
         deleted += removed

@@ -154,7 +154,8 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project, 
         ),
         strategies=of_kind[Kind.STRATEGY],
         deliveries=count(
-            "SELECT count(*) FROM deliveries d JOIN windows w ON w.id = d.window_id WHERE w.project_id = :project"
+            "SELECT count(*) FROM deliveries d JOIN windows w ON w.id = d.window_id "
+            "WHERE w.project_id = :project AND d.kind > 0"
         ),
         conversations=conversations,
         turns=turns,

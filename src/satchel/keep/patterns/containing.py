@@ -24,21 +24,21 @@ _PREFIX = 4
 
 VAGUE = frozenset(
     """
-    absent alias already argument bad both break breaks broken build builds call called class code command compile conflict conflicts
-    crash crashed crashes declined define defined delete different error errors exception exist existing exists exit extension
-    expect expected fail failed failing fails failure fatal file files find finds fix found function get gets getting
-    give gives given got import imported importing incompatible instead install installed installing invalid issue lack lacking
-    lacks library link links load loading make method miss missing module modules name named need needed needs new
-    nothing occurred one output package packages parameter problem program project property raise raised raises receive
-    received recognized refuse refused reject rejected report request requested require required requires resolve
-    resolved return returned returns run running script see set show start started status stop stopped symbol system
-    table test testing tests throw throws try trying two type unable undefined uninitialized unknown unresolved
-    unsupported use used user uses using value variable version versions via want wants warning work works write wrong
-    yet
-    bash bundler bundle cargo clang cmake compose composer conda curl deno docker dotnet elixir eslint flask gcc git go
-    golang gradle gradlew helm java javac javascript jest kubectl ld linker make maven mix mvn mypy node npm npx php pip
-    pnpm poetry pytest python rails rake ruby ruff rust rustc shell sqlalchemy sqlite terraform tox tsc typescript uv
-    vite vitest webpack yarn django numpy jinja
+    absent alias already argument bad both break breaks broken build builds call called class code command compile
+    conflict conflicts crash crashed crashes declined define defined delete different error errors exception exist
+    existing exists exit extension expect expected fail failed failing fails failure fatal file files find finds fix
+    found function get gets getting give gives given got import imported importing incompatible instead install
+    installed installing invalid issue lack lacking lacks library link links load loading make method miss missing
+    module modules name named need needed needs new nothing occurred one output package packages parameter problem
+    program project property raise raised raises receive received recognized refuse refused reject rejected report
+    request requested require required requires resolve resolved return returned returns run running script see set
+    show start started status stop stopped symbol system table test testing tests throw throws try trying two type
+    unable undefined uninitialized unknown unresolved unsupported use used user uses using value variable version
+    versions via want wants warning work works write wrong yet bash bundler bundle cargo clang cmake compose
+    composer conda curl deno docker dotnet elixir eslint flask gcc git go golang gradle gradlew helm java javac
+    javascript jest kubectl ld linker make maven mix mvn mypy node npm npx php pip pnpm poetry pytest python rails
+    rake ruby ruff rust rustc shell sqlalchemy sqlite terraform tox tsc typescript uv vite vitest webpack yarn
+    django numpy jinja
     """.split()
 )
 """Words that reports have in common: what went wrong in general, and the names of tools."""
@@ -97,21 +97,22 @@ def _words_in_output(report: Wording, output: Wording) -> tuple[str, ...]:
 
 def _is_half(output: Wording, report: Wording) -> bool:
     """Return whether a short text names half of what another does, or the other says twice as much."""
-    said, names = _tokens(f"{report.error_type} {report.text}"), names_of(output.message)
+    words, names = _tokens(f"{report.error_type} {report.text}"), names_of(output.message)
     if names:
-        return 2 * sum(_is_in(name, said) for name in names) >= len(names)
-    return len(_tokens(output.text)) >= 2 * len(said)
+        return 2 * sum(_is_in(name, words) for name in names) >= len(names)
+    return len(_tokens(output.text)) >= 2 * len(words)
 
 
 @cache
 def _telling(text: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the words of a report that tell it from others, its vague words, and its numbers."""
     found = [word.lower() for word in _word().findall(text)]
-    named = [word for word in dict.fromkeys(found) if not word[0].isdigit() and word not in STOP_WORDS]
+    terms = [word for word in dict.fromkeys(found) if not word[0].isdigit() and word not in STOP_WORDS]
     files = [name.lower() for name in _file().findall(text)]
-    words = (*files, *(word for word in named if len(word) > 1 and word not in VAGUE))
+    parts = {part for name in files for part in _word().findall(name)}
+    words = (*files, *(word for word in terms if len(word) > 1 and word not in VAGUE | parts))
     numbers = dict.fromkeys(word for word in found if word[0].isdigit())
-    return tuple(dict.fromkeys(words)), tuple(word for word in named if word in VAGUE), tuple(numbers)
+    return tuple(dict.fromkeys(words)), tuple(word for word in terms if word in VAGUE), tuple(numbers)
 
 
 @cache

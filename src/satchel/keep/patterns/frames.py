@@ -23,13 +23,13 @@ def innermost_frame(text: str) -> str:
                 # a panic's backtrace names the function that the panic's own line does not
                 below = (name for file, name in frames[number + 1 :] if name and _file(file) == _file(place))
                 unnamed = unnamed if is_wanted is _is_own else ""
-                named = _function(function or next(below, "")) or unnamed
-                return " ".join(filter(None, (_crate(place), _file(place), named)))
+                name_of_function = _function(function or next(below, "")) or unnamed
+                return " ".join(filter(None, (_crate(place), _file(place), name_of_function)))
     return ""
 
 
 def _frames(text: str) -> tuple[list[tuple[str, str]], str]:
-    """Return places with their functions, and what stands for the function of a panic without a backtrace."""
+    """Return places with their functions, and the substitute for the function of a panic without a backtrace."""
     python, other = _patterns()
     lines = text.splitlines()
     ours = [
@@ -51,7 +51,7 @@ def _frames(text: str) -> tuple[list[tuple[str, str]], str]:
             place = next(filter(None, (groups[name] for name in "abcdefgh")), "")
             path = next(filter(None, (groups[name] for name in ("fa", "fc", "fd", "fe"))), "")
             if groups["column"] and not unnamed:
-                # lines move more often than columns, but all assertions of tests stand at one
+                # lines move more often than columns, but all assertions of tests share one
                 unnamed = tested if tested and after.startswith("assertion") else f"column {groups['column']}"
             frames.append((place, path or (before if match["b"] or match["f"] else "")))
             if len(frames) == _MOST_FRAMES:
@@ -112,7 +112,8 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
             rf"|^\s{{0,8}}#\d+ .{{0,60}}?\bin (?P<fc>[^\s(]{{1,200}})[^\n]{{0,400}}? at (?P<c>{path}):\d+"
             rf"|==\d+==\s{{1,8}}(?:at|by) 0x[0-9A-F]+: (?P<fd>[^\n]{{1,200}}?) \((?P<d>{path}):\d+\)"
             rf"|^\s{{0,8}}(?P<e>{path}\.\w{{1,4}}) (?:\(\d+:\d+\) @|in) (?P<fe>[\w.$]{{1,80}})"
-            rf"|^\s{{8,40}}at (?P<f>{path}\.rs):\d+|^.{{0,120}}?panicked at (?:'.{{0,400}}', )?(?P<g>{path}\.rs):\d+:(?P<column>\d+)"
+            rf"|^\s{{8,40}}at (?P<f>{path}\.rs):\d+|^.{{0,120}}?panicked at (?:'.{{0,400}}', )?(?P<g>{path}\.rs):\d+"
+            r":(?P<column>\d+)"
         ),
     )
 

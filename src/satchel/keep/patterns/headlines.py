@@ -44,6 +44,14 @@ _FORMS = (
     ("annot find", r"(Cannot find (?:module|package) ['\"][^'\"\n]{1,300}['\"]) (?:imported )?from ['\"/].*$", r"\1"),
     ("Require stack:", r"^Require stack:\n(?:- .*\n)*|^ *requireStack: \[(?:[^\]\n]*\n){0,40}?.*\].*$", ""),
     ("\nresolve '", r"^resolve '.*\n(?:.+\n)*", ""),
+    # linters that put the rule before the message, and Kotlin
+    (".py:", r"^\S{1,300}:\d+:\d+: ([A-Z]{1,4}\d{3,4}) (?:\[\*\] )?(?=\S)", r"error \1: "),
+    ("e: ", r"^e: (?:file://)?\S{1,300}:\d+:\d+:? ", "error: "),
+    # Maven, and servers by their addresses
+    ("find artifact", r"^.*(Could not find artifact \S+?)(?::\d[\w.-]*)? (?:in|\().*$", r"error: \1"),
+    ("to server at", r"(connection to server at) \"[^\"\n]{1,100}\"(?: \([^)\n]{1,60}\))?", r"\1 server"),
+    ("resolve import", r"(resolve import ['\"][^'\"\n]{1,200}['\"]) from ['\"].*$", r"\1"),
+    ("; to add it:", r"; to add it:(?:\n\s+.*)?$", ""),
     # requests, whose cause stands in brackets
     ("(Caused by ", r"\S{0,100}: HTTPS?ConnectionPool\(.*\(Caused by (\w+)\(.*?: (.*?)['\"]?,?\)+$", r"\1: \2"),
     # Jest names the test, then what it expected
@@ -96,16 +104,21 @@ _LISTS = ("* What went wrong:\n", "Could not resolve dependency:\n", "The confli
 _SECTIONS = ("--- stderr\n", " lines of output]\n")
 """Lines below which a wrapped program's own output stands."""
 
+_WRAPPERS = (
+    *("Execution failed for task", "A problem occurred", "Could not determine the dependencies", "exit code: "),
+    *("A failure occurred while executing", "Build failed with an exception", "Compilation error. See"),
+    *("Could not compile settings file", "Could not compile build file", "failed to run custom build command"),
+    *("process didn't exit success", "failed to push some refs", "subprocess-exited-with-error"),
+    *("metadata-generation-failed", "failed-wheel-build", "Encountered error while", "Lifecycle script"),
+    *("Test suite failed to run", "rake aborted", "failed to build", "failed to solve", "Failed building"),
+    *("Failed to build", "Failed to load ApplicationContext", "Application run failed", "The user requested "),
+    *("Command failed with exit code", "error during build", "error when starting", "ResolutionImpossible: "),
+)
+"""Beginnings of lines that only report that something else failed."""
+
 _wrapping = lazy_regex(
-    r"^ *(?:[>│×●|+] *)*(?:\[?(?i:error)\]?:? )?(?:"
-    r"Exit [Cc]ode:? \d{1,3}$|exit code: \d|Execution failed for task|A problem occurred|Could not determine the dependencies"
-    r"|Build failed with an exception|Task :\S+ FAILED|failed to run custom build command|process didn't exit success"
-    r"|failed to push some refs|(?:subprocess-exited-with-error|metadata-generation-failed|failed-wheel-build)"
-    r"|(?:failed to solve: )?process \".*\" did not complete|.{0,100} did not run successfully"
-    r"|Encountered error while|Lifecycle script|command failed$|Test suite failed to run|rake aborted"
-    r"|(?:error: )?failed to (?:build|solve)\b|ERROR: Failed (?:building|to build)|.{0,60}Exception on \S+ \[\w+\]$"
-    r"|Application run failed|The user requested |Command failed with exit code"
-    r"|.{0,40}Failed to load ApplicationContext|To \S+$|ResolutionImpossible: )"
+    r"Exit [Cc]ode:? \d{1,3}$|Task :\S+ FAILED|process \".*\" did not complete|.{0,100} did not run successfully"
+    r"|command failed$|.{0,60}Exception on \S+ \[\w+\]$|.{0,40}Failed to load ApplicationContext|To \S+$"
 )
 
 
@@ -124,11 +137,16 @@ def plain(text: str) -> str:
         text = text.rpartition(lead)[2] or text
     for lead in _LISTS:
         _, found, below = text.rpartition(lead)
-        named = (line for line in below.splitlines() if line.strip() and not is_wrapping(line))
-        text = next(named, text) if found else text
+        paragraph = below.lstrip().partition("\n\n")[0]
+        named = [line for line in paragraph.splitlines() if line.strip() and not is_wrapping(line)]
+        if found and named:
+            text = "\n".join(named[: 2 if named[0].rstrip().endswith(":") else 1])
     return text
 
 
 def is_wrapping(line: str) -> bool:
     """Return whether a line only reports that something else failed."""
-    return _wrapping().match(line) is not None
+    bare = line.lstrip(" >│×●|+")
+    if bare[:6].lower() in {"error:", "[error"}:
+        bare = bare[6:].lstrip("]: ")
+    return bare.startswith(_WRAPPERS) or _wrapping().match(bare) is not None

@@ -112,7 +112,7 @@ def _masked_url(url: str) -> str:
     rest = _query_start().split(rest[:end], maxsplit=1)[0]
     host, slash, path = rest.partition("/")
     host = host.rpartition("@")[2].partition(":")[0]
-    if any(char.isdigit() for char in host.partition(".")[0]) or not host:
+    if any(char.isdigit() for char in host.partition(".")[0]) or "." not in host:
         host = _MARK
     return f"{scheme}://{host}{slash}{_masked_words(path)}{tail}"
 

@@ -9,7 +9,7 @@ from satchel.base.clock import DAY_MS
 from satchel.base.records import dataclass
 from satchel.find import documents
 from satchel.find.kind import Kind
-from satchel.keep.patterns import resigning, updates
+from satchel.keep.patterns import resigning
 from satchel.keep.patterns.preparing import Prepared
 from satchel.keep.patterns.records import DEFAULT_TTL_DAYS
 from satchel.keep.patterns.signing import VERSION
@@ -26,7 +26,7 @@ _MEET = f"""
         last_seen = CASE WHEN last_seen > :now THEN last_seen ELSE :now END,
         expires_at = CASE WHEN last_seen > :now THEN last_seen ELSE :now END
             + COALESCE(CAST(:ttl AS BIGINT), ttl_days) * {DAY_MS}
-    WHERE project_id = :project AND pattern_hash = :hash AND expires_at > :now
+    WHERE project_id = :project AND pattern_hash = :hash
     RETURNING id, expires_at
 """
 _WAITS = """
@@ -64,7 +64,7 @@ def record(
     agent: int | None = None,
     session: int | None = None,
 ) -> Recorded:
-    """Count a known error and extend its life, or store a new or expired one.
+    """Count a known error, even one that expired and is still here, and extend its life, or store a new one.
 
     A report that brings the solution its author was waiting for is not counted again. Patterns signed by older rules
     are first re-signed, a bounded number at a time.
@@ -113,12 +113,6 @@ def record(
     if row is not None:
         documents.set_expiry(transaction, Kind.ERROR_PATTERN, [(row[0], row[1])])
         return Recorded(int(row[0]), False, by_names, words)
-    over = transaction.one(
-        "SELECT id FROM error_patterns WHERE project_id = :project AND pattern_hash = :hash",
-        {"project": project_id, "hash": new.hash},
-    )
-    if over is not None:
-        updates.delete(transaction, project_id, [over[0]])
     days = DEFAULT_TTL_DAYS if new.ttl_days is None else new.ttl_days
     number = transaction.add(
         "error_patterns",

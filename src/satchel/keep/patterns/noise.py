@@ -100,6 +100,7 @@ def _logged() -> re.Pattern[str]:
         rf"|{stamp} - [\w.\-]{{1,80}} - {level} - |{level}:[\w.\-]{{1,80}}:"
         rf"|[IWEF]\d{{4}} {{1,2}}{clock} {{1,6}}\d{{1,7}} \S{{1,80}}\] "
         rf"|(?:time=\S{{1,40}} )?level=\w{{1,8}} msg="
+        rf"|\[{stamp}: {level}/\w{{1,40}}\] (?:\w{{1,20}}: )?|{level} {{1,4}}\[[\w.]{{1,80}}\] "
         rf"|\[{level}\]\s{{1,4}}(?:\[[^\]\n]{{0,120}}\]\s?)?"
         rf"|{stamp}\s{{1,4}}(?={level}?\s?\w{{0,40}}(?:Error|Exception|error)\b))"
     )
@@ -126,6 +127,7 @@ _BEGINS = (
     *("Requirement already", "The above exception was the direct cause", "During handling of the above exception"),
     *("platform linux", "platform darwin", "platform win32", "rootdir: ", "plugins: ", "cachedir: ", "Press any key"),
     *("Aborted", "Welcome to ", "Here are the", "Subproject ", "Serving ", "Thread ID: ", "```", "Require stack:"),
+    *("From ", "Auto-merging ", "Cloning into ", "? "),
     *("requireStack: ", "Unable to find image", "Using default tag", "Pulling ", "Trying to pull", "Status: "),
 )
 """Beginnings of lines that report no error."""
@@ -158,11 +160,13 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         r"\[ERROR\]\s*$|\[Help \d\]|\S{1,40} exited with code \d",
         # summaries of tests and checks
         r"(?:Test Suites|Tests|Snapshots|Time|Test Files|Start at|Duration): |failures:$|(?:FAIL|PASS)(?: \S|$)"
-        r"|running \d+ tests?$|\s{4}\w[\w:]*$|---- \S+ stdout ----|> \S+@\S+ \w|\d{1,5} (?:problems?|actionable tasks?)\b"
+        r"|running \d+ tests?$|\s{4}\w[\w:]*$|---- \S+ stdout ----|> \S+@\S+ \w"
+        r"|\d{1,5} (?:problems?|actionable tasks?)\b"
         r"|\s*\d+ (?:Warning|Error)\(s\)|✖ \d|Found \d+ errors? in|To \S+$",
         # npm and node
         r"npm (?:WARN|warn|notice|http|info|verb|timing)\b|\s?ELIFECYCLE\b",
-        r"\s{0,8}\S{1,300}[/\\\\]_logs[/\\\\]\S{1,200}$|(?:not ok\b|Emitted '\w+' event|\s{0,4}(?:\w+: )?\[?\]?[{}],?$)",
+        r"\s{0,8}\S{1,300}[/\\\\]_logs[/\\\\]\S{1,200}$"
+        r"|(?:not ok\b|Emitted '\w+' event|\s{0,4}(?:\w+: )?\[?\]?[{}],?$)",
         r"\s{1,8}(?:errno|code|syscall|address|port|path|filename|dest|stack|library|reason|parent"
         r"|opensslErrorStack): ",
         r"(?:code|errno|syscall|filename|dir|name|hostname): ['-]|pid: \d|node:\w{1,20}[/\w]{0,60}:\d+$",
@@ -177,7 +181,7 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         # progress
         r"\[ {0,3}\d{1,3}%\]|\s{0,4}[\d.]{1,6}%|#\d{1,3} |\d{1,6} (?:passed|failed|warnings?|errors?)\b.{0,60}$"
         r"|collected \d|FAILED \S{1,200}::|ok\s|\S{1,300}\.py:\d{1,6}: \w*$|\[\d\]\s"
-        r"|cargo:[\w-]{1,80}=|.{1,80}_DIR unset",
+        r"|\s?> \[[^\]\n]{0,40}\d/\d{1,3}\] |cargo:[\w-]{1,80}=|.{1,80}_DIR unset",
     )
     return re.compile(prompt), re.compile("|".join(tails))
 
@@ -185,8 +189,8 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
 @cache
 def _advice() -> re.Pattern[str]:
     begins = (
-        r"If ['`\"]|To install\b|How (?:to|can|do)\b|Instead\b|Did you mean|Do you want|See (?:also|documentation|the|https?)|For (?:more"
-        r"|further|details)|If (?:you|this|reserved)"
+        r"If ['`\"]|To install\b|How (?:to|can|do)\b|Instead\b|Did you mean|Do you want"
+        r"|See (?:also|documentation|the|https?)|For (?:more|further|details)|If (?:you|this|reserved)"
         r"|Please\b|Try\b|Make sure|Ensure\b|Check (?:that|the|your)|You (?:can|may|might|need|should|must)"
         r"|To (?:avoid|fix|add|learn|see|resolve|enable)|Is the (?:server|\w+ daemon)|It is likely|Add the|Consider\b"
         r"|Or,\s|Alternatively\b|Update the\b|CUDA kernel errors might|For debugging\b|Compile with\b"

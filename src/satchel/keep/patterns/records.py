@@ -155,7 +155,7 @@ class Reported:
 
     Attributes:
         pattern: the error, with the solutions that are more than observed.
-        is_new: whether it is new or had expired.
+        is_new: whether it is new.
         recorded: the current state of the solution given with the report, or None.
         notes: what was cleaned or redacted, and remarks on the solution.
         similar: for an error without a solution, the most similar known ones.

@@ -67,16 +67,16 @@ def read(text: str) -> OutputError:
     relevant = [line for line in _first_paragraphs(without_stacks("\n".join(lines)).splitlines()) if not is_noise(line)]
     if not any(line.strip() for line in relevant):
         relevant = [line for line in lines if line.strip()]
-    named = [line for line in relevant if not is_wrapping(line)]
-    if len(named) < len(relevant) and any(_header().match(line) or _weak().match(line) for line in named):
-        relevant = named
+    inner = [line for line in relevant if not is_wrapping(line)]
+    if len(inner) < len(relevant) and any(_header().match(line) or _weak().match(line) for line in inner):
+        relevant = inner
     blocks: list[tuple[re.Match[str] | None, list[str]]] = [(None, [])]
     for line in relevant:
         header = _header().match(line)
         if header is not None:
             blocks.append((header, [line[header.end() :]]))
         else:
-            blocks[-1][1].append(line)
+            blocks[-1][1].append(line if line.strip() else "")
     # what follows an empty line is not part of a message that says enough
     for header, block in blocks[1:]:
         if header is not None and "" in block and _is_whole(block):
@@ -186,8 +186,16 @@ def _from_weak(lines: list[str]) -> list[str]:
             lines[number] = re.sub(r"^\s*[\w.\-]{1,20}: (?=(?:Error|ERROR|Failed|Cannot|Could not|Unable)\b)", "", line)
             # a line starting in lower case continues the previous one
             goes_on = line.lstrip()[:1].islower() and not re.match(r"\s*\w{1,20}: ", line)
-            return lines[number - 1 if number and goes_on else number :]
+            return _without_next(lines[number - 1 if number and goes_on else number :])
     return lines
+
+
+def _without_next(lines: list[str]) -> list[str]:
+    # below a first line that says enough, only indented lines continue it
+    if not _is_telling(lines[0]) or _goes_on().search("\n".join(lines[:2])):
+        return lines
+    depth = _depth(lines[0])
+    return lines[:1] + list(takewhile(lambda line: _depth(line) > depth, lines[1:]))
 
 
 def _depth(line: str) -> int:
@@ -223,7 +231,8 @@ _denied = lazy_regex(
 _weak = lazy_regex(
     r"\s{0,8}(?:[\w\-]{1,20}: )?(?:Error|ERROR|Failed|FAILED|Failure|Cannot|Could not|Couldn't|Unable|Fatal"
     r"|FATAL)\b"
-    r"|.{0,200}\b(?:not found|cannot find|can't find|undefined reference|No such file|denied|refused)\b"
+    r"|.{0,200}\b(?:not found|cannot find|can't find|undefined reference|No such file|denied|refused|conflict"
+    r"|failed to|[Cc]annot|unable to)\b|CONFLICT "
 )
 
 

@@ -121,9 +121,9 @@ class Patterns(Service):
                 notes, is_changed = (*notes, *more), is_new or is_fix_new
             if is_changed:
                 updates.index(transaction, number, is_new=is_new)
-            known = updates.load_with_tried(transaction, project.id, number, now)
-            assert known is not None
-            pattern, tried = _ranked(known[0], new.clues), known[1]
+            loaded = updates.load_with_tried(transaction, project.id, number, now)
+            assert loaded is not None
+            pattern, tried = _ranked(loaded[0], new.clues), loaded[1]
             similar = () if pattern.solutions else _similar(transaction, project.id, pattern, now, recorded_error)
             expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
         return Reported(pattern, is_new, recorded, notes, similar, tried)

@@ -6,6 +6,7 @@ import re
 
 from satchel.base.lazy import lazy_regex
 from satchel.base.records import dataclass
+from satchel.find.words import STOP_WORDS, words_in
 from satchel.keep.patterns.frames import innermost_frame
 from satchel.keep.patterns.headlines import VARIANTS, rewritten
 from satchel.keep.patterns.masking import bounded, masked_text
@@ -17,6 +18,12 @@ VERSION = 3
 """Version of the rules; raise it with every change to signatures."""
 
 _MOST_TYPE = 200
+_MOST_OF_MESSAGE = 2
+"""A text of more lines, without the indented ones, is a program's output."""
+
+_ENOUGH = 4
+"""A message of so many words tells errors apart without their types."""
+
 _TELLING = 3
 """A sentence of more words says enough."""
 
@@ -60,12 +67,15 @@ def signed(error_type: str, message: str, stack: str | None = None) -> Signed:
         # the wrapper only reports the failure: use the whole output
         message = "\n".join(unwrapped(text))
         core = _core(message)
-    if not error.error_type and core and (not _is_type(name) or error.message.count("\n") > 1 or _is_said(name, text)):
+    if not error.error_type and core and (not _is_type(name) or _is_output(text) or _is_said(name, text)):
         # other reporters of an output may not use this type
         name = ""
     frame = ""
     if _generic().fullmatch(core) or (error.is_panic and not _telling_panic().search(core)):
         frame = innermost_frame("\n".join(peeled(text))) or (innermost_frame(bounded(stack)) if stack else "")
+    if not any(char.isdigit() for char in name) and _says_enough(core):
+        # layers between raise the same error under other classes
+        name = ""
     there = _core(as_bazinga(message))
     return Signed(_digest(name, core, *filter(None, (frame,))), core, _digest(name, there) if there != core else None)
 
@@ -101,6 +111,14 @@ def _digest(*parts: str) -> str:
 
 def _is_type(name: str) -> bool:
     return " " not in name and not name.islower()
+
+
+def _says_enough(core: str) -> bool:
+    return len({word for word in words_in(core.lower()) if len(word) > 2} - STOP_WORDS) >= _ENOUGH
+
+
+def _is_output(text: str) -> bool:
+    return sum(line[:1] > " " for line in text.splitlines()) > _MOST_OF_MESSAGE
 
 
 def _is_said(name: str, text: str) -> bool:

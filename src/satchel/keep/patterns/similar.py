@@ -85,7 +85,7 @@ def similar_to(
     words, names = _words(pattern.message), set(names_of(pattern.message))
     alike: list[tuple[int, Neighbour, tuple[str, ...]]] = []
     for one in near:
-        # with the same message, errors are told apart by their place
+        # errors with the same message differ in their place
         if one.number == pattern.id or one.message == pattern.message:
             continue
         theirs, their_names = _words(one.message), set(names_of(one.message))

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 
 from satchel.keep import events, paths
-from satchel.keep.expiry import end_claims
+from satchel.keep.expiry import end_claims, end_expired
 from satchel.keep.sessions.clients import State
 from satchel.store.transaction import Transaction, set_of
 
@@ -20,7 +20,8 @@ def end(transaction: Transaction, project_id: int, state: State, reason: str | N
         return
     transaction.run("UPDATE sessions SET ended_at = :now, seen_at = :now WHERE id = :id", {"now": now, "id": state.id})
     transaction.forget()
-    claims = transaction.all("SELECT id FROM file_claims WHERE session_id = :id AND automatic = 1", {"id": state.id})
+    mine = "session_id = :id AND automatic = 1 AND is_over = 0"
+    claims = transaction.all(f"SELECT id FROM file_claims WHERE {mine}", {"id": state.id})
     end_claims(transaction, [number for (number,) in claims], events.RELEASE, now, with_session=True)
     details = None if reason is None else {"reason": reason}
     events.record(
@@ -33,6 +34,7 @@ def take_back_claims(transaction: Transaction, project_id: int, state: State, no
 
     They are the claims that its successors inherited, and those released when it ended.
     """
+    end_expired(transaction, project_id, now)
     lost = _take_from_successors(transaction, project_id, state, now)
     rows = transaction.all(
         "SELECT agent_id, details FROM events "
@@ -59,6 +61,7 @@ def take_back_claims(transaction: Transaction, project_id: int, state: State, no
                 "automatic": 1,
                 "existed": details.get("existed"),
                 "created_at": now,
+                "renewed_at": now,
                 "expires_at": details["until"],
             }
             transaction.add("file_claims", row)
@@ -87,7 +90,7 @@ def _take_from_successors(transaction: Transaction, project_id: int, state: Stat
         WHERE c.created_at < l.began_at AND c.expires_at > :now AND (c.agent_id = :agent OR c.agent_id = :unnamed)
             AND NOT EXISTS (
                 SELECT 1 FROM file_claims o WHERE o.session_id = :session AND o.project_id = c.project_id
-                    AND o.path = c.path AND o.worktree = c.worktree AND o.is_key = c.is_key
+                    AND o.path = c.path AND o.worktree = c.worktree AND o.is_key = c.is_key AND o.is_over = 0
             )
         """,
         {"session": state.id, "now": now, "agent": state.agent, "unnamed": state.unnamed},

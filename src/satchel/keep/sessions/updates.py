@@ -9,7 +9,7 @@ from satchel.base import processes
 from satchel.base.clock import DAY_MS
 from satchel.base.git_head import read_head
 from satchel.base.text import fold
-from satchel.keep import events
+from satchel.keep import events, jumps
 from satchel.keep.names import check_agent, ensure_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
@@ -78,7 +78,7 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
     if before is not None:
         state = _inherit(transaction, project_id, state, before, now)
     events.record(transaction, project_id, events.SESSION_STARTED, now, session=number)
-    _remove_old(transaction, project_id, now)
+    _remove_old(transaction, project_id)
     return state
 
 
@@ -234,8 +234,8 @@ def _inherit(transaction: Transaction, project_id: int, state: State, before: Se
     return state
 
 
-def _remove_old(transaction: Transaction, project_id: int, now: int) -> None:
-    values = {"project": project_id, "before": now - KEPT_DAYS * DAY_MS}
+def _remove_old(transaction: Transaction, project_id: int) -> None:
+    values = {"project": project_id, "before": jumps.vouched(transaction, project_id).at - KEPT_DAYS * DAY_MS}
     old = "project_id = :project AND seen_at < :before"
     transaction.run(f"DELETE FROM windows WHERE session_id IN (SELECT id FROM sessions WHERE {old})", values)
     if transaction.execute(f"DELETE FROM sessions WHERE {old}", values):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from satchel.base.clock import iso, parse_time
+from satchel.base.folders import home_path
 from satchel.base.records import replace
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.keep.entries.records import STRUCTURED_TYPES
@@ -32,7 +32,7 @@ def mask_of(root: str | None) -> Mask:
     ``root`` is the main worktree's folder.
     """
     parts = [] if root in {None, "/"} else [(re.escape(f"{root}/"), ""), (rf"{re.escape(str(root))}(?![\w.-])", ".")]
-    home = str(Path.home())
+    home = home_path()
     if home not in {"/", "~", root}:
         parts.append((rf"{re.escape(home)}(?=[/\s\"'`:,;)]|$)", "~"))
     own = re.compile("|".join(rf"(?<![\w.~/-])({pattern})" for pattern, _ in parts)) if parts else None

@@ -81,7 +81,7 @@ def test_a_person_sees_one_fail_and_the_other_warned(shown: str) -> None:
         for part in (
             "UnicodeDecodeError",
             "recorded y1",
-            "y1 tentative, confidence 5 of 10: ",
+            "y1 (tentative): ",
             "y1 for x1: tentative, confidence 6 of 10",
         )
     )

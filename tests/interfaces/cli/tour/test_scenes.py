@@ -140,7 +140,7 @@ def test_the_second_one_would_have_failed_in_the_same_way(played: Played) -> Non
 
 def test_the_briefing_warns_before_the_second_one_begins(played: Played) -> None:
     briefing, opened, _ = [act for act in played.lesson if act.agent == "reviewer"]
-    assert f"y1 tentative, confidence 5 of 10: {FIX}" in briefing.answer
+    assert f"y1 (tentative): {FIX}" in briefing.answer
     assert (opened.action, opened.answer) == ("opens its file with cp1252 at once, and has its answer", "5")
 
 

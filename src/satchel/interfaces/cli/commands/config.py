@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import click
 
 from satchel.base.config import FILE_NAME, documented_toml
-from satchel.base.folders import config_folder
+from satchel.base.folders import config_folder, current_folder
 from satchel.client import open_satchel
 from satchel.interfaces.cli.common import json_option, setting_text, show_json, store_options
 from satchel.interfaces.cli.opening import warn
@@ -37,7 +36,7 @@ def command(template: bool, of_user: bool, db: str | None, project: str | None, 
     with open_satchel(db, project, read_only=True) as satchel:
         config, folder = satchel.config, satchel.place.folder
     of_project = None if folder is None else folder / FILE_NAME
-    server = server_fields(os.environ, Path.cwd())
+    server = server_fields(os.environ, current_folder())
     if as_json:
         show_json({"file": of_project, "user_file": own, "server": server, **config_fields(config)})
         return

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from importlib.util import find_spec
-from pathlib import Path
 
 import click
 
 from satchel.base.errors import ERROR_KINDS
+from satchel.base.folders import current_folder
 from satchel.base.installation import command_adding
 from satchel.base.tokens import token_counter
 from satchel.client import open_satchel
@@ -54,7 +54,7 @@ def command(rebuild: bool, db: str | None, project: str | None, as_json: bool) -
         if find_spec("splintr") is None:
             detail += f"; for exact counts run `{command_adding('tokens')}`"
         hooks = check_hooks()
-        server = server_fields(os.environ, Path.cwd())
+        server = server_fields(os.environ, current_folder())
         of_server = [] if server is None else [_of_server(server)]
         # a store that failed a check may be unreadable, and a missing one has no sessions
         is_readable = satchel.place.exists and all(check.status != "failed" for check in checks)

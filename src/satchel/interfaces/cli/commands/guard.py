@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
 from satchel.base.errors import ERROR_KINDS, Refused
+from satchel.base.folders import current_folder
 from satchel.interfaces.cli.common import json_option, leave_trace, show_json
 from satchel.interfaces.cli.suggesting import SuggestingGroup
 from satchel.interfaces.guard.hook import check_installable, find_hook, script
@@ -49,7 +49,7 @@ def install(dry_run: bool, as_json: bool) -> None:
       satchel guard install --dry-run
       satchel guard install
     """
-    hook = find_hook(Path.cwd())
+    hook = find_hook(current_folder())
     launcher, note = _launcher()
     if hook.state(launcher) is State.CURRENT:
         _show((), "the guard is installed already", note, is_dry=dry_run, as_json=as_json)
@@ -73,7 +73,7 @@ def remove(dry_run: bool, as_json: bool) -> None:
     Examples:
       satchel guard remove
     """
-    hook = find_hook(Path.cwd())
+    hook = find_hook(current_folder())
     if not hook.is_ours:
         note = None if hook.state(None) is State.MISSING else f"remove the line `satchel guard run` from {hook.path}"
         _show((), "no hook of the guard's own is here", note, is_dry=dry_run, as_json=as_json)
@@ -94,7 +94,7 @@ def check(as_json: bool) -> int:
     Examples:
       satchel guard check
     """
-    hook = find_hook(Path.cwd())
+    hook = find_hook(current_folder())
     state = hook.state(_launcher()[0])
     if as_json:
         show_json({"state": state.value, "hook": str(hook.path)})

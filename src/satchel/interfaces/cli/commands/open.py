@@ -36,7 +36,7 @@ def command(
     """Open the control room of the server that runs here, in your browser.
 
     The link is good for 60 seconds and for one login. It is printed; without a display no browser is opened. What you
-    write there is by that name. A login ends 30 days after it was used last.
+    write there is by that name. A login ends after 12 hours.
 
     \b
     Examples:
@@ -62,16 +62,23 @@ def command(
     require_person_here("open the pages")
     server = Servers(folder).find(port)
     secret = logins.new_link(person or name_here(), server.port)
-    link = opening.link_of(server.url, secret)
+    link, direct = opening.links_of(folder, server.url, secret)
     if as_json:
-        show_json({"link": link, "seconds": LINK_MS // 1_000})
+        show_json({"link": link, "fallback": direct, "seconds": LINK_MS // 1_000})
     else:
         click.echo(link)
         click.echo(f"the link is good for {LINK_MS // 1_000} s and one login", err=True)
+        show_fallback(direct)
     leave_trace("opened the pages")
     if only_prints:
         return
     show(logins, link, secret)
+
+
+def show_fallback(direct: str | None) -> None:
+    """Print the link for a browser that does not know the host name of the other."""
+    if direct is not None:
+        click.echo(f"if your browser does not find that address, open {direct}", err=True)
 
 
 def name_here() -> str:

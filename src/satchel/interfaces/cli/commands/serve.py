@@ -98,6 +98,7 @@ def command(
         from satchel.interfaces.http.settings import Settings
         from satchel.interfaces.http.stores import Stores
         from satchel.interfaces.web.logins import Logins
+        from satchel.interfaces.web.opening import room_host
     except ImportError as error:
         from satchel.base.installation import missing_extra
 
@@ -114,6 +115,8 @@ def command(
         host_names = (*host_names, url.removeprefix("http://"))
     port = listener.getsockname()[1]
     url_here = {"::": f"http://[::1]:{port}"}.get(host, f"http://127.0.0.1:{port}") if host in _WILDCARDS else url
+    with suppress(SatchelError):  # without it the pages are at the address alone
+        host_names = (*host_names, room_host(folder))
     settings = Settings(host_names=host_names, behind_tls=behind_tls, connections=connections)
 
     def say_ready() -> None:
@@ -144,13 +147,14 @@ def command(
 
 
 def _open(logins: Logins, url: str, port: int) -> None:
-    from satchel.interfaces.cli.commands.open import name_here, show
-    from satchel.interfaces.web.opening import link_of
+    from satchel.interfaces.cli.commands.open import name_here, show, show_fallback
+    from satchel.interfaces.web.opening import links_of
 
     try:
         secret = logins.new_link(name_here(), port)
-        link = link_of(url, secret)
+        link, direct = links_of(state_folder(), url, secret)
         click.echo(link, err=True)
+        show_fallback(direct)
         show(logins, link, secret)
     except SatchelError as error:
         click.echo(f"no browser was opened: {error.problem}; {error.remedy}", err=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from satchel.base.errors import ERROR_KINDS, InvalidInput, NotFound, Refused, SatchelError, unknown_name
+from satchel.base.folders import current_folder, home_path
 from satchel.base.paths import StorePlace, locate_store
 from satchel.client import through_a_server
 from satchel.interfaces.cli.common import json_option, require_person_here, show_json
@@ -215,9 +216,9 @@ def _clients_named(names: tuple[str, ...]) -> list[Client]:
 
 def _here(*, in_project: bool) -> tuple[Place, StorePlace | None]:
     """Return the place of this folder, and the location of its project's store; None outside any project."""
-    home = Path(os.environ.get("HOME") or Path.home())
+    home = Path(home_path())
     try:
-        store: StorePlace | None = locate_store(None, os.environ, Path.cwd())
+        store: StorePlace | None = locate_store(None, os.environ, current_folder())
     except Refused:
         if in_project:
             raise
@@ -270,7 +271,7 @@ def _store(store: StorePlace | None, *, asks: bool, yes: bool) -> str | None:
 def _has_server(remote: Remote) -> bool:
     """Return whether this folder uses a server, so that no store is needed."""
     try:
-        return remote.url is not None or server_for(os.environ, Path.cwd()) is not None
+        return remote.url is not None or server_for(os.environ, current_folder()) is not None
     except SatchelError:
         return True  # one was meant
 
@@ -307,7 +308,7 @@ def _check(clients: list[Client], place: Place, wish: Wish, note: str | None, *,
         if clients or one.is_set_up or is_on_machine(client, place)
     ]
     counted: list[ClientCheck] = checks if clients else [one for one in checks if one.is_set_up]
-    server = server_fields(os.environ, Path.cwd())
+    server = server_fields(os.environ, current_folder())
     is_fine = bool(counted) and all(one.is_fine for one in counted) and "fault" not in (server or {})
     if as_json:
         show_json({**check_fields(checks, is_fine=is_fine, note=note), "server": server})

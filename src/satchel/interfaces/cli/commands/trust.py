@@ -10,7 +10,7 @@ import click
 from satchel.base.clock import iso
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.file_checks import owner_name
-from satchel.base.folders import state_folder
+from satchel.base.folders import current_folder, state_folder
 from satchel.base.paths import FILE_NAME, FOLDER_NAME, locate_store
 from satchel.interfaces.cli.common import json_option, require_person_here, show_json
 from satchel.interfaces.cli.opening import opened
@@ -44,7 +44,7 @@ def command(path: Path | None, owner: str | None, tree: bool, only_list: bool, r
         _show_list(KnownStores(state_folder()).every(), as_json=as_json)
         return
     if remove:
-        file = locate_store(None, os.environ, Path.cwd()).file if path is None else _store_in(path)
+        file = locate_store(None, os.environ, current_folder()).file if path is None else _store_in(path)
         require_person_here("end the trust in a store")
         removed = KnownStores(state_folder()).remove(file)
         if as_json:

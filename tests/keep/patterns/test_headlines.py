@@ -1,0 +1,98 @@
+"""Outputs of one error have one signature, whatever tool wraps it and whoever reports it."""
+
+from __future__ import annotations
+
+import pytest
+
+from satchel.brief.working.commands import command_error
+from satchel.keep.patterns import signature
+
+NPM = (
+    "npm error code ERESOLVE\nnpm error ERESOLVE unable to resolve dependency tree\nnpm error\n"
+    "npm error While resolving: {app}@0.3.1\nnpm error Found: react@19.0.0\nnpm error\n"
+    "npm error Could not resolve dependency:\nnpm error peer {peer} from react-table@7.8.0\nnpm error node_modules/x\n"
+)
+GRADLE = (
+    "FAILURE: Build failed with an exception.\n\n* What went wrong:\nExecution failed for task ':{task}'.\n"
+    "> error: invalid source release: {release}\n\n* Try:\n> Run with --stacktrace option\n\nBUILD FAILED in 3s\n"
+)
+RUSTC = (
+    "error[E0308]: mismatched types\n --> src/{file}:2:5\n  |\n2 |     n * 2\n"
+    "  |     ^^^^^ expected `{wanted}`, found `u32`\n  |\n\nerror: could not compile `shop` (lib)\n"
+)
+PUSH = (
+    "To {host}:acme/shop.git\n ! [rejected]        {branch} -> {branch} ({reason})\nerror: failed to push some refs\n"
+)
+PANIC = "thread 'main' panicked at src/lib.rs:{place}:\ncalled `Option::unwrap()` on a `None` value\n"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("ImportError: No module named cv2", "ModuleNotFoundError: No module named 'cv2'"),
+        ("ValueError: no plan gold", "api-1  | ValueError: no plan gold\napi-1 exited with code 1"),
+        ("ValueError: no plan gold", '#9 1.87 ValueError: no plan gold\n#9 ERROR: process "x" did not complete'),
+        (
+            "sqlite3.OperationalError: database is locked",
+            "sqlalchemy.exc.OperationalError: (sqlite3.OperationalError) database is locked\n[SQL: SELECT 1]\n",
+        ),
+        (NPM.format(app="shop", peer='react@"^18"'), NPM.format(app="mall", peer='react@"^18"')),
+        (GRADLE.format(task="app:compileJava", release=21), GRADLE.format(task="core:compileJava", release=21)),
+        (RUSTC.format(file="lib.rs", wanted="String"), RUSTC.format(file="main.rs", wanted="String")),
+        (
+            PUSH.format(host="github.com", branch="main", reason="fetch first"),
+            PUSH.format(host="git.example.org", branch="dev", reason="fetch first"),
+        ),
+        (
+            "  error: subprocess-exited-with-error\n  × python setup.py did not run successfully.\n  │ exit code: 1\n"
+            "  ╰─> [3 lines of output]\n      running egg_info\n      Error: pg_config executable not found.\n",
+            "Error: pg_config executable not found.",
+        ),
+        (
+            "a.cpp:8:13: error: no match for 'operator<<' (operand types are 'X' and 'Y')\n"
+            "/usr/include/c++/13/ostream:110:7: note: candidate: 'operator<<(int)'\n  110 |  operator<<(int)\n",
+            "b.cpp:9:1: error: no match for 'operator<<' (operand types are 'X' and 'Y')\n",
+        ),
+        ("/a/Api.cs(3,7): error CS0246: 'Serilog' is missing [/a/Api.csproj]", "error CS0246: 'Serilog' is missing"),
+        (
+            "** (KeyError) key :id not found in the map\n    (shop 0.1.0) lib/a.ex:1: A.b/1\n",
+            "KeyError: key :id not found in the map",
+        ),
+    ],
+)
+def test_wrappers_and_places_do_not_count(one: str, other: str) -> None:
+    assert signature("error", one) == signature("error", other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (NPM.format(app="shop", peer='react@"^18"'), NPM.format(app="shop", peer='vue@"^2"')),
+        (GRADLE.format(task="app:compileJava", release=17), GRADLE.format(task="app:compileJava", release=21)),
+        (RUSTC.format(file="lib.rs", wanted="String"), RUSTC.format(file="lib.rs", wanted="u64")),
+        (
+            PUSH.format(host="github.com", branch="main", reason="fetch first"),
+            PUSH.format(host="github.com", branch="main", reason="already exists"),
+        ),
+        (PANIC.format(place="2:16"), PANIC.format(place="9:7")),
+    ],
+)
+def test_what_names_the_cause_counts(one: str, other: str) -> None:
+    assert signature("error", one) != signature("error", other)
+
+
+@pytest.mark.parametrize(
+    ("kind", "command", "output"),
+    [
+        ("jinja2.exceptions.TemplateNotFound", "python run.py", "jinja2.exceptions.TemplateNotFound: home.html\n"),
+        ("no-unused-vars", "eslint .", "\n/a/b.js\n  1:7  error  'x' is never used  no-unused-vars\n\n✖ 1 problem\n"),
+        (
+            "npm",
+            "npm run lint",
+            'npm error Missing script: "lint"\nnpm error\nnpm error To see a list of scripts, run:\n',
+        ),
+        ("pytest", "pytest", "E       fixture 'client' not found\n>       available fixtures: cache\n"),
+    ],
+)
+def test_a_hook_reports_the_error_that_a_tool_reports(kind: str, command: str, output: str) -> None:
+    assert signature(*command_error(command, 1, f"Exit code 1\n{output}")) == signature(kind, output)
