@@ -90,8 +90,8 @@ def find_hook(here: Path) -> Hook:
     if configured is None and not path.is_symlink():
         return Hook(config_files.read(path, common, any_bytes=True), None)
     if configured is not None:  # a relative one starts where hooks run: https://git-scm.com/docs/githooks
-        top = ask_git(str(here), ["rev-parse", "--show-toplevel"], _SECONDS)
-        path = Path(os.path.normpath((_absolute(here, top) if top else common) / configured)) / "pre-commit"
+        answer = ask_git(str(here), ["rev-parse", "--show-toplevel"], _SECONDS)
+        path = Path(os.path.normpath((_absolute(here, answer) if answer else common) / configured)) / "pre-commit"
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
