@@ -49,7 +49,7 @@ class CleanText:
 
 
 def clean_content(text: str) -> CleanText:
-    """Make content storable: remove controls, terminal codes and invisible characters, replace lone surrogates by U+FFFD.
+    """Make content storable: remove terminal codes, controls and invisible characters; lone surrogates become U+FFFD.
 
     Tabs, newlines and the characters that :func:`satchel.base.shaping.without_hidden` keeps stay; CRLF and CR become
     newlines without a note. There is one note for each kind of change.
