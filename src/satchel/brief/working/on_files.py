@@ -21,12 +21,15 @@ from satchel.keep.binding import Binding
 from satchel.keep.entries.records import ERROR, REVIEW_ISSUE
 from satchel.store.transaction import Transaction
 
-_MOST_NOTES, _MOST_SHOWN, _MOST_TELLING = 20, 2, 5
+_MOST_NOTES, _MOST_SHOWN, _MOST_TELLING = 20, 1, 5
 """How many notes on a file are read, newest first; how many are shown; and how many of those that share words with the
 task or with what is written."""
 
 _MOST_FILES = 3
 """For how many files of an edit there is a text."""
+
+_MOST_KNOWN = 6
+"""How many rules and decisions that the agent knows are named again, those that are about the task first."""
 
 _NAME_CHARS = 120
 _TITLE_CHARS = 80
@@ -100,13 +103,13 @@ def tell(
         # notes come once a file, whatever is written there later
         note_lines, fresh = ([], 0) if number in got.get(FILE, {}) else _note_lines(context, on_file, code or "", got)
         name = name_text(shortened(file, _NAME_CHARS))
-        frame = _tokens(f"Satchel on {name} (20 of 20; {_BOTH}):") + _tokens(_ABOVE) * bool(known)
+        frame = _tokens(f"Satchel on {name} (20 of 20; {_BOTH}):")
         rules, items_shown, cost, rest = _fitting(wanted, tokens_left - frame)
         reports, note_items, note_cost, _ = _fitting(note_lines, tokens_left - frame - cost)
         cost += frame + note_cost
-        refs, known_items, known_cost, _ = _fitting(known, tokens_left - cost)
+        above, known_items, known_cost, _ = _fitting(known, tokens_left - cost)
+        rules += above
         cost += known_cost
-        rules += [f"{_ABOVE} {' '.join(refs)}"] if refs else []
         if not rules and not reports:
             continue
         kind = _BOTH if rules and reports else _RULES if rules else _REPORTS
@@ -143,16 +146,16 @@ def _tokens(text: str) -> int:
 
 
 def _binding_lines(bound: Sequence[Binding], got: Mapping[int, Mapping[int, int]]) -> tuple[list[_Line], list[_Line]]:
-    """Return lines on rules and decisions that the window does not have, and the ids of others, each once."""
+    """Return lines on rules and decisions that the window does not have, and one with the ids of others, each once."""
     lines: list[_Line] = []
-    known: list[_Line] = []
+    known: list[tuple[int, str, ItemVersion]] = []
     for one in bound:
         kind = one.kind.number
         version, reminder = (kind, one.item, one.seq), (REMINDERS[kind], one.item, one.seq)
         if got.get(reminder[0], {}).get(one.item, -1) >= one.seq:
             continue
         if got.get(kind, {}).get(one.item, -1) >= one.seq:
-            known.append(_Line(one.ref, (reminder,)))
+            known.append((got.get(RELATED[one.kind], {}).get(one.item, 0), one.ref, reminder))
             continue
         rule = "critical rule" if one.is_critical else "rule"
         head = f"{one.ref} decided, {name_text(one.key)}" if one.key else f"{one.ref} {rule}"
@@ -161,7 +164,9 @@ def _binding_lines(bound: Sequence[Binding], got: Mapping[int, Mapping[int, int]
         is_needed = one.is_critical and len(whole) <= _MOST_NEEDED_CHARS
         short = notes.line(head, one.text, _TITLE_CHARS)
         lines.append(_Line(whole, (version, reminder), short, (reminder,), is_needed))
-    return lines, known
+    known.sort(key=lambda one: -one[0])
+    refs = " ".join(ref for _, ref, _ in known[:_MOST_KNOWN])
+    return lines, [_Line(f"{_ABOVE} {refs}", tuple(reminder for _, _, reminder in known))] if known else []
 
 
 def _note_lines(
@@ -171,10 +176,12 @@ def _note_lines(
     delivered = got.get(Kind.ENTRY.number, {})
     fresh = [note for note in rows if delivered.get(note.number, -1) < note.seq]
     compared = notes.compare(context.transaction, context.work.files_root, fresh)
-    shared_words, related = _shared_words(fresh, code), got.get(RELATED[Kind.ENTRY], {})
-    telling = {note.number: shared_words[note.number] + related.get(note.number, 0) / 1_000 for note in fresh}
+    telling, related = _shared_words(fresh, code), got.get(RELATED[Kind.ENTRY], {})
+    for note in fresh:
+        telling[note.number] += related.get(note.number, 0) / 1_000
+        telling[note.number] *= notes.OF_COMMIT if notes.FROM_COMMIT.match(note.content) else 1.0
     # git has the messages of commits as well
-    chosen = [note for note in fresh if telling[note.number] or not note.content.startswith("commit ")]
+    chosen = [note for note in fresh if telling[note.number] or not notes.FROM_COMMIT.match(note.content)]
     chosen.sort(
         key=lambda note: (
             note.number in compared and compared[note.number].is_stale,

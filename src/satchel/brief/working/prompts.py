@@ -46,16 +46,13 @@ _LEAST_WEAK = 0.4
 """The strength from which a fix or note without a rare word may be a title at the first task prompt."""
 
 _MOST_RELATED = 60
-"""How many fixes and notes related to the first task are remembered, so that those on a file come first there."""
+"""How many items related to the first task are remembered, so that those on a file come first there."""
 
-_UNRELATED_TOKENS = 400
+_UNRELATED_TOKENS = 350
 """The most tokens for rules and decisions that the first task prompt shows although it shares no telling word."""
 
 _TASK_WORDS, _TASK_CHARS, _TASK_UNSPACED = 3, 30, 10
 """A prompt with so many telling words and characters states a task; so do so many characters without spaces."""
-
-_FROM_COMMIT, _OF_COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b"), 0.6
-"""How a note made from a commit begins, and what its strength is multiplied by."""
 
 _LEAST_LOG_LINES = 4
 _LOG_LINE = re.compile(
@@ -213,7 +210,7 @@ def with_weaker(context: HookContext, found: AboutPrompt, contents: Contents) ->
 
 
 def related_versions(found: AboutPrompt) -> list[ItemVersion]:
-    """Return what is remembered of the fixes and notes that are related to a task: their strength as the seq."""
+    """Return what is remembered of the items that are related to a task: their strength as the seq."""
     some = [one for one in found.related if one.kind in RELATED][:_MOST_RELATED]
     return [(RELATED[one.kind], one.item, int(one.strength * 1_000)) for one in some]
 
@@ -228,7 +225,9 @@ def _load(
     items: list[Item] = []
     for kind, load in _LOADERS.items():
         by_number = {one.item: one for one in matches if one.kind is kind}
-        items += load(_Matches(transaction, by_number, work.files_root, least, is_over, work.clock())) if by_number else []
+        items += (
+            load(_Matches(transaction, by_number, work.files_root, least, is_over, work.clock())) if by_number else []
+        )
     items.sort(key=lambda item: -item.strength)
     return items
 
@@ -294,9 +293,7 @@ def render(
     budget -= _TOKENS_OF_OPENING + sum(tokens_of(f"{line}\n") for line in lines.values())
     budget -= _TOKENS_OF_OPENING if unseen else 0
     strength = {(one.kind, one.item): one.strength for one in found.related}
-    rest = sorted(
-        unseen, key=lambda one: (-strength.get((one.kind, one.number), 0.0), one.kind is not Kind.CONSTRAINT)
-    )
+    rest = sorted(unseen, key=lambda one: (-strength.get((one.kind, one.number), 0.0), one.kind is not Kind.CONSTRAINT))
     about = [one for one in rest if (one.kind, one.number) in strength]
     more = _fitting(about, budget, is_whole=True)
     budget -= sum(tokens_of(f"{line}\n") for line in more.values())
@@ -363,7 +360,7 @@ def _notes(matches: _Matches) -> list[Item]:
     for note in some:
         citation, match = compared.get(note.number), matches.by_number[note.number]
         factor = SUNK if citation is not None and citation.is_stale else 1.0
-        factor *= _OF_COMMIT if _FROM_COMMIT.match(note.content) else 1.0
+        factor *= notes.OF_COMMIT if notes.FROM_COMMIT.match(note.content) else 1.0
         item = Item(Kind.ENTRY, note.number, note.seq, note.short_head(citation), note.text)
         rendered.append(_with(match, item, factor))
     return [item for item in rendered if item.strength >= matches.least]
