@@ -92,17 +92,19 @@ class TestLife:
         changed = satchel.patterns.report(*MISSING, ttl_days=7).pattern
         assert (changed.ttl_days, changed.expires_at) == (7, clock.now + 7 * DAY)
 
-    def test_an_error_whose_life_was_over_comes_back_with_its_fix_until_it_is_deleted(
+    def test_an_error_whose_life_was_over_is_known_until_it_is_deleted(
         self, satchel: Satchel, clock: ManualClock
     ) -> None:
         first = satchel.patterns.report(*MISSING, solution="pip install foo", ttl_days=1).pattern
         clock.advance(DAY)
-        again = satchel.patterns.report(*MISSING)
-        assert (again.is_new, again.pattern.id, len(again.solutions)) == (False, first.id, 1)
-        clock.advance(DAY)
-        satchel.files.record("a.py", "modified")
+        assert satchel.patterns.find().total == 0
+        told = satchel.patterns.report(*MISSING)
+        assert (told.is_new, told.pattern.occurrences, told.solutions) == (False, 2, first.solutions)
+
+    def test_an_error_that_was_deleted_after_its_life_is_new_again(self, satchel: Satchel, clock: ManualClock) -> None:
+        first = satchel.patterns.report(*MISSING, solution="pip install foo", ttl_days=1).pattern
         vouch_in(satchel, clock.advance(DAY))
-        satchel.files.record("a.py", "modified")
+        satchel.housekeeping.clear(dry_run=False)
         told = satchel.patterns.report(*MISSING)
         assert (told.is_new, told.pattern.occurrences, told.solutions) == (True, 1, ())
         assert (told.pattern.ttl_days, told.pattern.id != first.id) == (90, True)

@@ -45,7 +45,8 @@ def loop_of(transaction: Transaction, project_id: int, number: int) -> LoopScope
         "SELECT run_id, task_id, loop_id, agent_id, session_id FROM context WHERE id = :id", {"id": number}
     )
     assert row is not None
-    return LoopScope(project_id, *row, sessions_before(transaction, row[-1]))
+    run, task, loop, author, session = row
+    return LoopScope(project_id, run, task, loop, author, session, sessions_before(transaction, session))
 
 
 def _of_task(transaction: Transaction, values: dict[str, object], now: int) -> int | None:

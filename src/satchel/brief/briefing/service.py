@@ -18,6 +18,7 @@ from satchel.brief.briefing.composing import Composed, compose
 from satchel.brief.briefing.page import PageItem
 from satchel.brief.briefing.records import Briefed, Briefing, BriefingRequest
 from satchel.brief.briefing.zones import NORMAL, SPENT, Zone, zone_of
+from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.names import check_agent, check_identifier
 from satchel.keep.projects import Workplace, ensure
@@ -209,6 +210,10 @@ def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int, token
             items = [(*item.key, item.seq) for item in candidates]
             total = briefing.tokens if tokens is None else tokens
             deliveries.deliver(transaction, window, items, now, moment=moment, tokens=total)
+            if shown := [one.number for one in candidates if one.kind is Kind.STRATEGY]:
+                from satchel.keep import strategies  # most briefings show none
+
+                strategies.touch(transaction, shown, now)
             if marks:
                 deliveries.record(transaction, window, marks, now)
     except (Busy, ReadOnly, StoreFull) as error:
