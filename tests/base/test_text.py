@@ -178,7 +178,14 @@ def test_a_text_that_stood_before_is_said_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "coded", ["\x1b[31mred\x1b[0m", "\x1b[1;38;5;9mred\x1b[K", "\x9b31mred", "\x1b]8;;http://x\x07red\x1b]8;;\x1b\\", "\x1b(Bred"]
+    "coded",
+    [
+        "\x1b[31mred\x1b[0m",
+        "\x1b[1;38;5;9mred\x1b[K",
+        "\x9b31mred",
+        "\x1b]8;;http://x\x07red\x1b]8;;\x1b\\",
+        "\x1b(Bred",
+    ],
 )
 def test_a_terminal_code_leaves_nothing_behind(coded: str) -> None:
     cleaned = clean_content(coded)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from shutil import which
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ def run(project: Path, *arguments: str | bytes, ahead: int | None = None, **envi
 
 
 @pytest.mark.parametrize("locale", [{"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}])
-def test_arguments_in_utf8_are_stored_as_they_are_in_any_locale(project: Path, locale: dict[str, str]) -> None:
+def test_arguments_in_utf8_are_stored_as_they_are_in_any_locale(project: Path, locale: dict[str, Any]) -> None:
     run(project, "write", "discovery", "Füße 漢".encode(), **locale)
     assert "Füße 漢" in run(project, "search", "Füße", PYTHONUTF8="1")
 

@@ -100,7 +100,7 @@ class TestStates:
         assert state(satchel, entry) == ()
 
     def test_a_line_that_the_file_does_not_have_is_refused(self, satchel: Satchel) -> None:
-        with pytest.raises(InvalidInput, match="src/a.py has 7 lines, so line 99 is not there"):
+        with pytest.raises(InvalidInput, match=r"src/a\.py has 7 lines, so line 99 is not there"):
             noted(satchel, "src/a.py:99")
         assert satchel.entries.read().total == 0
 

@@ -22,7 +22,7 @@ position, from 1."""
 SESSION_TOKENS = 4_000
 """The most tokens that all texts of hooks take in one window of a session; critical items come in any case."""
 
-_LEAST_AGAIN, _FOR_PROMPTS = 1_650, 150
+_LEAST_AGAIN, _FOR_PROMPTS = 1_400, 150
 """What a window gets after a compaction, however much the one before has taken, and what of the rest is not used."""
 
 _SPENT, _BY_HOOKS = -3, 0

@@ -12,8 +12,8 @@ from briefing_parts import KIND_OF, NOW, candidate, collected, words
 from satchel.brief.attempts import LoopStatus
 from satchel.brief.briefing.collecting import Collected
 from satchel.brief.briefing.composing import BIND, NOR_NOTES, PERSONS, REPORTS, Composed, compose
-from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.page import OPENING
+from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.zones import EMERGENCY, NORMAL, ZONES, Zone, zone_of
 from satchel.find.kind import Kind
 

@@ -18,7 +18,6 @@ from examples import examples
 from satchel import Satchel, SatchelError
 from satchel.base.text import neutral, shortened
 from satchel.base.vocabulary import PRIORITIES
-from satchel.brief.briefing.shortening import on_one_line
 from satchel.brief.fields import OWN_WORDS, by, cut_head, name_text
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.packages.records import TYPES

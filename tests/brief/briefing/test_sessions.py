@@ -173,7 +173,7 @@ class TestWhereItWasLeftOff:
 
     @pytest.mark.parametrize("place", [{}, {"task_id": "T1"}, {"task_id": "T1", "loop_id": "L1"}])
     def test_a_new_session_without_a_task_is_shown_every_attempt_since_the_last_success_and_that_they_are_stuck(
-        self, clients: Clients, place: dict[str, str]
+        self, clients: Clients, place: dict[str, Any]
     ) -> None:
         first = clients.start()
         first.entries.write("scratchpad", {"attempted": ["read the manual"], "done": True}, **place)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from satchel import Satchel
 from satchel.interfaces.text.errors import reported_text
 
-
 POOL = "cannot open the database of the shop"
 LONGER = f"{POOL} after the backup"
 

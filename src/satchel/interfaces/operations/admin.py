@@ -60,7 +60,9 @@ _MEMORY = Operation(
 _PRUNE = Operation(
     run=services.entries.prune,
     parameters=(
-        Parameter("keep", int, help="How many to keep per type and loop; `context.max_per_loop` if it is set, else 500."),
+        Parameter(
+            "keep", int, help="How many to keep per type and loop; `context.max_per_loop` if it is set, else 500."
+        ),
         RUN,
     ),
     writes=True,
