@@ -51,6 +51,17 @@ class TestPackages:
         assert sorted(refs(role="Developer")) == ["p1", "p2"]
         assert sorted(refs(role="gardener")) == ["p1"]
 
+    def test_every_package_that_fits_the_budget_is_briefed(self, store: Satchel, refs: Refs) -> None:
+        for number in range(11):
+            package(
+                store,
+                f"package {number} on topic {number}",
+                priority="low" if number > 7 else "high",
+                consumers=["developer"],
+            )
+        assert sorted(refs(budget=4_000)) == sorted(f"p{number}" for number in range(1, 12))
+        assert refs(budget=4_000, role="developer", again=True)[-3:] == ["p9", "p10", "p11"]
+
     def test_whoever_has_no_role_gets_those_of_every_role(self, store: Satchel, refs: Refs) -> None:
         package(store, consumers=["qa_expert"])
         assert refs(role=None) == ["p1"]

@@ -184,7 +184,7 @@ def test_what_is_left_out_stays(empty: Asker, in_a_batch: bool) -> None:
     given = {"key": "session_ttl", "value": 60}
     empty.text("set_decision", **({"decisions": [given]} if in_a_batch else given))
     decision = empty.fields("get_decision", key="session_ttl")["decision"]
-    assert {name: decision.get(name) for name in FULL} == FULL | {"value": 60, "rationale": None}
+    assert {name: decision.get(name) for name in FULL} == FULL | {"value": 60, "rationale": None, "version": "1.0.0"}
 
 
 def test_null_where_nothing_can_be_cleared_is_as_left_out(empty: Asker) -> None:

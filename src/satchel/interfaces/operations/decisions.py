@@ -42,7 +42,7 @@ _DECISION = (
         "version",
         str | None,
         unlisted=True,
-        help="A label of your own; a new decision has 1.0.0.",
+        help="A label of your own for this value; a new value without one has 1.0.0.",
         metavar="LABEL",
     ),
     Parameter(
