@@ -89,3 +89,13 @@ def test_of_a_long_text_the_begin_and_the_end_are_read(satchel: Satchel) -> None
     log = " ".join(f"frame{number} at 0x{number:08x}" for number in range(2_000))
     assert [one.ref for one in asked(satchel, f"{PROMPT}\n{log}")] == [ref]
     assert [one.ref for one in asked(satchel, f"{log}\n{PROMPT}")] == [ref]
+
+
+def test_another_form_of_a_word_counts_less_than_the_word(satchel: Satchel) -> None:
+    fill(satchel, 50)
+    satchel.entries.write("discovery", "the expiry of carrier labels is checked at noon", agent="ann")
+    satchel.entries.write("discovery", "tokens expire", agent="ann")
+    (same,) = asked(satchel, "expiry of carrier labels")
+    (other,) = asked(satchel, "do carrier labels expire?")
+    assert other.ref == same.ref
+    assert LEAST <= other.strength < same.strength

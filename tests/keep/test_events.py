@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from conftest import ManualClock
+from days_of_use import vouch_in
 from satchel import Conflict, Satchel
 from satchel.base.clock import DAY_MS
 from satchel.keep import events
@@ -70,9 +71,9 @@ def test_an_outcome_changes_a_confidence(satchel: Satchel) -> None:
 def test_events_go_after_90_days(satchel: Satchel, clock: ManualClock) -> None:
     satchel.files.claim(["a.py"], agent="ann")
     satchel.files.release(agent="ann")
-    clock.advance(90 * DAY_MS - 1)
+    vouch_in(satchel, clock.advance(90 * DAY_MS - 1))
     satchel.files.record("a.py", "modified")
     assert len(recorded(satchel)) == 1
-    clock.advance(60_000)
+    vouch_in(satchel, clock.advance(60_000))
     satchel.files.record("a.py", "modified")
     assert recorded(satchel) == []

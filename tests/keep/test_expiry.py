@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from days_of_use import vouch, vouch_in
 from index_tables import indexed
 from satchel import Satchel
 from satchel.keep import expiry, projects
@@ -31,12 +32,14 @@ def number(transaction: Transaction, satchel: Satchel) -> int:
 
 def sweep(satchel: Satchel, now: int, most: int = expiry.MOST) -> int:
     with satchel.workplace.engine.write() as transaction:
+        vouch(transaction, now)
         return expiry.sweep(transaction, number(transaction, satchel), now, most=most)
 
 
 def sweep_now_and_then(satchel: Satchel, now: int) -> int:
     engine = satchel.workplace.engine
     with engine.write() as transaction:
+        vouch(transaction, now)
         return expiry.sweep_now_and_then(engine, transaction, number(transaction, satchel), now)
 
 
@@ -140,12 +143,13 @@ class TestNowAndThen:
         engine = satchel.workplace.engine
         with engine.write() as transaction:
             own = number(transaction, satchel)
+            vouch(transaction, expires)
             assert expiry.sweep_now_and_then(engine, transaction, own + 1, expires) == 0
             assert expiry.sweep_now_and_then(engine, transaction, own, expires) == 1
 
     def test_sending_sweeps_and_reading_does_not(self, satchel: Satchel, clock: ManualClock) -> None:
         send(satchel)
-        clock.advance(WEEK)
+        vouch_in(satchel, clock.advance(WEEK))
         satchel.messages.inbox(agent="Ann")
         assert rows(satchel, "agent_messages") == 1
         satchel.messages.send("new", agent="Bob")
@@ -154,6 +158,6 @@ class TestNowAndThen:
 
     def test_marking_sweeps(self, satchel: Satchel, clock: ManualClock) -> None:
         send(satchel)
-        clock.advance(WEEK)
+        vouch_in(satchel, clock.advance(WEEK))
         satchel.messages.mark_read(["m1"], agent="Ann")
         assert rows(satchel, "agent_messages") == 0

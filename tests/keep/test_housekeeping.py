@@ -70,7 +70,7 @@ def test_a_healthy_store_passes_every_check(satchel: Satchel) -> None:
     satchel.housekeeping.backup()
     found = checks(satchel)
     of_database = {
-        "sqlite": (["wal"], ["file"], ["git", "leftovers"]),
+        "sqlite": (["wal"], ["file"], ["git", "sync", "leftovers"]),
         "postgresql": ([], ["database"], ["settings", "deleted"]),
     }
     with satchel.workplace.engine.read() as transaction:

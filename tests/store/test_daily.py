@@ -130,3 +130,18 @@ def test_a_server_tries_again_after_a_backup_failed(store: Store, monkeypatch: p
     monkeypatch.setattr(daily, "back_up_when_due", fail_once)
     with daily_backups(store.satchel.workplace.engine):
         assert tried_again.wait(60)
+
+
+def test_a_backup_that_is_dated_in_the_future_stops_nothing_and_goes_first(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    store = Store(open_in(project, settings={"store.backups_keep": 2}), clock)
+    clock.advance(400 * DAY_MS)
+    ahead = store.back_up()
+    assert ahead is not None
+    clock.advance(-398 * DAY_MS)
+    made = [store.back_up()]
+    clock.advance(DAY_MS)
+    made.append(store.back_up())
+    assert None not in made
+    assert not ahead.exists()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from satchel.base.machine import seen_by_caller
@@ -99,6 +99,12 @@ def find_client(programs: tuple[str, ...] = ()) -> Process | None:
         elif name not in _WRAPPERS:
             return process
     return None
+
+
+def parent_watch() -> Callable[[], bool]:
+    """Return a function that tells whether the parent of this process has ended, or the client that waits for it."""
+    parent, client = os.getppid(), find_client()
+    return lambda: os.getppid() != parent or (client is not None and find(client.pid) != client)
 
 
 @seen_by_caller(unknown=None)

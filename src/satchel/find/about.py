@@ -9,6 +9,7 @@ from itertools import pairwise
 from satchel.base.records import dataclass
 from satchel.find import search
 from satchel.find.conditions import Term
+from satchel.find.forms import forms_of
 from satchel.find.index import Index, index_of, scoped_index
 from satchel.find.kind import Kind
 from satchel.find.query import Query, word_counts
@@ -197,6 +198,8 @@ def related(transaction: Transaction, text: str, scope: Scope, most: int) -> Rel
     total = known_weight + min(unknown_weight, _MOST_UNKNOWN * known_weight)
     noise = math.log(population * len(words))
     words_by_text = {words[stem].text: words[stem] for stem in known_stems}
+    # the ranking also looks for other forms of the words
+    words_by_text = {form: word for text, word in words_by_text.items() for form in forms_of(text)} | words_by_text
     rare = max(_RARE, population // _RARE_AMONG)
     sure: list[_Result] = []
     unsure: list[_Result] = []
@@ -212,8 +215,9 @@ def related(transaction: Transaction, text: str, scope: Scope, most: int) -> Rel
                 adjacent += 1
             else:
                 word = words_by_text[term.words[0]]
-                strength += word.weight * amount
-                contained.append(word)
+                strength += word.weight * term.weight * amount
+                if word not in contained:
+                    contained.append(word)
         telling = [word for word in contained if not word.is_everyday]
         if not telling:
             continue

@@ -17,6 +17,8 @@ def main() -> None:
         # everything that asks for it, in this process and its children, gets one answer
         os.environ["HOME"] = home_path()
     arguments = sys.argv[1:]
+    if sys.getfilesystemencoding() != "utf-8" and not "".join(arguments).isascii():
+        _start_in_utf8(arguments)
     if arguments[:1] == ["hook"] and not any(one.startswith("-") for one in arguments):
         try:
             from satchel.interfaces.hooks.command import run
@@ -45,3 +47,15 @@ def main() -> None:
         if given is not None:
             cli.main(arguments, lambda: command.run(**given))
     cli.main(arguments)
+
+
+def _start_in_utf8(arguments: list[str]) -> None:
+    """Start the program again in Python's UTF-8 mode if the arguments are UTF-8, which the locale is not."""
+    try:
+        for one in arguments:
+            os.fsencode(one).decode("utf-8")
+    except UnicodeError:
+        return
+    # what is printed stays in the encoding of the terminal
+    environ = {"PYTHONIOENCODING": f"{sys.stdout.encoding}:backslashreplace", **os.environ}
+    os.execve(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]], environ)  # noqa: S606 -- itself

@@ -19,6 +19,7 @@ from satchel.base.cited import (
     find,
     read_cited,
 )
+from satchel.base.errors import InvalidInput
 from satchel.base.git_head import read_head, top_of
 from satchel.base.git_index import CLEAN, DIRTY, UNTRACKED, standing
 from satchel.base.machine import caller_elsewhere, seen_by_caller
@@ -130,6 +131,13 @@ class Citing:
         except OSError:
             return None
         digest = None if file is None else digest_of(file.data, line, last)
+        if file is not None and digest is None and line is not None:
+            count = len(file.data.splitlines())
+            if line > count:
+                raise InvalidInput(
+                    f"{path} has {count} line{'s' * (count != 1)}, so line {line} is not there",
+                    "Give a line that it has, or leave the line out",
+                )
         if file is None or digest is None:
             return None
         if self._head is None:

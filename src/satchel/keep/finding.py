@@ -23,6 +23,7 @@ from satchel.keep.citations import Citation
 from satchel.keep.entries.sightings import seen_with
 from satchel.keep.kinds import KINDS, read_ref, texts_of
 from satchel.keep.listing import hidden_note
+from satchel.keep.meanings import meaning_for
 from satchel.keep.paths import check_place, inside, is_folder, meant_note
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import ME, UNKNOWN, find_authors
@@ -244,7 +245,7 @@ class Finding(Service):
                     sink=sinking,
                     texts=texts_of,
                     reach=reach,
-                    meaning=work.meaning_for(query),
+                    meaning=meaning_for(work, query),
                 )
                 hits = _others(transaction, ranking.hits, itself)
                 page, total = hits[offset : offset + limit], ranking.total - len(ranking.hits) + len(hits)

@@ -165,18 +165,18 @@ def vouched(transaction: Transaction, project_id: int) -> Vouched:
 
 
 def believed(transaction: Transaction, project_id: int, now: int) -> int:
-    """Return the time, or as far as it is believed: so long after the last vouched day of use."""
-    return min(now, _read(transaction, project_id)[0].vouched_at + LEAP_MS)
+    """Return the time, or as far as it is believed: so long after the last vouched day of use, or the first one."""
+    days, _ = _read(transaction, project_id)
+    return min(now, (days.vouched_at or days.day_at) + LEAP_MS)
 
 
 def _read(transaction: Transaction, project_id: int) -> tuple[_Days, int]:
     row = transaction.one(f"SELECT {_COLUMNS}, seq FROM projects WHERE id = :project", {"project": project_id})
-    assert row is not None
-    return _Days(*row[:-1]), row[-1]
+    return (_Days(0, 0, 0, 0, 0, 0), 0) if row is None else (_Days(*row[:-1]), row[-1])
 
 
 def _revive_claims(transaction: Transaction, project_id: int, now: int) -> None:
-    # unless their holder has claimed the place anew
+    # unless the place was claimed again since
     transaction.run(
         """
         UPDATE file_claims SET is_over = 0

@@ -215,6 +215,7 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
     from satchel.find import search
     from satchel.find.query import parse
     from satchel.find.scopes import Scope
+    from satchel.keep.meanings import meaning_for
 
     query = parse(text)
     if not query.terms:
@@ -235,7 +236,7 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
         texts=_texts_of,
         reach=request.offset + request.limit,
         order=request.order if order else None,
-        meaning=None if order else view.workplace.meaning_for(query),
+        meaning=None if order else meaning_for(view.workplace, query),
     )
     view.notes += ranking.notes
     # matches by neighbors only do not belong in a list ordered by time

@@ -20,8 +20,6 @@ from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
-    from satchel.find.meaning import Meaning
-    from satchel.find.query import Query
     from satchel.keep.sessions.caller import Caller
 
 Looked = TypeVar("Looked")
@@ -73,16 +71,6 @@ class Workplace:
     person: Callable[[], str] = lambda: HUMAN
     is_confined: bool = False
     meaning: str = "off"
-
-    def meaning_for(self, query: Query) -> Meaning | None:
-        """Return what ranks the matches of a query by their meaning, or None where that is off or of no use."""
-        if self.meaning == "off" or not query.text:
-            return None
-        # imported here: only a search needs them
-        from satchel.find import meaning
-        from satchel.keep.kinds import texts_of
-
-        return meaning.of_store(self.meaning, self.engine.location, texts_of)
 
 
 class Service:
@@ -188,8 +176,8 @@ def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
     name = check_name(project.name, "project")
     row = transaction.one(
         """
-        INSERT INTO projects (uid, name, root, created_at, latest_at, day_at, vouched_at)
-        VALUES (:uid, :name, :root, :now, :now, :now, :now)
+        INSERT INTO projects (uid, name, root, created_at, latest_at, day_at)
+        VALUES (:uid, :name, :root, :now, :now, :now)
         RETURNING id, name, root, seq
         """,
         {"uid": os.urandom(16), "name": name, "root": _root_here(workplace), "now": now},

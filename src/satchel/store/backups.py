@@ -10,7 +10,7 @@ from pathlib import Path
 
 import apsw
 
-from satchel.base.clock import DAY_MS, iso
+from satchel.base.clock import DAY_MS, iso, system_clock
 from satchel.base.errors import InvalidInput, NotFound, StoreDamaged
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import dataclass
@@ -24,7 +24,9 @@ Progress = Callable[[int, int], None]
 """Called with the number of pages done and in total."""
 
 _PAGES_PER_STEP = 512
-_AUTOMATIC = ("before-", "daily-")
+_REASONS = ("daily-", "before-restore-", "before-v")
+"""How the names of automatic backups begin, for each reason; each reason has its own allowance."""
+_CLOCK_SLACK_MS = 5 * 60_000
 _MAX_BYTES_IN_STATE = 1 << 30
 
 
@@ -49,10 +51,11 @@ def list_backups(file: Path, trust: Trust | None = None) -> list[Backup]:
     return in_order(backup_folders(file, trust))
 
 
-def in_order(folders: Iterable[Path]) -> list[Backup]:
-    """Return the backups in some folders, the oldest first."""
+def in_order(folders: Iterable[Path], now: int | None = None) -> list[Backup]:
+    """Return the backups in some folders, the oldest first; those dated in the future count as the oldest."""
+    until = (system_clock() if now is None else now) + _CLOCK_SLACK_MS
     every = [backup for folder in folders for backup in backups_in(folder)]
-    return sorted(every, key=lambda backup: (backup.created_at, backup.file.name))
+    return sorted(every, key=lambda backup: (backup.created_at <= until, backup.created_at, backup.file.name))
 
 
 def backups_in(folder: Path) -> Iterator[Backup]:
@@ -174,8 +177,8 @@ def making(target: Path) -> Iterator[Path]:
 
 
 def back_up_before(access: Access, reason: str, now: int, keep: int, trust: Trust | None = None) -> Backup:
-    """Make an automatic backup, then remove the oldest automatic ones beyond ``keep``."""
-    return _back_up_automatically(access, f"{_AUTOMATIC[0]}{reason}", now, keep, trust)
+    """Make an automatic backup, then remove the oldest of the same reason beyond ``keep``."""
+    return _back_up_automatically(access, f"before-{reason}", now, keep, trust)
 
 
 def back_up_daily(access: Access, now: int, keep: int, trust: Trust) -> Backup | None:
@@ -186,13 +189,15 @@ def back_up_daily(access: Access, now: int, keep: int, trust: Trust) -> Backup |
     folder = trust.backup_folder
     if folder is None:
         return None
-    newest = max((backup.created_at for backup in backups_in(folder)), default=trust.listed_at)
+    until = now + _CLOCK_SLACK_MS
+    times = [trust.listed_at, *(backup.created_at for backup in backups_in(folder))]
+    newest = max((at for at in times if at <= until), default=0)
     if now - newest < DAY_MS or newest >= _changed_at(access.file):
         return None
     with explained(access.file):
         _make_folder(folder)
         with only_one(folder / "daily-lock") as is_mine:
-            return _back_up_automatically(access, _AUTOMATIC[1].rstrip("-"), now, keep, trust) if is_mine else None
+            return _back_up_automatically(access, "daily", now, keep, trust) if is_mine else None
 
 
 def _changed_at(file: Path) -> int:
@@ -205,10 +210,11 @@ def _changed_at(file: Path) -> int:
 
 def _back_up_automatically(access: Access, stem: str, now: int, keep: int, trust: Trust | None) -> Backup:
     made = back_up(access, None, now, trust=trust, stem=stem)
-    automatic = [old for old in list_backups(access.file, trust) if old.file.name.startswith(_AUTOMATIC)]
-    for old in automatic[: max(0, len(automatic) - max(1, keep))]:
-        if old.file != made.file:
-            old.file.unlink(missing_ok=True)
+    reason = next(reason for reason in _REASONS if f"{stem}-".startswith(reason))
+    every = in_order(backup_folders(access.file, trust), now)
+    others = [old.file for old in every if old.file.name.startswith(reason) and old.file != made.file]
+    for old in others[: max(0, len(others) + 1 - max(1, keep))]:
+        old.unlink(missing_ok=True)
     if trust is not None and trust.backup_folder == made.file.parent:
         _limit(made.file.parent.parent, made.file)
     return made
@@ -221,7 +227,7 @@ def _limit(folder: Path, newest: Path) -> None:
     for backup in sorted(every, key=lambda backup: backup.created_at):
         if total <= _MAX_BYTES_IN_STATE:
             return
-        if backup.file != newest and backup.file.name.startswith(_AUTOMATIC):
+        if backup.file != newest and backup.file.name.startswith(_REASONS):
             backup.file.unlink(missing_ok=True)
             total -= backup.size_bytes
 

@@ -137,17 +137,19 @@ def _apply_missing(
     connection: apsw.Connection, access: Access, clock: Clock, backups_keep: int, trust: Trust | None
 ) -> None:
     file = access.file
+    is_backed_up = False
     while True:
         connection.execute("BEGIN IMMEDIATE")
         try:
             version = _uid_and_version(connection, file)[1] if opening.check_ours(connection, file) else 0
             # a new store needs no backup between its steps, so they are one transaction
             following = min(version + 1, SCHEMA_VERSION) if version else SCHEMA_VERSION
-            if 0 < version < following:
+            if 0 < version < following and not is_backed_up:
                 from satchel.store import backups  # rarely needed: for a store of an older version
 
                 check_writable(connection, file)
-                backups.back_up_before(access, f"v{version}-to-v{following}", clock(), backups_keep, trust)
+                backups.back_up_before(access, f"v{version}-to-v{SCHEMA_VERSION}", clock(), backups_keep, trust)
+                is_backed_up = True
             for number, step in steps(version, following):
                 _apply(connection, number, step, clock(), None if trust is None else trust.new_uid)
             if not version and trust is not None:

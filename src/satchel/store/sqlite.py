@@ -514,8 +514,9 @@ class SqliteEngine:
             raise StoreMissing(
                 f"the store {self.file} {'is empty' if self.file.exists() else 'is gone'}, though there was one; "
                 "nothing was written",
-                f"This is for a person to decide: `satchel restore` goes back to {newest}, `satchel init --new` starts "
-                "an empty store. Save your text elsewhere until then",
+                "This is for a person to decide. Save your text elsewhere until then.\n"
+                f"If it should not be gone: `satchel restore` goes back to {newest}.\n"
+                "If it was deleted on purpose: `satchel init --new` starts an empty store",
             )
 
 

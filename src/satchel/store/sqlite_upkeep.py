@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import re
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 
 _WAL_WARNING_BYTES = 128 * 1024 * 1024
 _CHECKPOINT_PAUSE = 0.01
+_CONFLICT = re.compile(r"(?i)conflict|^ \(\d+\)| \d+\.|_conf\(")
+"""The rest of the name of a copy that a sync tool made: Dropbox, Syncthing, Nextcloud, OneDrive, iCloud."""
 _NOT_ABOUT_THE_FILE = (Busy, Interrupted, StoreFull, Refused, TimedOut)
 
 
@@ -230,8 +234,8 @@ class SqliteUpkeep(Upkeep):
         return [self._check_wal()]
 
     def check_surroundings(self) -> list[Finding]:
-        """Check for files of the store that git tracks, and for leftovers of killed processes and restores."""
-        return [self._check_tracked(), self._check_leftovers()]
+        """Check for files that git tracks, copies of a sync tool, and leftovers of killed processes and restores."""
+        return [self._check_tracked(), self._check_copies(), self._check_leftovers()]
 
     def _check_wal(self) -> Finding:
         journal = Path(f"{self._file}-journal")
@@ -261,6 +265,20 @@ class SqliteUpkeep(Upkeep):
                 f"what agents read: `git rm -r --cached -- {' '.join(tracked)}` in that folder",
             )
         return Finding("git", "ok", "git tracks nothing of the store")
+
+    def _check_copies(self) -> Finding:
+        file = self._file
+        others = file.parent.glob(f"{glob.escape(file.stem)}*{glob.escape(file.suffix)}*")
+        copies = sorted(other.name for other in others if _CONFLICT.search(other.name.removeprefix(file.stem)))
+        if copies:
+            return Finding(
+                "sync",
+                "warning",
+                f"a sync tool has left {', '.join(copies)} beside the store, whose contents are not in it: exclude "
+                f"{file.parent} from syncing, which damages a store in use, and look into the copies before you delete "
+                "them",
+            )
+        return Finding("sync", "ok", "no conflict copy of a sync tool")
 
     def _check_leftovers(self) -> Finding:
         leftovers = unfinished.leftovers(self._file, self._backup_folders())

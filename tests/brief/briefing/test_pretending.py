@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from satchel.brief.briefing.shortening import on_one_line
 
 from examples import examples
 from satchel import Satchel, SatchelError

@@ -45,11 +45,13 @@ def denial(answer: dict[str, Any] | None) -> str:
     return str(answer["hookSpecificOutput"]["permissionDecisionReason"])
 
 
-class TestASessionOfTheProjectInAClone:
-    @pytest.fixture(autouse=True)
-    def _started_in_project(self, own_state: None, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(project))
+@pytest.fixture
+def _started_in_project(own_state: None, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(project))
 
+
+@pytest.mark.usefixtures("_started_in_project")
+class TestASessionOfTheProjectInAClone:
     def test_is_briefed_after_a_compaction(self, hook: Hook, inner: Path) -> None:
         assert RULE in context(hook("claude", "SessionStart", source="compact", cwd=str(inner)))
 
@@ -61,14 +63,14 @@ class TestASessionOfTheProjectInAClone:
         assert "a.py is claimed by ben" in said
 
     def test_is_stopped_at_a_file_that_is_claimed_in_the_project_of_the_clone(
-        self, hook: Hook, open_in: Open, inner: Path, filled: Satchel
+        self, hook: Hook, open_in: Open, inner: Path
     ) -> None:
         open_in(inner, clock=system_clock).files.claim(["b.py"], agent="eve")
         said = denial(hook("claude", "PreToolUse", edit("PreToolUse", inner / "b.py"), cwd=str(inner)))
         assert "b.py is claimed by eve" in said
 
     def test_a_claim_in_a_store_that_cannot_be_read_is_no_silent_matter(
-        self, hook: Hook, open_in: Open, inner: Path, filled: Satchel, monkeypatch: pytest.MonkeyPatch
+        self, hook: Hook, open_in: Open, inner: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         open_in(inner, clock=system_clock).files.claim(["b.py"], agent="eve")
         open_for = command.open_for
@@ -102,3 +104,11 @@ class TestASessionOfTheClone:
     def test_is_not_told_of_the_project_around_it(self, hook: Hook, inner: Path) -> None:
         assert hook("codex", "SessionStart", source="startup", cwd=str(inner)) is None
         assert state.faults(0) == []
+
+
+class TestASessionOutsideAnyProject:
+    def test_is_stopped_at_a_claimed_file(self, hook: Hook, store: Satchel, project: Path, tmp_path: Path) -> None:
+        (tmp_path / "plain").mkdir()
+        store.files.claim(["a.py"], agent="ben")
+        said = denial(hook("codex", "PreToolUse", edit("PreToolUse", project / "a.py"), cwd=str(tmp_path / "plain")))
+        assert "a.py is claimed by ben" in said

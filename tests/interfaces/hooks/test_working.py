@@ -375,7 +375,7 @@ class TestEdits:
         said = context(at_work("s1", "PreToolUse", "Edit", tool_input=change)).splitlines()
         assert said[1:] == ["c2 rule: a.py has no globals", "d1 decided, session_ttl: 300"]
 
-    def test_what_the_start_showed_is_repeated_once_by_its_title(
+    def test_what_the_start_showed_is_named_once_by_its_id(
         self, hook: Hook, store: Satchel, project: Path
     ) -> None:
         store.constraints.add("no token is logged, " + "whatever the level " * 5, priority="high", paths=["*.py"])
@@ -385,7 +385,7 @@ class TestEdits:
             given = {"file_path": str(project / name)}
             return hook("claude", "PostToolUse", tool_name="Read", tool_use_id=name, tool_input=given)
 
-        assert context(read("a.py")).splitlines()[1] == "as above: c2 no token is logged, whatever the level …"
+        assert context(read("a.py")).splitlines()[1] == "also bind here, shown above: c2"
         assert read("b.py") is None
 
     def test_within_the_budget_of_a_file_and_the_rest_is_counted(self, at_work: AtWork, store: Satchel) -> None:

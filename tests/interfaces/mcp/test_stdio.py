@@ -392,3 +392,25 @@ def test_stray_output_goes_nowhere_in_a_server_without_stderr(tmp_path: Path) ->
         check=True,
     )
     assert text(json.loads(done.stdout)) == "shouted; the child read b''"
+
+
+@pytest.mark.parametrize("wrapper", [[], ["sh", "-c", '"$@"; true', "sh"]], ids=["no wrapper", "a shell between"])
+def test_a_server_leaves_with_its_client_though_another_process_holds_the_pipe(
+    tmp_path: Path, wrapper: list[str]
+) -> None:
+    reading, writing = os.pipe()
+    starting = f"import subprocess, sys; subprocess.Popen(sys.argv[1:], stdin={reading}); sys.stdin.read()"
+    command = [*wrapper, sys.executable, str(SERVED), str(tmp_path), "60", "1000"]
+    with subprocess.Popen(
+        [sys.executable, "-c", starting, *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        pass_fds=(reading,),
+    ) as client:
+        os.close(reading)
+        assert client.stdout is not None
+        os.write(writing, json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode() + b"\n")
+        assert b'"id":1' in client.stdout.readline()
+        client.kill()
+        assert client.stdout.read() == b""  # its end is the end of the server, which has this pipe too
+    os.close(writing)

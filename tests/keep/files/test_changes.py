@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from days_of_use import vouch_in
 from keep.files.seen import SECRET, numbers
 from kept_bytes import kept_bytes
 from satchel import FileChange, Found, InvalidInput, Satchel, StoreDamaged, TooLarge
@@ -139,6 +140,7 @@ def test_an_expired_change_is_hidden_at_once_from_every_way_of_reading(satchel: 
 def test_what_has_expired_leaves_the_store_when_something_is_recorded(satchel: Satchel, clock: ManualClock) -> None:
     old = satchel.files.record("a.py", "modified")
     clock.now = old.expires_at
+    vouch_in(satchel, clock.now)
     new = satchel.files.record("b.py", "modified")
     with satchel.workplace.engine.read() as transaction:
         assert transaction.all("SELECT id FROM file_changes") == [(new.id,)]

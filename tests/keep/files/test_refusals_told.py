@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from days_of_use import vouch_in
 from keep.files.seen import MINUTE
 from satchel import Conflict, PendingClaim, Satchel
 from satchel.base.clock import DAY_MS
@@ -87,6 +88,7 @@ def test_after_a_day_nobody_is_told_and_the_refusal_leaves_the_store(satchel: Sa
     clock.advance(DAY_MS)
     satchel.files.release(agent="ann")
     assert told(satchel) is None
+    vouch_in(satchel, clock.now)
     satchel.files.record("b", "modified")
     with satchel.workplace.engine.read() as transaction:
         assert transaction.all("SELECT id FROM claim_refusals") == []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from consult.answered_turns import KEY, known, stored, take_turn
+from days_of_use import vouch_in
 from satchel import InvalidInput, Satchel
 from satchel.consult import blobs
 from satchel.consult.conversation_records import ConversationKey
@@ -73,7 +74,7 @@ class TestClearing:
         take_turn(conversations)
         clock.advance(90 * DAY - 1)
         assert satchel.housekeeping.clear().conversations == 0
-        clock.advance(1)
+        vouch_in(satchel, clock.advance(1))
         assert satchel.housekeeping.clear().conversations == 1
         assert satchel.housekeeping.clear(dry_run=False) == Cleared(0, 0, 0, 0, 1, done=True)
         assert stored(satchel)["conversations"] == []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from days_of_use import vouch, vouch_in
 from index_tables import indexed
 from satchel import ErrorPattern, ErrorPatternPage, InvalidInput, NotFound, Satchel, StoreDamaged
 from satchel.base.clock import iso
@@ -299,6 +300,7 @@ class TestExpiry:
         satchel.patterns.report("E", "stays", solution="dog", ttl_days=2)
         now = clock.advance(DAY)
         with satchel.workplace.engine.write() as transaction:
+            vouch(transaction, now)
             assert expiry.sweep(transaction, 1, now) == 1
             counts = [
                 transaction.all(f"SELECT count(*) FROM {table}")
@@ -314,12 +316,13 @@ class TestExpiry:
         satchel.patterns.report("E", "cat")
         now = clock.advance(DAY - 1)
         with satchel.workplace.engine.write() as transaction:
+            vouch(transaction, now)
             assert expiry.sweep(transaction, 1, now) == 0
         assert satchel.finding.search("cat").total == 1
 
     def test_reporting_sweeps(self, satchel: Satchel, clock: ManualClock) -> None:
         satchel.patterns.report("E", "cat", ttl_days=1)
-        clock.advance(DAY)
+        vouch_in(satchel, clock.advance(DAY))
         satchel.patterns.report("E", "new")
         with satchel.workplace.engine.read() as transaction:
             assert transaction.all("SELECT count(*) FROM error_patterns") == [(1,)]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from days_of_use import vouch
 from satchel import ErrorPattern, NotFound, Satchel, Solution, open_satchel
 from satchel.keep import expiry
 from satchel.keep.patterns import signature
@@ -127,8 +128,11 @@ class Lessons(RuleBasedStateMachine):
         self, place: int, error: tuple[str, str], lang: str | None, fix: str | None, days: int | None, agent: str | None
     ) -> None:
         told = self.projects[place].patterns.report(*error, lang=lang, solution=fix, ttl_days=days, agent=agent)
-        met = next((met for met in self.alive(place) if met.error == error), None)
+        met = next((met for met in self.model[place] if met.id == told.pattern.id), None)
+        alive = [met for met in self.alive(place) if met.error == error]
+        # one that has expired is met again if it was not deleted yet
         assert told.is_new == (met is None)
+        assert alive in ([], [met])
         if met is None:
             met = Met(told.pattern.id, told.pattern.seq, error, lang, days or 90, self.now, self.now)
             self.model[place].append(met)
@@ -192,6 +196,7 @@ class Lessons(RuleBasedStateMachine):
     @rule()
     def sweep(self) -> None:
         with self.projects[0].workplace.engine.write() as transaction:
+            vouch(transaction, self.now)
             for (project,) in transaction.all("SELECT id FROM projects"):
                 expiry.sweep(transaction, project, self.now)
             kept = transaction.all("SELECT count(*) FROM error_patterns")

@@ -13,6 +13,7 @@ from satchel.find import search
 from satchel.find.kind import Kind
 from satchel.find.query import Query, parse
 from satchel.find.scopes import SMALL, Scope
+from satchel.keep.meanings import meaning_for
 from satchel.store.asking import answer
 from satchel.store.transaction import Transaction, set_of
 
@@ -74,7 +75,7 @@ def _find(context: BriefingContext, query: Query, small: int, candidates: int) -
     items beside 600 turns of LoCoMo a briefing of 1,000 tokens then shows .822 of the evidence, else .795.
     """
     transaction, scope = context.transaction, Scope(context.project_id, now=context.now)
-    meaning = context.workplace.meaning_for(query)
+    meaning = meaning_for(context.workplace, query)
     ranking = search.rank(
         transaction, query, scope, small=small, candidates=candidates, near_best=False, meaning=meaning
     )

@@ -32,6 +32,9 @@ prompt of a window that stated a task."""
 REMINDERS = {Kind.CONSTRAINT.number: -4, Kind.DECISION.number: -5}
 """Pseudo-kinds by kind: a rule or decision that was shown because it binds a file."""
 
+RELATED = {Kind.ENTRY: -8, Kind.CONSTRAINT: -9, Kind.DECISION: -10}
+"""Pseudo-kinds by kind: an item that is related to the task, with the strength in thousandths as the seq."""
+
 SPENT = -7
 """The pseudo-kind of a file with the tokens spent on it in the window, as the seq."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,9 @@ SHOWN_CHARS = 200
 
 NOTE_TYPES = (*COMPARED_TYPES, REVIEW_ISSUE)
 """Types of use outside their loop; scratchpads, verdicts and analyses are for agents at the same work."""
+
+FROM_COMMIT, OF_COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b"), 0.6
+"""How a note made from a commit begins, and what its strength is multiplied by."""
 
 COLUMNS = "c.id, c.seq, c.type, c.content, c.file, c.line, a.name, c.created_at"
 SOURCE = "context c LEFT JOIN agents a ON a.id = c.agent_id"

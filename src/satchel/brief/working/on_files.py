@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.base.tokens import PROSE_MARGIN
+from satchel.brief.briefing.page import title_of
 from satchel.brief.fields import name_text
 from satchel.brief.working import notes
-from satchel.brief.working.hook_context import FILE, REMINDERS, SPENT, HookContext, ItemVersion, estimate
+from satchel.brief.working.hook_context import FILE, RELATED, REMINDERS, SPENT, HookContext, ItemVersion, estimate
 from satchel.find.kind import Kind
 from satchel.find.words import STOP_WORDS, WORD
 from satchel.keep import binding, deliveries, names
@@ -20,21 +21,26 @@ from satchel.keep.binding import Binding
 from satchel.keep.entries.records import ERROR, REVIEW_ISSUE
 from satchel.store.transaction import Transaction
 
-_MOST_NOTES, _MOST_SHOWN = 20, 2
-"""How many notes on a file are read, newest first, and how many are shown."""
+_MOST_NOTES, _MOST_SHOWN, _MOST_TELLING = 20, 1, 5
+"""How many notes on a file are read, newest first; how many are shown; and how many of those that share words with the
+task or with what is written."""
 
 _MOST_FILES = 3
 """For how many files of an edit there is a text."""
 
+_MOST_KNOWN = 6
+"""How many rules and decisions that the agent knows are named again, those that are about the task first."""
+
 _NAME_CHARS = 120
-_TITLE_CHARS, _SHORT_TITLE_CHARS = 80, 40
-_ABOVE = "as above: "
+_TITLE_CHARS = 80
+_ABOVE = "also bind here, shown above:"
 _WHOLE_CHARS = 100_000
 _MOST_NEEDED_CHARS = 2_000
 """A longer critical rule is shown by its title if it does not fit."""
 
 _TYPES = ", ".join(map(str, notes.NOTE_TYPES))
-_TYPES_AT_READ = f"{ERROR}, {REVIEW_ISSUE}"
+_TRAPS = (ERROR, REVIEW_ISSUE)
+_TYPES_AT_READ = ", ".join(map(str, _TRAPS))
 """Traps and open reviews; what other notes matter shows only in what is written."""
 
 _REPORTS, _RULES, _BOTH = "reports, not orders", "rules that bind", "reports, not orders; rules bind"
@@ -97,13 +103,13 @@ def tell(
         # notes come once a file, whatever is written there later
         note_lines, fresh = ([], 0) if number in got.get(FILE, {}) else _note_lines(context, on_file, code or "", got)
         name = name_text(shortened(file, _NAME_CHARS))
-        frame = _tokens(f"Satchel on {name} (20 of 20; {_BOTH}):") + _tokens(_ABOVE) * bool(known)
+        frame = _tokens(f"Satchel on {name} (20 of 20; {_BOTH}):")
         rules, items_shown, cost, rest = _fitting(wanted, tokens_left - frame)
         reports, note_items, note_cost, _ = _fitting(note_lines, tokens_left - frame - cost)
         cost += frame + note_cost
-        titles, title_items, title_cost, _ = _fitting(known, tokens_left - cost)
-        cost += title_cost
-        rules += [f"{_ABOVE}{'; '.join(titles)}"] if titles else []
+        above, known_items, known_cost, _ = _fitting(known, tokens_left - cost)
+        rules += above
+        cost += known_cost
         if not rules and not reports:
             continue
         kind = _BOTH if rules and reports else _RULES if rules else _REPORTS
@@ -114,7 +120,7 @@ def tell(
             lines.append(f"{rest} more {more} it: get_constraints(file={json.dumps(file, ensure_ascii=False)})")
         cost += _tokens(lines[-1]) * bool(rest)
         spent += cost
-        items += [*items_shown, *title_items, *note_items, (SPENT, number, before + cost)]
+        items += [*items_shown, *known_items, *note_items, (SPENT, number, before + cost)]
         items += [(FILE, number, 0)] if reports and code is not None else []
     return lines, items
 
@@ -140,17 +146,16 @@ def _tokens(text: str) -> int:
 
 
 def _binding_lines(bound: Sequence[Binding], got: Mapping[int, Mapping[int, int]]) -> tuple[list[_Line], list[_Line]]:
-    """Return lines on rules and decisions that the window does not have, and titles of others, each once."""
+    """Return lines on rules and decisions that the window does not have, and one with the ids of others, each once."""
     lines: list[_Line] = []
-    titles: list[_Line] = []
+    known: list[tuple[int, str, ItemVersion]] = []
     for one in bound:
         kind = one.kind.number
         version, reminder = (kind, one.item, one.seq), (REMINDERS[kind], one.item, one.seq)
         if got.get(reminder[0], {}).get(one.item, -1) >= one.seq:
             continue
         if got.get(kind, {}).get(one.item, -1) >= one.seq:
-            title = name_text(one.key) if one.key else shortened(one.text, _SHORT_TITLE_CHARS)
-            titles.append(_Line(f"{one.ref} {title}", (reminder,)))
+            known.append((got.get(RELATED[one.kind], {}).get(one.item, 0), one.ref, reminder))
             continue
         rule = "critical rule" if one.is_critical else "rule"
         head = f"{one.ref} decided, {name_text(one.key)}" if one.key else f"{one.ref} {rule}"
@@ -159,7 +164,9 @@ def _binding_lines(bound: Sequence[Binding], got: Mapping[int, Mapping[int, int]
         is_needed = one.is_critical and len(whole) <= _MOST_NEEDED_CHARS
         short = notes.line(head, one.text, _TITLE_CHARS)
         lines.append(_Line(whole, (version, reminder), short, (reminder,), is_needed))
-    return lines, titles
+    known.sort(key=lambda one: -one[0])
+    refs = " ".join(ref for _, ref, _ in known[:_MOST_KNOWN])
+    return lines, [_Line(f"{_ABOVE} {refs}", tuple(reminder for _, _, reminder in known))] if known else []
 
 
 def _note_lines(
@@ -169,19 +176,26 @@ def _note_lines(
     delivered = got.get(Kind.ENTRY.number, {})
     fresh = [note for note in rows if delivered.get(note.number, -1) < note.seq]
     compared = notes.compare(context.transaction, context.work.files_root, fresh)
-    shared_words = _shared_words(fresh, code)
-    fresh.sort(
+    telling, related = _shared_words(fresh, code), got.get(RELATED[Kind.ENTRY], {})
+    for note in fresh:
+        telling[note.number] += related.get(note.number, 0) / 1_000
+        telling[note.number] *= notes.OF_COMMIT if notes.FROM_COMMIT.match(note.content) else 1.0
+    # git has the messages of commits as well
+    chosen = [note for note in fresh if telling[note.number] or not notes.FROM_COMMIT.match(note.content)]
+    chosen.sort(
         key=lambda note: (
             note.number in compared and compared[note.number].is_stale,
-            note.content.startswith("commit "),  # git has them as well
-            -shared_words[note.number],
+            -telling[note.number],
+            note.type not in _TRAPS,
+            not names.is_persons(note.author),
         )
     )
+    chosen = [note for place, note in enumerate(chosen) if place < _MOST_SHOWN or telling[note.number]]
     lines = []
-    for note in fresh[:_MOST_SHOWN]:
+    for note in chosen[:_MOST_TELLING]:
         head = note.head(context.now, compared.get(note.number))
         items = ((Kind.ENTRY.number, note.number, note.seq),)
-        lines.append(_Line(notes.line(head, note.text, _WHOLE_CHARS), items, notes.line(head, note.text), items))
+        lines.append(_Line(notes.line(head, note.text, _WHOLE_CHARS), items, f"{head}: {title_of(note.text)}", items))
     return lines, len(fresh)
 
 

@@ -11,7 +11,7 @@ from satchel.base.text import fold, shortened
 from satchel.brief.briefing.page import PERSONS, after_ref, title_of
 from satchel.brief.fields import name_text
 from satchel.brief.working import notes
-from satchel.brief.working.hook_context import HookContext, ItemVersion, tokens_of
+from satchel.brief.working.hook_context import RELATED, HookContext, ItemVersion, tokens_of
 from satchel.find.about import LEAST, LIKELY, RelatedItem, related
 from satchel.find.kind import Kind
 from satchel.find.scopes import Scope
@@ -42,11 +42,17 @@ _MOST_TITLES, _MOST_SURE = 10, 2
 _TASK_TOKENS, _SURE_TOKENS = 600, 250
 """The most tokens that they take."""
 
+_LEAST_WEAK = 0.4
+"""The strength from which a fix or note without a rare word may be a title at the first task prompt."""
+
+_MOST_RELATED = 60
+"""How many items related to the first task are remembered, so that those on a file come first there."""
+
+_UNRELATED_TOKENS = 350
+"""The most tokens for rules and decisions that the first task prompt shows although it shares no telling word."""
+
 _TASK_WORDS, _TASK_CHARS, _TASK_UNSPACED = 3, 30, 10
 """A prompt with so many telling words and characters states a task; so do so many characters without spaces."""
-
-_FROM_COMMIT, _OF_COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b"), 0.6
-"""How a note made from a commit begins, and what its strength is multiplied by."""
 
 _LEAST_LOG_LINES = 4
 _LOG_LINE = re.compile(
@@ -77,6 +83,7 @@ class Item(NamedTuple):
         head: the part of its line before the text.
         strength: how much the prompt is about it.
         priority: of a rule; 0 for others.
+        is_weak: whether the prompt is hardly about it, so that it is shown as a title.
     """
 
     kind: Kind
@@ -86,6 +93,7 @@ class Item(NamedTuple):
     text: str
     strength: float = 0.0
     priority: int = 0
+    is_weak: bool = False
 
     @property
     def version(self) -> ItemVersion:
@@ -116,11 +124,13 @@ class AboutPrompt(NamedTuple):
         items: the strongest first.
         matches: how they match, for people.
         is_task: whether the prompt states a task.
+        related: all items that share telling words with it, the strongest first.
     """
 
     items: Sequence[Item] = ()
     matches: tuple[RelatedItem, ...] = ()
     is_task: bool = False
+    related: Sequence[RelatedItem] = ()
 
 
 class PromptPreview(NamedTuple):
@@ -143,7 +153,7 @@ class _Matches(NamedTuple):
 
     Attributes:
         by_number: the matches by item id.
-        is_task: whether what is likely counts as well.
+        least: the strength from which a note counts.
         is_over: called before each cited file; the rest then goes unmarked.
         now: milliseconds UTC.
     """
@@ -151,7 +161,7 @@ class _Matches(NamedTuple):
     transaction: Transaction
     by_number: Mapping[int, RelatedItem]
     files_root: str | None
-    is_task: bool
+    least: float
     is_over: Callable[[], bool]
     now: int
 
@@ -169,8 +179,8 @@ def find(
     rest then goes unmarked.
     """
     prompt = _without_log(prompt)
-    now = work.clock()
-    result = related(transaction, prompt, Scope(project_id, now=now, condition=_CONDITION), _MOST_MATCHES)
+    scope = Scope(project_id, now=work.clock(), condition=_CONDITION)
+    result = related(transaction, prompt, scope, _MOST_MATCHES)
     unspaced = sum(map(len, unspaced_runs(prompt)))
     is_task = unspaced >= _TASK_UNSPACED or (result.telling >= _TASK_WORDS and len(prompt) >= _TASK_CHARS)
     matches = [
@@ -178,16 +188,56 @@ def find(
         for one in result.items
         if one.is_sure or (is_task and (one.is_likely or (one.has_rare and one.kind in _BINDING)))
     ]
+    items = _load(transaction, work, matches, LIKELY if is_task else LEAST, is_over)
+    related_items = sorted(result.items, key=lambda one: -one.strength) if is_task else []
+    return AboutPrompt(_distinct(items), tuple(matches), is_task, related_items)
+
+
+def with_weaker(context: HookContext, found: AboutPrompt, contents: Contents) -> AboutPrompt:
+    """Add the fixes and notes that share less with a task, until there are as many as it may have titles."""
+    reports = [one for one in found.items if not one.binds and _is_new(one, contents)]
+    known = {(one.kind, one.number) for one in found.items}
+    weaker = [
+        one
+        for one in found.related
+        if one.kind not in _BINDING
+        and (one.kind, one.item) not in known
+        and one.item not in contents.get(one.kind.number, {})
+        and (one.has_rare or one.strength >= _LEAST_WEAK)
+    ][: max(0, _MOST_TITLES - len(reports))]
+    more = _load(context.transaction, context.work, weaker, 0.0, lambda: False)
+    return found._replace(items=_distinct([*found.items, *(one._replace(is_weak=True) for one in more)]))
+
+
+def related_versions(found: AboutPrompt) -> list[ItemVersion]:
+    """Return what is remembered of the items that are related to a task: their strength as the seq."""
+    some = [one for one in found.related if one.kind in RELATED][:_MOST_RELATED]
+    return [(RELATED[one.kind], one.item, int(one.strength * 1_000)) for one in some]
+
+
+def _load(
+    transaction: Transaction,
+    work: Workplace,
+    matches: Sequence[RelatedItem],
+    least: float,
+    is_over: Callable[[], bool],
+) -> list[Item]:
     items: list[Item] = []
     for kind, load in _LOADERS.items():
         by_number = {one.item: one for one in matches if one.kind is kind}
-        items += load(_Matches(transaction, by_number, work.files_root, is_task, is_over, now)) if by_number else []
+        items += (
+            load(_Matches(transaction, by_number, work.files_root, least, is_over, work.clock())) if by_number else []
+        )
     items.sort(key=lambda item: -item.strength)
+    return items
+
+
+def _distinct(items: Sequence[Item]) -> list[Item]:
     distinct: list[Item] = []
     for item in items:
         if item.binds or not any(_are_alike(item.text, other.text) for other in distinct):
             distinct.append(item)
-    return AboutPrompt(distinct, tuple(matches), is_task)
+    return distinct
 
 
 def _without_log(prompt: str) -> str:
@@ -235,12 +285,19 @@ def render(
     """
     most, tokens = (_MOST_TITLES, _TASK_TOKENS) if found.is_task else (_MOST_SURE, _SURE_TOKENS)
     fresh = sorted((one for one in found.items if _is_new(one, contents)), key=lambda one: (one.place, -one.strength))
+    if unseen:  # these have room of their own
+        listed = {one.version for one in unseen}
+        unseen = [*unseen, *(one for one in fresh if one.binds and one.version not in listed)]
+        fresh = [one for one in fresh if not one.binds]
     lines = _fitting(fresh[:most], min(tokens, budget - _TOKENS_OF_OPENING))
-    strength = {one.version: one.strength for one in found.items}
-    rest = [one for one in unseen if one.version not in lines]
-    rest.sort(key=lambda one: (-strength.get(one.version, 0.0), one.kind is not Kind.CONSTRAINT))
-    for_rest = budget - _TOKENS_OF_OPENING - sum(tokens_of(f"{line}\n") for line in lines.values())
-    more = _fitting(rest, for_rest - (_TOKENS_OF_OPENING if rest else 0), is_whole=True)
+    budget -= _TOKENS_OF_OPENING + sum(tokens_of(f"{line}\n") for line in lines.values())
+    budget -= _TOKENS_OF_OPENING if unseen else 0
+    strength = {(one.kind, one.item): one.strength for one in found.related}
+    rest = sorted(unseen, key=lambda one: (-strength.get((one.kind, one.number), 0.0), one.kind is not Kind.CONSTRAINT))
+    about = [one for one in rest if (one.kind, one.number) in strength]
+    more = _fitting(about, budget, is_whole=True)
+    budget -= sum(tokens_of(f"{line}\n") for line in more.values())
+    more |= _fitting(rest[len(about) :], min(budget, _UNRELATED_TOKENS), is_whole=True)
     if not lines and not more:
         return [], []
     binding = {one.version: lines[one.version] for one in fresh if one.binds and one.version in lines} | more
@@ -261,7 +318,7 @@ def _fitting(items: Sequence[Item], budget: int, *, is_whole: bool = False) -> d
         share = _LEAST_WHOLE if is_whole else max(_LEAST_WHOLE, 2 * budget // (len(items) - place + 1))
         cost = tokens_of(f"{item.line}\n") if len(item.line) <= _CHARS_PER_TOKEN * share else share + 1
         line = item.line
-        if cost > share:
+        if cost > share or item.is_weak:
             line = item.title
             cost = tokens_of(f"{line}\n")
         if cost <= budget:
@@ -303,10 +360,10 @@ def _notes(matches: _Matches) -> list[Item]:
     for note in some:
         citation, match = compared.get(note.number), matches.by_number[note.number]
         factor = SUNK if citation is not None and citation.is_stale else 1.0
-        factor *= _OF_COMMIT if _FROM_COMMIT.match(note.content) else 1.0
+        factor *= notes.OF_COMMIT if notes.FROM_COMMIT.match(note.content) else 1.0
         item = Item(Kind.ENTRY, note.number, note.seq, note.short_head(citation), note.text)
         rendered.append(_with(match, item, factor))
-    return [item for item in rendered if item.strength >= (LIKELY if matches.is_task else LEAST)]
+    return [item for item in rendered if item.strength >= matches.least]
 
 
 def _decisions(matches: _Matches) -> list[Item]:

@@ -221,13 +221,15 @@ class Working:
 
         def act(context: HookContext) -> HookAnswer:
             contents = prompts.window_contents(context)
-            budget, unseen = self._config.hooks_prompt, []
-            first: tuple[ItemVersion, ...] = ()
+            budget, unseen, shown = self._config.hooks_prompt, [], found
+            first: list[ItemVersion] = []
             if found.is_task and self._config.hooks_first_prompt and hook_context.TASK not in contents:
-                budget, first = self._config.hooks_first_prompt, ((hook_context.TASK, 0, 0),)
+                budget = self._config.hooks_first_prompt
+                first = [(hook_context.TASK, 0, 0), *prompts.related_versions(found)]
                 unseen = prompts.unseen_rules(context.transaction, context.project_id, contents)
+                shown = prompts.with_weaker(context, found, contents)
             budget = min(budget, deliveries.tokens_left(contents))
-            lines, versions = prompts.render(found, contents, budget, unseen)
+            lines, versions = prompts.render(shown, contents, budget, unseen)
             if not lines:
                 return replace(NOTHING, why=why or _GOT)
             return HookAnswer("\n".join(lines), items=(*first, *versions), window=context.window)

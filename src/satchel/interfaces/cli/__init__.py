@@ -35,8 +35,8 @@ def run(arguments: Sequence[str], command: Callable[[], object] | None = None) -
         command: runs them; None leaves the choice to click.
 
     Returns:
-        0, or the exit status of the error in :data:`satchel.base.errors.ERROR_KINDS`. Errors go to stderr as one
-        line, with ``--json`` as one JSON object; a traceback only if ``SATCHEL_DEBUG`` is set.
+        0, or the exit status of the error in :data:`satchel.base.errors.ERROR_KINDS`. Errors go to stderr as text,
+        with ``--json`` as one JSON object; a traceback only if ``SATCHEL_DEBUG`` is set.
     """
     outcome.has_kept = False
     try:
@@ -81,6 +81,8 @@ def _failed(arguments: Sequence[str], error: BaseException) -> int:
         hint = f"See `{error.ctx.command_path if error.ctx else 'satchel'} --help`"
         if "unexpected extra argument" in error.message:
             hint = f"Put a text of several words in quotes. {hint}"
+        elif isinstance(error, click.NoSuchOption):
+            hint = f"Before a text that begins with a dash put --, behind all options. {hint}"
         _report(arguments, "invalid_input", error.format_message().rstrip("."), hint)
         return ERROR_KINDS["invalid_input"].exit_status
     if isinstance(error, SystemExit):

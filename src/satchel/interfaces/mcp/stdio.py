@@ -2,7 +2,8 @@
 
 Three kinds of thread. The reader parses lines, answers simple requests itself, and hands the rest to workers; these
 start when needed and are daemons, so none can keep the process alive. The thread that called :func:`serve_stdio`
-only waits for a reason to stop: end of input, a signal, or a disconnected client.
+only waits for a reason to stop: end of input, a signal, a disconnected client, or one that has ended: another process
+may keep its end of the pipe open.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, BinaryIO, Generic, TypeVar
 
+from satchel.base.processes import parent_watch
 from satchel.base.records import dataclass
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.faults import log_fault
@@ -45,8 +48,11 @@ MAX_WORKERS = 16
 _UNWIND_SECONDS = 0.5
 """How long interrupted calls may take to roll back before the server leaves without them."""
 
+_LOOK_SECONDS = 3.0
+"""How often the server looks whether its client has ended."""
+
 _SKIP_BYTES = 65_536
-_END, _IDLE, _BROKEN_PIPE = "end of input or a signal", "no call is left", "the client reads no more"
+_END, _IDLE, _BROKEN_PIPE = "end of input, a signal or the client's end", "no call is left", "the client reads no more"
 
 
 def serve_stdio(
@@ -57,11 +63,11 @@ def serve_stdio(
     grace_seconds: float = GRACE_SECONDS,
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> int:
-    """Serve one client until its input ends, SIGTERM or SIGINT arrives, or it stops reading.
+    """Serve one client until its input ends, SIGTERM or SIGINT arrives, or it stops reading or ends.
 
     Without streams, it takes over those of the process for good: file descriptors 0 and 1 then lead to nowhere and to
     stderr, so that no stray print of a handler, a child process or the interpreter's exit reaches the client. That form
-    must run in the main thread, because of the signals.
+    must run in the main thread, because of the signals, and looks for the client's end.
 
     Args:
         server: the protocol server.
@@ -87,7 +93,7 @@ def serve_stdio(
     )
     restore_signals = _catch_signals(session.end) if takes_over else None
     try:
-        session.serve(grace_seconds)
+        session.serve(grace_seconds, parent_watch if takes_over else lambda: lambda: False)
     finally:
         if restore_signals is not None:
             restore_signals()
@@ -186,10 +192,14 @@ class _Session(Generic[ServiceT]):
         self._by_id: dict[Id, _Job[ServiceT]] = {}
         self._ending = False
 
-    def serve(self, grace_seconds: float) -> None:
-        """Serve until there is a reason to stop, then wait for the running calls."""
+    def serve(self, grace_seconds: float, watch: Callable[[], Callable[[], bool]]) -> None:
+        """Serve until there is a reason to stop, then wait for the running calls.
+
+        ``watch`` returns a function that tells whether the client has ended.
+        """
+        has_ended = watch()  # before the first answer, after which the client may end
         threading.Thread(target=self._read, name="satchel-reader", daemon=True).start()
-        if self._events.get() != _BROKEN_PIPE:
+        if self._first_event(has_ended) != _BROKEN_PIPE:
             self._wait_for_calls(grace_seconds, hasty=True)
         with self._lock:
             self._ending = True
@@ -204,6 +214,13 @@ class _Session(Generic[ServiceT]):
         """Stop reading and start to shut down; on a second call, stop waiting. Safe in a signal handler."""
         self._ending = True
         self._events.put(_END)
+
+    def _first_event(self, has_ended: Callable[[], bool]) -> str:
+        while True:
+            with suppress(Empty):
+                return self._events.get(timeout=_LOOK_SECONDS)
+            if has_ended():
+                return _END
 
     def _wait_for_calls(self, seconds: float, *, hasty: bool) -> None:
         """Wait until no call is open, the time is up or, if hasty, anything else happens."""

@@ -42,7 +42,7 @@ _DECISION = (
         "version",
         str | None,
         unlisted=True,
-        help="A label of your own; a new decision has 1.0.0.",
+        help="A label of your own for this value; a new value without one has 1.0.0.",
         metavar="LABEL",
     ),
     Parameter(
@@ -66,39 +66,32 @@ def _set(
     satchel: Satchel,
     *,
     decisions: list[dict[str, Any]] | None = None,
-    is_text: bool = False,
     agent: str | None = None,
     **decision: object,
 ) -> tuple[Decision, ...]:
-    """Set one decision, or several in one transaction. Omitted fields are not passed, so they stay unchanged.
-
-    Args:
-        is_text: whether to keep numeric values as text.
-    """
+    """Set one decision, or several in one transaction. Omitted fields are not passed, so they stay unchanged."""
     from satchel.interfaces.operations.batches import items_of
     from satchel.keep.decisions import NewDecision
 
     items = items_of("set_decision", _DECISION, decision, "decisions", decisions)
-    new = [NewDecision(**{name: _as_set(name, value, is_text) for name, value in one.items()}) for one in items]
+    new = [NewDecision(**{name: _as_set(name, value) for name, value in one.items()}) for one in items]
     return satchel.decisions.set_many(new, agent=agent)
 
 
-def _as_set(name: str, value: Any, is_text: bool) -> Any:
-    """Convert a field: an empty text clears it, and a numeric text becomes a number.
-
-    People can type only text, and agents see no type unions.
-    """
-    from satchel.interfaces.text.decisions import typed_value
-
-    if name == "value" and isinstance(value, str) and not is_text:
-        return typed_value(value)
+def _as_set(name: str, value: Any) -> Any:
+    """Return a field as the service takes it: an empty text clears it."""
     return None if value == "" and name in _CLEARABLE else value
 
 
 def _prepare(values: dict[str, Any]) -> dict[str, Any]:
     cleared = values.pop("cleared", ())
-    if values["is_text"] and "value" not in values:
+    is_text = values.pop("is_text")
+    if is_text and "value" not in values:
         raise InvalidInput("--text is about VALUE", "Give that too")
+    if "value" in values and not is_text:
+        from satchel.interfaces.text.decisions import typed_value
+
+        values["value"] = typed_value(values["value"])  # people can type only text
     both = next((name for name in cleared if name in values), None)
     if both is not None:
         raise InvalidInput(f"{both} cannot be given and cleared at once", "Leave one of them out")
@@ -129,8 +122,8 @@ OPERATIONS = (
         command=("decide",),
         help="Set a decision. What is not given stays as it is, but a new VALUE drops the old reason; what it "
         "replaces goes into its history.\n\nVALUE is "
-        "text or a number (007 and 1_000 are text); a decision that is there already may be changed without it. Before "
-        "a VALUE that begins with a dash put --, behind all options.",
+        "text or a number (007, 1.0, 7e10 and 1_000 are text); a decision that is there already may be changed without "
+        "it. Before a VALUE that begins with a dash put --, behind all options.",
         examples=(
             'decide session_ttl 300 --tag security --why "matches the gateway"',
             "decide session_ttl --status deprecated",

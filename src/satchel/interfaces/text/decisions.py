@@ -51,20 +51,29 @@ _MAX_SHOWN = 200
 _ADVICE = "Update the similar one instead, or give the reason why both are needed."
 
 # 007, 1_000 and 3.10 are not how a number is written back, so they are names that happen to be digits
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.(?:0|[0-9]*[1-9]))?(?:[eE][-+]?[0-9]+)?")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?")
+_MOST_DIGITS = 15
+"""So many digits are exact in a number of 64 bits."""
 
 
 def typed_value(text: str) -> Value:
-    """Parse a value: a number if it is written as one, else the text itself."""
-    if not _NUMBER.fullmatch(text):
+    """Parse a value: a number if it would be written the same, else the text itself."""
+    if not _is_number(text):
         return text
     return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def _is_number(text: str) -> bool:
+    # a longer one would not come back as it was written; 16 digits are exact up to 2^53
+    if not _NUMBER.fullmatch(text) or len(text) > _MOST_DIGITS + 4:
+        return False
+    return abs(int(text)) <= 2**53 if "." not in text else sum(map(str.isdigit, text)) <= _MOST_DIGITS
 
 
 def value_cell(decision: Decision) -> str:
     """Return a value for a table; a text of digits is quoted, to differ from a number."""
     value = decision.value
-    return f'"{value}"' if isinstance(value, str) and _NUMBER.fullmatch(value) else str(value)
+    return f'"{value}"' if isinstance(value, str) and _is_number(value) else str(value)
 
 
 def made_cell(decision: Decision) -> str | None:

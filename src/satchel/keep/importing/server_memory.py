@@ -37,18 +37,29 @@ def _lines(raw: bytes, at: int, troubles: list[Trouble]) -> Iterator[tuple[str, 
         if not one.strip():
             continue
         try:
-            for what, content in _notes(json.loads(one.decode("utf-8"))):
-                yield what, row, note(_TOOL, (what, content), content, at)
+            for item in _objects(one.decode("utf-8-sig" if number == 1 else "utf-8")):
+                for what, content in _notes(item):
+                    yield what, row, note(_TOOL, (what, content), content, at)
         except UnicodeDecodeError as error:
             troubles.append(Trouble("line", row, f"byte {error.start + 1} is not UTF-8"))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             troubles.append(Trouble("line", row, f"it is neither an entity nor a relation: {error}"))
 
 
+def _objects(line: str) -> Iterator[Line]:
+    # processes that write at the same time leave two objects on one line
+    text, decoder = line.strip(), json.JSONDecoder()
+    while text:
+        item, end = decoder.raw_decode(text)
+        yield item
+        text = text[end:].lstrip()
+
+
 def _notes(item: Line) -> Iterator[tuple[str, str]]:
     if item["type"] == "entity":
         name, kind = str(item["name"]), str(item.get("entityType") or "entity")
-        observations = [str(one) for one in item.get("observations") or ()]
+        given = item.get("observations") or ()
+        observations = [given] if isinstance(given, str) else [str(one) for one in given]
         for observation in observations or ["it has no observations"]:
             yield "entity", f"{name} ({kind}): {observation}"
     elif item["type"] == "relation":
