@@ -136,7 +136,7 @@ def test_the_number_of_terms_is_bounded(connection: apsw.Connection, text: str) 
 @pytest.mark.parametrize("syntax", ["natural", "operators"])
 @pytest.mark.parametrize("text", ["a" * 65_537, "é" * 32_769, "aB" * 7_900_000, "\ud800" * 21_846])
 def test_a_text_of_more_than_64_kib_is_refused(text: str, syntax: str) -> None:
-    with pytest.raises(TooLarge, match=r"^query has .* bytes or more, the limit is 65,536"):
+    with pytest.raises(TooLarge, match=r"^the text to search for has .* bytes or more, the limit is 65,536"):
         parse(text, syntax)
 
 

@@ -157,7 +157,7 @@ def test_an_empty_author_is_refused(satchel: Satchel, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", LISTS)
 def test_a_query_of_more_than_64_kib_is_refused(satchel: Satchel, kind: str) -> None:
-    with pytest.raises(TooLarge, match=r"^query has 65,537 bytes"):
+    with pytest.raises(TooLarge, match=r"^the text to search for has 65,537 bytes"):
         LISTS[kind](satchel)(query="x" * 65_537)
 
 

@@ -108,14 +108,14 @@ def check_name(value: object, field: str) -> str:
     return name
 
 
-def check_query(text: str, field: str = "query") -> None:
+def check_query(text: str) -> None:
     """Raise TooLarge for a search text longer than :data:`MAX_QUERY_BYTES`."""
     # a character is at least one byte, so most texts need no encoding to be measured
     if len(text) * 4 > MAX_QUERY_BYTES:
         size = len(text) if len(text) > MAX_QUERY_BYTES else len(text.encode("utf-8", "surrogatepass"))
         if size > MAX_QUERY_BYTES:
             raise TooLarge(
-                f"{field} has {size:,} bytes or more, the limit is {MAX_QUERY_BYTES:,}",
+                f"the text to search for has {size:,} bytes or more, the limit is {MAX_QUERY_BYTES:,}",
                 "Search for its most telling words",
             )
 

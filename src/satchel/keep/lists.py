@@ -119,8 +119,8 @@ def _check(workplace: Workplace, listing: Listing[Any], arguments: Mapping[str, 
             )
     if query is not None:
         if not query.strip():
-            raise InvalidInput("query is empty", "Say what to look for, or leave query out")
-        check_query(query, "query")
+            raise InvalidInput("query is empty", "Say what to look for, or leave it out")
+        check_query(query)
     limit, offset = arguments.get("limit", DEFAULT_LIMIT), arguments.get("offset", 0)
     check_page(limit, offset)
     now = workplace.clock()

@@ -72,7 +72,7 @@ class TestBadInput:
         assert refs(ruled.brief()) == EVERYTHING
 
     def test_a_query_of_more_than_64_kib_is_refused(self, ruled: Satchel) -> None:
-        with pytest.raises(TooLarge, match=r"^query has 65,537 bytes"):
+        with pytest.raises(TooLarge, match=r"^the text to search for has 65,537 bytes"):
             ruled.brief(query="x" * 65_537)
 
     def test_an_unknown_run_is_refused(self, ruled: Satchel) -> None:

@@ -85,6 +85,7 @@ def test_a_key_press_ends_a_command_with_its_status(cli: Cli, monkeypatch: pytes
         (("rule", "delete", "c1"), "unknown command 'delete'. Did you mean `satchel forget` or `satchel retract`?"),
         (("run", "lst"), "unknown command 'lst'. Did you mean `satchel run list`? See `satchel run --help`"),
         (("qqqq",), "unknown command 'qqqq'. See `satchel --help`"),
+        (("search", "--no-verify"), "Before a text that begins with a dash put --, behind all options"),
         (("read", "--tpye", "x"), "No such option '--tpye'. Did you mean '--type'? See `satchel read --help`"),
         (("run", "strat"), "unknown command 'strat'. Did you mean `satchel run state` or `satchel run start`?"),
         (("read", "--limt", "3"), "'--limit'"),

@@ -73,7 +73,7 @@ CASES = [
     asked("keep_as", "decision:why", field("kept"), "d1"),
     asked("role", "developer", sent("how to test it"), False, briefing=True, run_id="r1"),
     asked("task_id", "T1", sent_before("of a task", "how to test it"), True, briefing=True, run_id="r1"),
-    asked("run_id", "r1", sent("of run r1"), False, briefing=True),
+    asked("run_id", "r9", field("error"), "not_found", briefing=True),
     asked("agent", "ann", field("notice"), NOTICE),
     listed("conversation", "review", f"review {MODEL}", "review openai:gpt-6"),
     listed("assistant", "openai:gpt-6", "review openai:gpt-6"),

@@ -40,7 +40,7 @@ FULL = replace(
     file="src/a.py",
     status="superseded",
 )
-EXPLAINED = Explanation((TermShare("session", 1.5, 2.0, 0.25), TermShare("absent", 4.0, 0.0, 0.0)), 0.5, 1.5)
+EXPLAINED = Explanation((TermShare("session", 1.5, 2.0, 0.25), TermShare("absent", 4.0, 0.0, 0.0)), 0.5, 1.5, 0.25)
 
 
 def page(*results: Found, total: int = 1, notes: tuple[str, ...] = ()) -> FoundPage:
@@ -102,6 +102,7 @@ def test_an_explanation_stands_below_its_result() -> None:
         " session: 2 own + 0.25 around (idf 1.5)",
         " loop or task: 0.5",
         " author named: 1.5",
+        " meaning: 0.25",
     ]
 
 
@@ -167,5 +168,6 @@ def test_every_field_that_is_set_is_in_the_json() -> None:
             ],
             "segment": 0.5,
             "author": 1.5,
+            "meaning": 0.25,
         },
     }.items() <= results[0].items()

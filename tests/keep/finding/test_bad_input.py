@@ -104,7 +104,7 @@ def test_words_beyond_those_that_are_looked_for_are_said(story: Story) -> None:
 
 
 def test_a_text_of_more_than_64_kib_is_refused(story: Story) -> None:
-    with pytest.raises(TooLarge, match=r"^query has .* the limit is 65,536"):
+    with pytest.raises(TooLarge, match=r"^the text to search for has .* the limit is 65,536"):
         story.page("aB" * 7_900_000)
 
 

@@ -81,7 +81,7 @@ def _failed(arguments: Sequence[str], error: BaseException) -> int:
         hint = f"See `{error.ctx.command_path if error.ctx else 'satchel'} --help`"
         if "unexpected extra argument" in error.message:
             hint = f"Put a text of several words in quotes. {hint}"
-        elif isinstance(error, click.NoSuchOption):
+        elif isinstance(error, click.NoSuchOption) and not error.possibilities:
             hint = f"Before a text that begins with a dash put --, behind all options. {hint}"
         _report(arguments, "invalid_input", error.format_message().rstrip("."), hint)
         return ERROR_KINDS["invalid_input"].exit_status
