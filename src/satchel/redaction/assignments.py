@@ -128,13 +128,20 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "option": re.compile(r"(?:\A|[\s\"'`])--?[a-z0-9-]{0,30}\Z"),
         "file": re.compile(r"[\w-]+\.[a-z]{1,3}"),
         "pair of a string": re.compile(r"[\w-]=[^\s=]"),
-        "option before": re.compile(r"(?:\A|[\s\"'`])--?(?:[a-z][a-z-]{0,30}[ =][\"']?)?[\w.-]{0,30}\Z|\bkv put \S{1,99} \Z"),
-        "statement": re.compile(r"\b(?:user|role)[ \t]{1,4}\S{1,60}[ \t]{1,4}(?:with[ \t]{1,4})?(?:encrypted[ \t]{1,4})?\Z|#define[ \t]{1,4}[a-z0-9_]{0,40}\Z"),
+        "option before": re.compile(
+            r"(?:\A|[\s\"'`])--?(?:[a-z][a-z-]{0,30}[ =][\"']?)?[\w.-]{0,30}\Z|\bkv put \S{1,99} \Z"
+        ),
+        "statement": re.compile(
+            r"\b(?:user|role)[ \t]{1,4}\S{1,60}[ \t]{1,4}(?:with[ \t]{1,4})?(?:encrypted[ \t]{1,4})?\Z"
+            r"|#define[ \t]{1,4}[a-z0-9_]{0,40}\Z"
+        ),
         "other setting": re.compile(
             r"(?m)^[ \t-]*[\"']?[\w.-]{0,30}(?:user|login|host|email|database|port|server|account)"
             r"[\w.-]{0,20}[\"']?:[ \t]+[^\s,;({]+$"
         ),
-        "other property": re.compile(r"(?m)^[\w.-]{1,30}\.(?:user|username|login|host|url|port)[ \t]*=[ \t]*[^\s,;({]+\r?$"),
+        "other property": re.compile(
+            r"(?m)^[\w.-]{1,30}\.(?:user|username|login|host|url|port)[ \t]*=[ \t]*[^\s,;({]+\r?$"
+        ),
         "other option": re.compile(r"(?m)^[ \t]*\[[\w .:-]{1,60}\][ \t]*\r?$"),
         "name": re.compile(r"[A-Za-z0-9_.-]*\Z"),
         "bare": re.compile(r"[^\s\"'`,;&<>(){}\[\]|\\]+"),
@@ -223,7 +230,9 @@ def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[M
     match = None if is_prose else patterns["assigned"].match(lowered, after)
     if match is not None:
         yield "assigned", match
-        if lowered.startswith(("\n", "\r", "|", ">", "\\"), match.end()) and (below := patterns["below"].match(lowered, after)):
+        if lowered.startswith(("\n", "\r", "|", ">", "\\"), match.end()) and (
+            below := patterns["below"].match(lowered, after)
+        ):
             yield "below", below
         if root != "auth":
             return
@@ -342,7 +351,9 @@ def _is_secret(
     if quoted and is_pattern(value):
         return False
     direct = manner in {"assigned", "below", "element"}
-    min_length = 12 if names_password or root == "secret" else 14 if root == "token" and (direct or manner == "given") else 16
+    min_length = (
+        12 if names_password or root == "secret" else 14 if root == "token" and (direct or manner == "given") else 16
+    )
     if root == "key" and not loud and not before.endswith(_OWNED_KEY):
         min_length = 20
     if manner in {"beside", "called"} and root not in {"pass", "pw"}:
@@ -364,7 +375,16 @@ def _name_start(text: str, at: int) -> int:
 
 
 def _is_word_password(
-    text: str, root: str, at: int, before: str, manner: Manner, sign: re.Match[str], value: str, *, loud: bool, quoted: bool
+    text: str,
+    root: str,
+    at: int,
+    before: str,
+    manner: Manner,
+    sign: re.Match[str],
+    value: str,
+    *,
+    loud: bool,
+    quoted: bool,
 ) -> bool:
     """Return whether a word is given as a password, by a manner in which a label or a variable is unlikely."""
     if manner == "assigned":
@@ -376,7 +396,7 @@ def _is_word_password(
     if not quoted or len(value) < 7 or not value.islower():
         return False
     if manner == "called":
-        return "(" in sign[0] and before.endswith((".", "set")) or ("," in sign[0] and loud)
+        return ("(" in sign[0] and before.endswith((".", "set"))) or ("," in sign[0] and loud)
     return manner == "beside" and _patterns()["statement"].search(before) is not None
 
 

@@ -18,7 +18,7 @@ _VALUE_GROUPS = (1, 2, 3, 5)
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
-    """Return a command that reads a password, the value of echo with the next command, and a here-string or -document."""
+    """Return a command that reads a password, the value of echo and the next command, and a here-document."""
     return (
         re.compile(
             r"(?:\A|[;&(])[ \t]{0,4}(?:sudo[ \t]{1,4})?"
@@ -30,7 +30,8 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
         ),
         re.compile(
             r"(?:echo|printf)[ \t]{1,4}(?:-[a-zA-Z]{1,3}[ \t]{1,4}){0,2}(?:[\"']?%s(?:\\{1,2}n)?[\"']?[ \t]{1,4})?"
-            rf"(?:{_QUOTED}|{_BARE})(?=[ \t]{{0,4}}(?:[;)][^|\n]{{0,200}})?\|(?P<command>[^|\n]{{0,{_LONGEST_COMMAND}}}))"
+            rf"(?:{_QUOTED}|{_BARE})"
+            rf"(?=[ \t]{{0,4}}(?:[;)][^|\n]{{0,200}})?\|(?P<command>[^|\n]{{0,{_LONGEST_COMMAND}}}))"
         ),
         re.compile(
             rf"<<<[ \t]{{0,4}}(?:{_QUOTED}|{_BARE})"

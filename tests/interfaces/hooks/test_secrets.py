@@ -20,7 +20,13 @@ def stored(project: Path) -> bytes:
     return b"".join(path.read_bytes() for path in files if path.is_file())
 
 
-@pytest.mark.parametrize("field", ["session_id", "agent_id", "agent_type", "source", "permission_mode", "cwd"])
+@pytest.mark.parametrize(
+    "field",
+    [
+        *("session_id", "agent_id", "agent_type", "source", "permission_mode", "cwd"),
+        *("tool_use_id", "transcript_path", "prompt_id", "model", "parentAgentId", "conversation_id"),
+    ],
+)
 def test_a_secret_in_a_field_of_an_event_is_not_stored(hook: Hook, project: Path, field: str) -> None:
     hook("claude", "SessionStart", source="startup", **{field: SECRET} if field != "source" else {})
     hook("claude", "SubagentStart", {"agent_id": "a1", "agent_type": "builder", field: SECRET})

@@ -121,7 +121,7 @@ def read(fields: Mapping[str, object], client: str, *, is_failure: bool) -> Tool
     given = _given(_first(fields, "tool_input", "toolArgs", "toolInput", "args"))
     number = _first(fields, "tool_use_id", "toolUseId", "toolCallId", "call_id")
     is_failure = is_failure or bool(client == "gemini" and _object(fields.get("tool_response")).get("error"))
-    call = ToolCall(has_failed=is_failure, id=number if isinstance(number, str) else _digest(name, given))
+    call = ToolCall(has_failed=is_failure, id=_id(number) or _digest(name, number or given))
     if is_failure and (fields.get("is_interrupt") is True or fields.get("failure_type") == "permission_denied"):
         return None  # a person has ended it, or not let it begin
     patch = _patch_in(given) if name in _EDITING or name in _COMMANDS else ""
@@ -309,7 +309,13 @@ def _first(fields: Mapping[str, object], *names: str) -> object:
     return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 
-def _digest(name: str, given: Mapping[str, object]) -> str:
+def _id(value: object) -> str | None:
+    """Return a plain id; anything else, such as a URL with a password, is not stored."""
+    is_plain = isinstance(value, str) and value.isascii() and value.replace("_", "").replace("-", "").isalnum()
+    return str(value) if is_plain else None
+
+
+def _digest(name: str, given: object) -> str:
     from zlib import crc32
 
     try:
