@@ -9,12 +9,17 @@ from pathlib import Path
 
 from benchmarks.content import notes, open_filled
 from benchmarks.harness import ROOT, Bench, Figure, NotMeasuredError, Section
+from satchel import open_satchel
 from satchel.base.tokens import token_counter
 from satchel.interfaces.mcp.guidance import instructions
 from satchel.interfaces.mcp.registry import ALL_TOOLSETS, Registry
 from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.interfaces.text.decisions import decisions_text
+from satchel.interfaces.text.files import changes_text
+from satchel.interfaces.text.messages import messages_text
 
 _MB = 1_000_000
+_LISTED = 20
 _SHOWN_TO_MODELS = ("name", "description", "inputSchema")
 _PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 
@@ -29,7 +34,7 @@ def run(bench: Bench) -> Section:
     except NotMeasuredError as reason:
         remarks.append(f"Not measured: the installed size, because {reason}.")
     bench.progress.say("filling a store")
-    figures += (*_on_disk(bench.folder, bench.choose(10_000, 1_000)), *_in_tokens())
+    figures += (*_on_disk(bench.folder, bench.choose(10_000, 1_000)), *_in_tokens(), *_lists(bench.folder))
     return Section(
         "Sizes",
         tuple(figures),
@@ -37,7 +42,8 @@ def run(bench: Bench) -> Section:
             *remarks,
             "Installed: every file that `requirements.txt` and Satchel's own wheel put into a fresh environment, "
             "before any bytecode; 1 MB is a million bytes. On disk: after a checkpoint, without compacting. Tools: "
-            "the list as compact JSON, as it goes over the wire.",
+            "the list as compact JSON, as it goes over the wire. Lists: what a tool answers, beside JSON with the same "
+            "facts in two spaces of indentation.",
         ),
     )
 
@@ -108,3 +114,69 @@ def _in_tokens() -> list[Figure]:
             Figure(f"instructions, {name} ({label})", told, "tokens", at_most=200),
         ]
     return figures
+
+
+def _lists(folder: Path) -> list[Figure]:
+    """Return the tokens of lists as agents get them, beside JSON with the same facts."""
+    counter = token_counter("o200k_base")
+    with open_satchel(folder / "lists.db", cwd=folder) as satchel:
+        for number in range(_LISTED):
+            name = f"service-{number % 4}"
+            satchel.decisions.set(
+                f"{name}.limit_{number}",
+                f"at most {number * 50} requests in a minute",
+                layer="business",
+                tags=["api", "limits"],
+                scopes=[name],
+                agent="planner",
+            )
+            satchel.messages.send(
+                f"The limit of {name} is in place; please test it with {number * 50} requests", to="tester", agent="dev"
+            )
+            satchel.files.record(f"src/{name}/limit_{number}.py", "modified", layer="business", agent="dev")
+        decisions, changes = satchel.decisions.find(limit=_LISTED), satchel.files.changes(limit=_LISTED)
+        messages = satchel.messages.inbox(agent="tester", limit=_LISTED)
+    of_decisions = [
+        {
+            "key": one.key,
+            "value": one.value,
+            "layer": one.layer,
+            "tags": one.tags,
+            "scopes": one.scopes,
+            "version": one.version,
+            "status": one.status,
+            "agent": one.agent,
+            "updated": one.updated_at,
+        }
+        for one in decisions.items
+    ]
+    of_messages = [
+        {
+            "id": one.ref,
+            "from": one.sender,
+            "to": one.to,
+            "type": one.type,
+            "priority": one.priority,
+            "message": one.message,
+            "created": one.created_at,
+        }
+        for one in messages.items
+    ]
+    of_changes = [
+        {"path": one.file, "change": one.change, "layer": one.layer, "agent": one.agent, "created": one.created_at}
+        for one in changes.items
+    ]
+    return [
+        Figure(
+            f"{len(facts)} {name} as text",
+            counter.count(text),
+            "tokens",
+            baseline=counter.count(json.dumps(facts, indent=2), "json"),
+            beside="as JSON",
+        )
+        for name, text, facts in (
+            ("decisions", decisions_text(decisions), of_decisions),
+            ("messages", messages_text(messages), of_messages),
+            ("edits", changes_text(changes), of_changes),
+        )
+    ]

@@ -24,8 +24,8 @@ def test_line_ends_become_newlines_without_a_note() -> None:
 
 
 def test_a_control_character_is_removed_and_said() -> None:
-    cleaned = clean_content("a\x00b\x1b[31mc\x7f\x85")
-    assert cleaned.text == "ab[31mc"
+    cleaned = clean_content("a\x00b\x1fc\x7f\x85")
+    assert cleaned.text == "abc"
     assert cleaned.notes == ("4 control characters removed",)
 
 
@@ -175,3 +175,19 @@ def test_a_text_that_stood_before_is_said_once() -> None:
     assert said_once(["a", None, "a", "b"], said) == ["a", None, None, "b"]
     assert said_once(["b", "c"], said) == [None, "c"]
     assert said_once(["b"]) == ["b"]
+
+
+@pytest.mark.parametrize(
+    "coded",
+    [
+        "\x1b[31mred\x1b[0m",
+        "\x1b[1;38;5;9mred\x1b[K",
+        "\x9b31mred",
+        "\x1b]8;;http://x\x07red\x1b]8;;\x1b\\",
+        "\x1b(Bred",
+    ],
+)
+def test_a_terminal_code_leaves_nothing_behind(coded: str) -> None:
+    cleaned = clean_content(coded)
+    assert cleaned.text == "red"
+    assert "terminal code" in cleaned.notes[0]

@@ -190,6 +190,21 @@ class TestTheInsight:
         verdict(night, True)
         assert proposed(night).insight == "good indeed (passed review after failing 4 times: b; c; d)"
 
+    def test_it_names_the_attempt_that_passed_and_no_other(self, night: Satchel) -> None:
+        pad(night, "reinstall", status="failing")
+        pad(night, "read the changelog")
+        pad(night, "read the changelog", "pin bar to 2.0", status="passing")
+        verdict(night, True)
+        assert proposed(night).insight == "pin bar to 2.0 (passed review after failing once: reinstall)"
+
+    def test_an_attempt_whose_tests_passed_is_no_failure(self, night: Satchel) -> None:
+        pad(night, "reinstall", status="failing")
+        pad(night, "pin bar to 2.0", status="passing")
+        verdict(night, False)
+        pad(night, "add a test", status="passing")
+        verdict(night, True)
+        assert proposed(night).insight == "add a test (passed review after failing 2 times: reinstall)"
+
     def test_without_attempts_it_says_what_the_reviews_found(self, night: Satchel) -> None:
         issue(night, "no retry on 429")
         verdict(night, False)

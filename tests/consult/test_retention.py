@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from consult.answered_turns import KEY, known, result, stored, take_turn
+from days_of_use import vouch, vouch_in
 from satchel import NotFound, Satchel
 from satchel.base.retention import Retention
 from satchel.consult.conversation_records import ConversationKey
@@ -35,6 +36,7 @@ def conversations(satchel: Satchel) -> Conversations:
 
 def sweep(satchel: Satchel, now: int) -> int:
     with satchel.workplace.engine.write() as transaction:
+        vouch(transaction, now)
         project = projects.find(transaction, satchel.workplace)
         return expiry.sweep(transaction, project.id, now)
 
@@ -111,7 +113,7 @@ class TestBeginningAnew:
         self, conversations: Conversations, satchel: Satchel, clock: ManualClock
     ) -> None:
         take_turn(conversations, known("a.py"), contents=("text",), key=OTHER)
-        clock.advance(LIFE)
+        vouch_in(satchel, clock.advance(LIFE))
         conversations.acquire(KEY)
         assert rows(satchel) == NOTHING | {"conversations": 1}
 
@@ -214,7 +216,7 @@ class TestSweeping:
         self, conversations: Conversations, satchel: Satchel, clock: ManualClock
     ) -> None:
         take_turn(conversations)
-        clock.advance(LIFE)
+        vouch_in(satchel, clock.advance(LIFE))
         satchel.messages.send("x", agent="ann")
         assert rows(satchel) == NOTHING
 

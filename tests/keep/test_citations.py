@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from satchel import Entry, Satchel
+from satchel import Entry, InvalidInput, Satchel
 from satchel.base import cited
 from satchel.base.cited import File
 from satchel.keep import citations
@@ -90,7 +90,7 @@ class TestStates:
         code.unlink()
         assert state(satchel, entry)[0] == "gone"
 
-    @pytest.mark.parametrize("place", ["src/none.py", "src/none.py:3", "src/a.py:99", "src/a.py:2", "src/"])
+    @pytest.mark.parametrize("place", ["src/none.py", "src/none.py:3", "src/a.py:2", "src/"])
     def test_what_is_not_there_when_it_is_written_is_not_compared(
         self, satchel: Satchel, code: Path, place: str
     ) -> None:
@@ -98,6 +98,11 @@ class TestStates:
         (code.parent / "none.py").write_text("x")
         code.unlink()
         assert state(satchel, entry) == ()
+
+    def test_a_line_that_the_file_does_not_have_is_refused(self, satchel: Satchel) -> None:
+        with pytest.raises(InvalidInput, match=r"src/a\.py has 7 lines, so line 99 is not there"):
+            noted(satchel, "src/a.py:99")
+        assert satchel.entries.read().total == 0
 
     def test_the_range_is_kept_whatever_the_file_holds(self, satchel: Satchel) -> None:
         entry = noted(satchel, "src/none.py:3-9")

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import ManualClock
+from days_of_use import vouch_in
 from examples import examples
 from satchel import InvalidInput, Satchel
 from satchel.base.clock import DAY_MS
@@ -109,7 +110,7 @@ def test_what_was_swept_is_missed_but_by_who_came_later(satchel: Satchel, clock:
     before = now(satchel)
     satchel.files.release(agent="ann")
     after = now(satchel)
-    clock.advance(91 * DAY_MS)
+    vouch_in(satchel, clock.advance(91 * DAY_MS))
     satchel.files.record("a.py", "modified")
     assert (missed_too_much(satchel, before), missed_too_much(satchel, after)) == (True, False)
     assert not missed_too_much(satchel, now(satchel))

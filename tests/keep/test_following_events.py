@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ManualClock
+from days_of_use import vouch_in
 from satchel import Conflict, Satchel
 from satchel.base.clock import DAY_MS
 from satchel.keep import following
@@ -64,7 +65,7 @@ def test_what_was_swept_is_known_by_its_number(satchel: Satchel, clock: ManualCl
         satchel.files.claim([f"{agent}.py"], agent=agent)
         satchel.files.release(agent=agent)
     assert swept() == 0
-    clock.advance(91 * DAY_MS)
+    vouch_in(satchel, clock.advance(91 * DAY_MS))
     satchel.files.record("a.py", "modified")
     assert swept() == 2, "all are gone"
     satchel.files.claim(["c.py"], agent="ann")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,12 +22,12 @@ MINUTE = 60_000
 HALF_AN_HOUR = 30 * MINUTE
 WEEK = 7 * DAY_MS
 IN_2038, IN_2999 = 2_147_483_648_000, 32_472_144_000_000
-JUMPS = {
+JUMPS: dict[str, Callable[[int], int]] = {
     "a day back": lambda now: now - DAY_MS,
     "a day": lambda now: now + DAY_MS,
     "400 days": lambda now: now + 400 * DAY_MS,
-    "2038": lambda now: IN_2038,
-    "2999": lambda now: IN_2999,
+    "2038": lambda _: IN_2038,
+    "2999": lambda _: IN_2999,
 }
 
 

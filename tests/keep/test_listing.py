@@ -117,9 +117,9 @@ def test_many_are_counted_no_further_than_is_said_and_read_to_the_end(
     assert satchel.entries.read(limit=0).total == 6
 
 
-def test_an_empty_list_that_no_filter_has_made_says_nothing(kept: Satchel) -> None:
-    assert kept.entries.read(query="nowhere").notes == ()
-    assert kept.entries.read(query="nowhere", task_id="T9").notes == ()
+def test_an_empty_list_that_no_filter_has_made_names_no_filter(kept: Satchel) -> None:
+    assert kept.entries.read(query="nowhere").notes == ("nothing contains nowhere",)
+    assert kept.entries.read(query="nowhere", task_id="T9").notes == ("nothing contains nowhere",)
     assert kept.entries.read(after_seq=10**6, task_id="T9").notes == ()
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from days_of_use import vouch
 from satchel.store import kept_calls
 from satchel.store.engine import Engine
 
@@ -46,6 +47,7 @@ def test_old_calls_of_the_project_alone_are_forgotten(engine: Engine) -> None:
     with engine.write() as transaction:
         for project in ("one", "two"):
             kept_calls.keep(transaction, project, b"old", 0)
+        vouch(transaction, kept_calls.KEPT_MS + 1)
         kept_calls.keep(transaction, "one", CALL, kept_calls.KEPT_MS + 1)
         assert transaction.all("SELECT project_id, call FROM kept_calls ORDER BY 1, 2") == [
             (1, CALL),

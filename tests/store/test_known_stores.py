@@ -69,7 +69,8 @@ def test_what_is_gone_for_90_days_leaves_the_list(known: KnownStores, tmp_path: 
     known.put(store(kept, 2, listed_at=2 + 90 * DAY - 1))
     assert known.at(tmp_path / "gone.db") is not None
     known.put(store(kept, 2, listed_at=2 + 90 * DAY))
-    assert known.every() == [store(kept, 2, listed_at=2 + 90 * DAY)]
+    known.put(store(kept, 2, listed_at=2 + 91 * DAY))
+    assert known.every() == [store(kept, 2, listed_at=2 + 91 * DAY)]
 
 
 def test_what_came_back_counts_from_its_next_loss(known: KnownStores, tmp_path: Path) -> None:

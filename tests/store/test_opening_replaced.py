@@ -79,7 +79,7 @@ def test_a_file_that_is_lost_under_a_running_process_is_not_taken_for_a_new_stor
     add(engine, "lost")
     lose(store_file)
     there = sorted(path.name for path in store_file.parent.iterdir())
-    with pytest.raises(StoreMissing, match=r"nothing was written.*satchel restore.*satchel init --new"):
+    with pytest.raises(StoreMissing, match=r"(?s)nothing was written.*satchel restore.*\n.*satchel init --new"):
         use(engine, kind)
     assert sorted(path.name for path in store_file.parent.iterdir()) == there
 

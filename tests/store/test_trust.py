@@ -327,7 +327,7 @@ def test_a_store_above_the_repository_is_not_its_own_unless_it_serves_the_tree(o
 def test_a_project_whose_store_was_removed_says_so(open_in: Open, project: Path, act: str) -> None:
     file = make(open_in, project)
     shutil.rmtree(file.parent)
-    with pytest.raises(StoreMissing, match=r"is gone.*satchel restore.*satchel init --new"):
+    with pytest.raises(StoreMissing, match=r"(?s)is gone.*satchel restore.*\n.*satchel init --new"):
         _use(open_in, project, act)
     assert not file.parent.exists()
 

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import apsw
+import pytest
 
 from faults.damage import overwrite_leaves
 from store.filled import contents, failed, fill
@@ -105,3 +106,23 @@ def test_a_preview_of_forgetting_changes_nothing(open_store: OpenStore, tmp_path
     assert not forgotten.done
     assert forgotten.text == leaked.content
     assert contents(satchel) == [leaked.content]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "{} (Ann's conflicted copy 2026-11-27).db",
+        "{}.sync-conflict-20261127-091500-ABCDEFG.db",
+        "{} (1).db",
+        "{} 2.db",
+        "{}_conf(2026-11-27).db",
+    ],
+)
+def test_doctor_names_the_conflict_copies_of_sync_tools(open_store: OpenStore, store_file: Path, name: str) -> None:
+    satchel = open_store()
+    satchel.entries.write("discovery", "x")
+    copy = store_file.with_name(name.format(store_file.stem))
+    copy.touch()
+    checks = {check.name: check for check in satchel.housekeeping.doctor()}
+    assert checks["sync"].status == "warning"
+    assert copy.name in checks["sync"].detail

@@ -140,7 +140,7 @@ class Config:
         10_000, "Milliseconds that a write waits for its turn while other processes write.", minimum=0, maximum=600_000
     )
     store_backups_keep: int = _key(
-        10, "How many automatic backups are kept; the oldest goes first.", minimum=0, maximum=1_000
+        10, "How many automatic backups of each reason are kept; the oldest goes first.", minimum=0, maximum=1_000
     )
     context_max_per_loop: int | None = _key(
         None,

@@ -18,7 +18,7 @@ MAX_QUERY_BYTES = 64 * 1024
 # patterns are compiled on first use, because a command needs few of them
 _CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 _CLEANED = f"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{INVISIBLE}]"
-_TERMINAL_CODE = r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,1000}(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]"
+_TERMINAL_CODE = r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,1000}(?:\x07|\x1b\\)|\x1b[()][0-9A-Z]"
 """A colour or another ECMA-48 sequence; without its escape character the rest of it would read as text."""
 _SURROGATE = "[\ud800-\udfff]"
 _NAME_FORBIDDEN = "[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]"
@@ -49,7 +49,7 @@ class CleanText:
 
 
 def clean_content(text: str) -> CleanText:
-    """Make content storable: remove controls, terminal codes and invisible characters, replace lone surrogates by U+FFFD.
+    """Make content storable: remove terminal codes, controls and invisible characters; lone surrogates become U+FFFD.
 
     Tabs, newlines and the characters that :func:`satchel.base.shaping.without_hidden` keeps stay; CRLF and CR become
     newlines without a note. There is one note for each kind of change.

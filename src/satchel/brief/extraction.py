@@ -15,7 +15,7 @@ from contextlib import suppress
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.records import dataclass
 from satchel.base.text import fold, shortened
-from satchel.brief.attempts import fails, new_attempts
+from satchel.brief.attempts import fails, new_attempts, succeeded
 from satchel.find.kind import Kind
 from satchel.keep import projects, runs
 from satchel.keep.entries import structured
@@ -270,6 +270,8 @@ def _solution(
 ) -> str | None:
     """Return what was done after the last failure: new attempts, else a summary, else a suggestion."""
     pads = [event.content for event in new if isinstance(event.content, Scratchpad)]
+    if passed := next((place for place, pad in enumerate(pads) if succeeded(pad) and new_attempts(pad, old)), None):
+        old, pads = [*old, *pads[:passed]], pads[passed:]
     attempts = list(dict.fromkeys(attempt for pad in pads for attempt in new_attempts(pad, old)))
     summaries = [event.summary for event in new if event.summary is not None]
     suggested = [event.content.suggestion for event in issues if isinstance(event.content, ReviewIssue)]
@@ -280,7 +282,9 @@ def _solution(
 
 def _failures(old: Sequence[Scratchpad], failed: Sequence[_Event], issues: Sequence[_Event]) -> list[str | None]:
     """Return what was tried before, else what failed reviews say, else the issues."""
-    attempts: list[str | None] = list(dict.fromkeys(attempt for pad in old for attempt in pad.attempted))
+    passed = {attempt for place, pad in enumerate(old) if succeeded(pad) for attempt in new_attempts(pad, old[:place])}
+    listed = dict.fromkeys(attempt for pad in old for attempt in pad.attempted)
+    attempts: list[str | None] = [attempt for attempt in listed if attempt.strip() not in passed]
     summaries: list[str | None] = [event.summary for event in failed]
     issue_texts: list[str | None] = [
         event.content.description for event in issues if isinstance(event.content, ReviewIssue)

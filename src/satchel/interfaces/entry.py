@@ -58,4 +58,4 @@ def _start_in_utf8(arguments: list[str]) -> None:
         return
     # what is printed stays in the encoding of the terminal
     environ = {"PYTHONIOENCODING": f"{sys.stdout.encoding}:backslashreplace", **os.environ}
-    os.execve(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]], environ)
+    os.execve(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]], environ)  # noqa: S606 -- itself

@@ -62,14 +62,14 @@ def _count(environ: Mapping[str, str]) -> AtWork | None:
     from satchel.remote.where import may_have_server
     from satchel.store.glance import NeedsFullOpen, glance
 
-    now = time.time_ns() // 1_000_000
     agent, session = environ.get("SATCHEL_AGENT"), environ.get("SATCHEL_SESSION")
     try:
         if may_have_server(environ):
             raise NeedsFullOpen
+        now = time.time_ns() // 1_000_000
         seen = glance(os.getcwd(), environ)  # noqa: PTH109 -- importing pathlib takes 3 ms
         return None if seen is None else count(seen, seen.project, agent, session, now, lambda: _person(environ))
-    except NeedsFullOpen:
+    except (NeedsFullOpen, OverflowError):  # the clock may be after 2262
         from satchel.remote.opening import open_anywhere
 
         settings = {"store.lock_wait_ms": 0}

@@ -126,7 +126,7 @@ class ConstraintFilters(ListFilters, total=False):
         category: only this one.
         priority: only this one or a higher one.
         layer: only this one.
-        tags: with any of these tags, or with all of them, according to ``match``.
+        tags: with any of these tags or those below them, or with all of them, according to ``match``.
         match: any or all.
         status: active, inactive or all.
         author: only constraints of this agent.
@@ -155,7 +155,7 @@ LISTING = kept.listing(
         filters.by_name("category", "categories", "i.category_id"),
         filters.author("i.created_by"),
         filters.MATCH,
-        filters.several("tags", "i.id", "constraint_tags constraint_id tag_id", may_need_all=True),
+        filters.several("tags", "i.id", "constraint_tags constraint_id tag_id"),
     ),
     Order("priority", "i.priority DESC, i.created_at DESC, i.id DESC"),
 )

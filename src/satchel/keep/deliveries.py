@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from satchel.base.clock import DAY_MS
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, replace
 from satchel.base.text import fold
 from satchel.base.tokens import PROSE_MARGIN
 from satchel.find.kind import Kind
@@ -27,6 +28,9 @@ _LEAST_AGAIN, _FOR_PROMPTS = 1_400, 150
 _SPENT, _BY_HOOKS = -3, 0
 """The pseudo-kind and item of a delivery whose seq is what hooks have spent in the window."""
 
+_ROLE = -4
+"""The pseudo-kind of a delivery whose item stands for the first role that asked in the window of a session."""
+
 _NONE, _NOBODY = "", 0
 """Stored for a missing task, role, run, session or agent: nulls would be distinct in the key."""
 
@@ -35,13 +39,13 @@ _NONE, _NOBODY = "", 0
 class Window:
     """A context window of an agent.
 
-    In a session it is one of the session's, per iteration of the agent. Without a session it is one iteration of an
-    agent in its role at a task of a run.
+    In a session it is one of the session's, per iteration of the agent; a role that asks after another has one of its
+    own. Without a session it is one iteration of an agent in its role at a task of a run.
 
     Attributes:
         number: the session's window number; 0 without a session.
         run: the run's number, without a session.
-        role: folded, or None.
+        role: folded, or None; in a session only if another role asked first.
     """
 
     project_id: int
@@ -76,6 +80,22 @@ def window_of(project_id: int, actor: Actor, run: int, task_id: str | None, role
     if actor.session is not None:
         return Window(project_id, actor.session, actor.window, actor.number, iteration)
     return Window(project_id, None, 0, actor.number, iteration, run, task_id, role)
+
+
+def of_role(
+    window: Window, role: str | None, items: Mapping[int, Mapping[int, int]]
+) -> tuple[Window, tuple[tuple[int, int, int], ...]]:
+    """Return the window of a role, and what to record with its delivery.
+
+    The first role that asks in a session has the session's own window, as hooks deliver to it; every other role is
+    another reader. ``items`` are those of the session's window, as :func:`delivered` returns them.
+    """
+    if window.session is None or role is None:
+        return window, ()
+    number = zlib.crc32(fold(role).encode())
+    if number not in items.get(_ROLE, {number: 0}):
+        return replace(window, role=role), ()
+    return window, ((_ROLE, number, 0),)
 
 
 _IS_WINDOW = """

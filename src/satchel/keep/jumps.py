@@ -176,7 +176,7 @@ def _read(transaction: Transaction, project_id: int) -> tuple[_Days, int]:
 
 
 def _revive_claims(transaction: Transaction, project_id: int, now: int) -> None:
-    # unless their holder has claimed the place anew
+    # unless the place was claimed again since
     transaction.run(
         """
         UPDATE file_claims SET is_over = 0

@@ -381,11 +381,11 @@ def liveness(column: str) -> Filter:
     return Filter("status", choice_check("status", LIVENESS), apply, "live")
 
 
-def several(field: str, of_item: str, link: str, *, may_need_all: bool = False) -> Filter:
-    """Return a filter by several names, such as tags.
+def several(field: str, of_item: str, link: str) -> Filter:
+    """Return a filter by several names, such as tags; :data:`MATCH` may require all of them.
 
-    ``link`` has the linking table and its item and name columns, as in ``constraint_tags constraint_id tag_id``;
-    ``may_need_all`` lets :data:`MATCH` require all names.
+    ``link`` has the linking table and its item and name columns, as in ``constraint_tags constraint_id tag_id``. A tag
+    stands also for those below it, as ``auth`` for ``auth/login``.
     """
     links, item, name_of = link.split()
 
@@ -396,17 +396,40 @@ def several(field: str, of_item: str, link: str, *, may_need_all: bool = False) 
         return checked
 
     def apply(view: View, wanted: tuple[str, ...]) -> None:
-        needs_all = may_need_all and view.request.chosen["match"] == "all"
-        was_empty = view.is_empty
-        numbers = {number for name in wanted if (number := view.number(field, field[:-1], name)) is not None}
-        view.is_empty = was_empty or not numbers or (needs_all and len(numbers) < len(wanted))
-        if numbers:
-            every = f" GROUP BY {item} HAVING count(*) = {len(numbers)}" if needs_all else ""
-            of_these = f"{name_of} IN {set_of(sorted(numbers))}{every}"
-            view.where(f"{of_item} IN (SELECT {item} FROM {links} WHERE {of_these})")
+        needs_all = view.request.chosen["match"] == "all"
+        was_empty, groups = view.is_empty, []
+        for name in wanted:
+            below = _below(view, name) if field == "tags" else ()
+            number = (
+                names.find_name(view.transaction, field, view.project_id, name)
+                if below
+                else view.number(field, field[:-1], name)
+            )
+            groups.append({*below, *(() if number is None else (number,))})
+        every = set().union(*groups)
+        view.is_empty = was_empty or not every or (needs_all and not all(groups))
+        for numbers in groups if needs_all else [every]:
+            if numbers:
+                view.where(f"{of_item} IN (SELECT {item} FROM {links} WHERE {name_of} IN {set_of(sorted(numbers))})")
 
     return Filter(field, check, apply)
 
 
+def _below(view: View, tag: str) -> tuple[int, ...]:
+    """Return the numbers of the tags below a tag."""
+    prefix = f"{fold(tag)}/"
+    rows = view.transaction.all(
+        "SELECT id FROM tags WHERE project_id = :project AND substr(folded, 1, :length) = :prefix",
+        {"project": view.project_id, "length": len(prefix), "prefix": prefix},
+    )
+    numbers = tuple(number for (number,) in rows)
+    if numbers:
+        view.numbers[BELOW] = (*view.numbers.get(BELOW, ()), *numbers)
+    return numbers
+
+
+BELOW = "below"
+"""The key of the numbers of tags that stand below those of the request."""
+
 MATCH = Filter("match", choice_check("match", MATCHES), None, "any", hides=False)
-"""Whether an item needs any or all of the tags; used by the filter by tags."""
+"""Whether an item needs any or all of the tags, and of the scopes; used by their filters."""

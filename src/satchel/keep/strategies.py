@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import KeptPage
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, replace
 from satchel.base.text import fold
 from satchel.find import documents, likeness, near
 from satchel.find.kind import LIVE, SUPERSEDED, Kind
@@ -20,6 +20,7 @@ from satchel.keep.fields import Checking, Codec, Field
 from satchel.keep.kind import ItemKind
 from satchel.keep.listing import Filter, Order
 from satchel.keep.projects import Service
+from satchel.keep.texts import check_short
 from satchel.store.transaction import Transaction, set_of
 
 MAX_INSIGHT_CHARS = 500
@@ -44,7 +45,7 @@ class Strategy:
         helped: number of reported successes; ``not_helped``: of failures.
         agent: its author, or None.
         superseded_by: the number of its replacement; its own if retracted; None while it is live.
-        last_seen: when it was saved or last tried, in milliseconds UTC.
+        last_seen: when it was saved, last tried or last briefed, in milliseconds UTC.
         created_at: milliseconds UTC.
         score: how well it matched a search, higher is better; None without one.
         notes: what the writer should know; empty when read.
@@ -154,6 +155,11 @@ def _count_outcome(transaction: Transaction, project_id: int, number: int, now: 
     return True
 
 
+def touch(transaction: Transaction, numbers: Sequence[int], now: int) -> None:
+    """Record that strategies were shown to an agent."""
+    transaction.run(f"UPDATE strategies SET last_seen = :now WHERE id IN {set_of(numbers)}", {"now": now})
+
+
 def _topic(value: Any, context: Checking, _: str) -> str:
     topic = check_topic(value)
     if topic != value.strip():
@@ -161,12 +167,23 @@ def _topic(value: Any, context: Checking, _: str) -> str:
     return topic
 
 
+def _insight(value: Any, context: Checking, name: str) -> str:
+    content = check_short(value, name, context.workplace.max_content_bytes, context.workplace.max_content_bytes)
+    context.notes += content.notes
+    if len(content.text) > MAX_INSIGHT_CHARS:
+        raise InvalidInput(
+            f"the insight has {len(content.text)} characters, {MAX_INSIGHT_CHARS} at most",
+            "Shorten it, or keep the details in a note or package and name its id",
+        )
+    return content.text
+
+
 STRATEGY = ItemKind(
     "an approach that worked",
     (
         fields.CREATED,
         Field("topic", Codec("a topic, in lower case", None, _topic, check=_topic), required=True),
-        Field("insight", fields.short(MAX_INSIGHT_CHARS), required=True),
+        Field("insight", replace(fields.short(MAX_INSIGHT_CHARS), check=_insight), required=True),
         Field("lang", fields.FOLDED),
         Field("framework", fields.FOLDED),
         Field("helped", fields.WHOLE, default=0, merge=fields.MAX),
@@ -248,14 +265,14 @@ class Strategies(Service):
 
         Args:
             topic: its subject; stored in lower case, with words joined by hyphens.
-            insight: the advice and why it works, at most 500 characters; a longer one is shortened.
+            insight: the advice and why it works, at most 500 characters; a longer one is refused.
             lang: the programming language, stored in lower case; None is any.
             framework: the framework, the same way.
             supersedes: the short id of the strategy it replaces, such as ``s7``.
             agent: the author; None takes the default, which may be nobody.
 
         Returns:
-            The strategy; ``notes`` tell the normalized topic, what was shortened, cleaned or redacted, and similar
+            The strategy; ``notes`` tell the normalized topic, what was cleaned or redacted, and similar
             strategies.
 
         Raises:

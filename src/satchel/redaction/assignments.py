@@ -81,17 +81,17 @@ def _patterns() -> dict[str, re.Pattern[str]]:
             r"(?:\\{0,3}[\"'`])?\]?(?:\[\d{0,4}\])?"
             r"(?:[ \t]{0,4}:[ \t]{0,4}(?:&'?[a-z]{0,8} ?)?[a-z][a-z0-9_.|\[\]]{0,40}[ \t]{0,4}="
             r"|[ \t]{1,4}(?:as[ \t]{1,4})?(?:string|str|char|text|varchar2?)[ \t]{0,4}:?="
-            r"|[ \t]{0,16}\*{0,2}(?::-|:=|=>|->|<-|\?\?=?|\?=|:::?=|\|\|=?|\?:|={1,3}|!=|<<<|:)\*{0,2})"
-            rf"[ \t]{{0,16}}(?:\{{[a-z0-9-]{{2,10}}\}})?(?:[bruf@]{{0,2}}{quote})?"
+            r"|[ \t]{0,16}\*{0,2}(?::-|:=|=>|->|<-|\?\?=?|\?=|\+=|:::?=|\|\|=?|\?:|={1,3}|!=|<<<|:)\*{0,2})"
+            rf"[ \t]{{0,16}}(?:!!?[a-z]{{1,10}}[ \t]|\{{[a-z0-9-]{{2,10}}\}})?(?:[bruf@]{{0,2}}{quote})?"
         ),
-        # the value is alone on the next line, in a list or a code block
+        # the value is alone on the next line, in a list, a code block or a block of YAML
         "below": re.compile(
             r"(?:(?:\\{0,3}[\"'`])?\]?[ \t]{0,4}\*{0,2}[:=]\*{0,2}|[ \t]{1,4}(?:is|was|ist|es|est)[ \t]{0,2}:)"
-            r"[ \t]{0,8}\r?\n(?:[ \t]{0,16}\r?\n)?"
+            r"[ \t]{0,8}(?:[|>][+-]?|\\)?\r?\n(?:[ \t]{0,16}\r?\n)?"
             rf"(?:`{{3}}[a-z]{{0,10}}\r?\n)?[ \t]{{0,16}}(?:[-*>][ \t]{{1,3}})?{quote}?"
         ),
         "condition": re.compile(r"(?:\A|\n)[ \t]*(?:el)?if\b[^\n]*\Z|(?:\A|\n)[ \t]*(?:while|for|with|case)\b[^\n]*\Z"),
-        "alone": re.compile(r"[,;]?[ \t]{0,8}(?:\r?\n|\Z)"),
+        "alone": re.compile(r"[\]}),;]{0,3}[ \t]{0,8}(?:\r?\n|\Z)"),
         "element": re.compile(r"[\"']?[ \t]{0,4}>[ \t]{0,4}(?:<!\[cdata\[)?|</key>\s{0,40}<string>"),
         "pair": re.compile(
             r"(?:[\"'`]?[ \t]{0,4}[,;]?\s{1,60}+|[\"'`],)[\"']?(?:value|default|content|defaultvalue)[\"']?"
@@ -106,13 +106,16 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "beside": re.compile(rf"[ \t]{{1,16}}(?:[0-9][ \t])?{quote}?"),
         "beside with a digit": re.compile(rf"[ \t]{{1,16}}(?:[0-9][ \t])?(?:{quote}|(?=\S{{0,{JUDGED_CHARS}}}[0-9]))"),
         "said": re.compile(
-            rf"[ \t]{{1,4}}(?:[a-z'()/-]{{1,16}}[ \t]{{1,4}}){{0,6}}?"
+            rf"[ \t]{{1,4}}(?:[a-z?'()/-]{{1,16}}[ \t]{{1,4}}){{0,6}}?"
             r"(?:(?:is|was|are|to|be|becomes|ist|lautet|es|est|\?)(?: now| still| set to)?:?|[a-z]{1,16}[:=]|:|=|\|)"
             rf"[ \t]{{1,4}}(?:[a-z]{{1,16}}[ \t]{{1,4}}){{0,3}}?{quote}?(?=\S{{0,99}}[0-9])"
         ),
         # a command option or a line of .netrc or redis.conf: a password follows, even if it is a word
         "given": re.compile(
             r"(?:(?:\A|[\s\"'`])--|[^\s-][ \t]{1,4}[\"'`]?-)[a-z0-9-]{0,30}\Z|(?:\A|\n|set[ \t])require\Z"
+            r"|(?:\A|\n)[ \t$#>]{0,8}(?:env|setenv|setx|set[ \t]-[a-z]{1,3})[ \t]{1,4}[a-z0-9_]{0,30}\Z"
+            r"|(?:\A|\n)[^\n]{0,20}(?:mysqladmin|nmcli)[^\n]{1,60}[ \t]\Z|insecure-\Z"
+            r"|(?:\A|\n)[ \t]{0,8}user(?:name)?[ \t]{1,4}\S{1,60}\n[ \t]{0,8}\Z"
             r"|(?:(?:machine\s{1,4}\S{1,60}|default)\s{1,8}|\n[ \t]{1,8})login\s{1,4}\S{1,60}\s{1,8}\Z"
         ),
         "sshpass": re.compile(rf"[ \t]{{1,4}}-p[ \t]{{0,4}}{quote}?"),
@@ -125,10 +128,13 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "option": re.compile(r"(?:\A|[\s\"'`])--?[a-z0-9-]{0,30}\Z"),
         "file": re.compile(r"[\w-]+\.[a-z]{1,3}"),
         "pair of a string": re.compile(r"[\w-]=[^\s=]"),
+        "option before": re.compile(r"(?:\A|[\s\"'`])--?(?:[a-z][a-z-]{0,30}[ =][\"']?)?[\w.-]{0,30}\Z|\bkv put \S{1,99} \Z"),
+        "statement": re.compile(r"\b(?:user|role)[ \t]{1,4}\S{1,60}[ \t]{1,4}(?:with[ \t]{1,4})?(?:encrypted[ \t]{1,4})?\Z|#define[ \t]{1,4}[a-z0-9_]{0,40}\Z"),
         "other setting": re.compile(
             r"(?m)^[ \t-]*[\"']?[\w.-]{0,30}(?:user|login|host|email|database|port|server|account)"
             r"[\w.-]{0,20}[\"']?:[ \t]+[^\s,;({]+$"
         ),
+        "other property": re.compile(r"(?m)^[\w.-]{1,30}\.(?:user|username|login|host|url|port)[ \t]*=[ \t]*[^\s,;({]+\r?$"),
         "other option": re.compile(r"(?m)^[ \t]*\[[\w .:-]{1,60}\][ \t]*\r?$"),
         "name": re.compile(r"[A-Za-z0-9_.-]*\Z"),
         "bare": re.compile(r"[^\s\"'`,;&<>(){}\[\]|\\]+"),
@@ -203,7 +209,10 @@ def _names_password(root: str, before: str, following: str, *, longer: bool) -> 
     return longer or before[-1:] in {"_", "-", "."} or following in {"=", '"', "'"} or before.endswith(_BEFORE_PASS)
 
 
-_BEFORE_PASS = ("ssh", "require", "-store", "-key", "-passin ", "-passout ")
+_BEFORE_PASS = (
+    *("ssh", "require", "-store", "-key", "-pass ", "-passin ", "-passout "),
+    *("db", "user", "root", "admin", "ftp", "smtp", "mail"),
+)
 
 
 def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[Manner, re.Match[str]]]:
@@ -214,7 +223,7 @@ def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[M
     match = None if is_prose else patterns["assigned"].match(lowered, after)
     if match is not None:
         yield "assigned", match
-        if lowered.startswith(("\n", "\r"), match.end()) and (below := patterns["below"].match(lowered, after)):
+        if lowered.startswith(("\n", "\r", "|", ">", "\\"), match.end()) and (below := patterns["below"].match(lowered, after)):
             yield "below", below
         if root != "auth":
             return
@@ -243,7 +252,7 @@ def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[M
     if root not in {"pass", "pw"}:
         # an unquoted word without a digit is not a token
         if (has_digit or not is_prose) and (match := patterns["beside with a digit"].match(lowered, after)):
-            yield "beside", match
+            yield "given" if root == "token" and patterns["option"].search(before) else "beside", match
     elif (match := patterns["beside"].match(lowered, after)) is not None:
         yield "given" if patterns["given"].search(before) else "beside", match
 
@@ -266,7 +275,7 @@ def _secret_after(
         return None  # the lower-case text has ? for them, which is a sign too
     loud = text[at].isupper() and text[at + 1 : at + 2].isupper()
     # & and , may be part of a password in a sentence or environment file, but end it in code or a query
-    open_ended = manner in {"said", "beside", "given"} or (
+    open_ended = manner in {"said", "beside", "given", "below"} or (
         names_password and loud and sign[0].endswith("=") and text[_name_start(text, at) - 1 :][:1].isspace()
     )
     bare_value = _patterns()["word" if open_ended else "bare"]
@@ -291,9 +300,8 @@ def _secret_after(
     )
     if not (is_secret and not is_placeholder(value)) and not (
         names_password
-        and manner == "assigned"
         and is_password_word(value)
-        and (_is_quoted_word(text, root, at, sign, value) if quote else _is_set_word(text, at, sign, value, loud=loud))
+        and _is_word_password(text, root, at, before, manner, sign, value, loud=loud, quoted=quote is not None)
     ):
         return None
     if quote is None and is_reference(value, text[end : end + 1], loud=loud and manner == "assigned"):
@@ -334,10 +342,10 @@ def _is_secret(
     if quoted and is_pattern(value):
         return False
     direct = manner in {"assigned", "below", "element"}
-    min_length = 12 if names_password or root == "secret" else 14 if root == "token" and direct else 16
+    min_length = 12 if names_password or root == "secret" else 14 if root == "token" and (direct or manner == "given") else 16
     if root == "key" and not loud and not before.endswith(_OWNED_KEY):
         min_length = 20
-    if manner in {"beside", "given", "called"} and root not in {"pass", "pw"}:
+    if manner in {"beside", "called"} and root not in {"pass", "pw"}:
         min_length = max(min_length, 16)
     if looks_random(value, min_length) and (direct or quoted or any(map(str.isdigit, value))):
         return True
@@ -355,6 +363,23 @@ def _name_start(text: str, at: int) -> int:
     return name.start() if name is not None else at
 
 
+def _is_word_password(
+    text: str, root: str, at: int, before: str, manner: Manner, sign: re.Match[str], value: str, *, loud: bool, quoted: bool
+) -> bool:
+    """Return whether a word is given as a password, by a manner in which a label or a variable is unlikely."""
+    if manner == "assigned":
+        if quoted:
+            return _is_quoted_word(text, root, at, sign, value)
+        return before.endswith("-pass ") or _is_set_word(text, at, sign, value, loud=loud)
+    if manner == "element":
+        return sign[0].strip() == ">"
+    if not quoted or len(value) < 7 or not value.islower():
+        return False
+    if manner == "called":
+        return "(" in sign[0] and before.endswith((".", "set")) or ("," in sign[0] and loud)
+    return manner == "beside" and _patterns()["statement"].search(before) is not None
+
+
 def _is_quoted_word(text: str, root: str, at: int, sign: re.Match[str], value: str) -> bool:
     """Return whether a quoted word is a password, and not the label of a form or the state of a pass."""
     if len(value) < 7 or (value.istitle() and "=" not in sign[0]):
@@ -363,24 +388,35 @@ def _is_quoted_word(text: str, root: str, at: int, sign: re.Match[str], value: s
     return root != "pass" or longer or not text[at - 1 : at].isalnum()
 
 
+_BEFORE_SETTING = frozenset(("", "-", "-e", "arg", "env", "export", "local", "override", "readonly", "set", 'set "'))
+
+
 def _is_set_word(text: str, at: int, sign: re.Match[str], value: str, *, loud: bool) -> bool:
-    """Return whether a plain word is set as a password in configuration, a query or a connection string."""
+    """Return whether a plain word is set as a password in configuration, a command, a query or a connection string."""
     begins, ends = _name_start(text, at), sign.end() + len(value)
     line_start, line_end = text.rfind("\n", 0, begins) + 1, text.find("\n", ends)
     before = text[max(line_start, begins - 80) : begins]
     after = text[ends : min(ends + 80, line_end if line_end >= 0 else len(text))].rstrip("\r")
-    if sign[0].endswith("=") and before[-1:] in {"", ";", "&", "?", " ", "\t"} and after[:1] in {"", ";", "&", " "}:
-        pair = _patterns()["pair of a string"]
-        if pair.search(before) or pair.search(after):
+    following = after[:1]
+    if sign[0] == "=" and following in {"", " ", "\t", '"', "'", "&", ";"}:
+        if before[-1:] in {"", ";", "&", "?", " ", "\t", ",", "'", '"'} and "(" not in before:
+            pair = _patterns()["pair of a string"]
+            if pair.search(before) or (following in {";", "&", " "} and pair.search(after)):
+                return True
+        if loud and following not in {"&", ";"} and before[-1:] in {"", " ", "\t", "'", '"', "="}:
             return True
-    if after or before.strip() not in {"", "-", "export", "ENV", "set", "-e"}:
+        if _patterns()["option before"].search(text[max(line_start, at - 120) : at]) is not None:
+            return True
+    if after or before.strip().lower() not in _BEFORE_SETTING:
         return False
     if sign[0].endswith("="):
         return True
     if loud:
-        return sign[0].endswith((": ", "?= "))
+        return sign[0].endswith((": ", "?= ", ":= "))
     # in YAML or INI a user or host is next to a password, and in code a password is rarely a word
     own = text[max(line_start - 200, 0) : line_start] + text[ends : ends + 200]
+    if sign[0].endswith(" = ") and begins == line_start and "." in text[begins:at]:
+        return _patterns()["other property"].search(own) is not None
     return (
         sign[0].endswith((": ", " = "))
         and _patterns()["other setting" if sign[0].endswith(": ") else "other option"].search(own) is not None

@@ -182,7 +182,10 @@ def _options() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
     return (
         (("curl",), re.compile(r"-(?:[a-zA-Z]{0,6}u|-user|U)[ =]?[\"']?[^\s\"':]{1,100}:([^\s\"']{3,200})")),
         (("mysql", "mariadb"), re.compile(r"-p" + quoted)),
-        (("mongo", " login "), re.compile(r"-p[ =]?[ \t]*" + quoted)),
+        (("http ",), re.compile(r"-a[ =]?[\"']?[^\s\"':]{1,100}:([^\s\"']{3,200})")),
+        (("smbclient",), re.compile(r"-U[ =]?[\"']?[^\s\"'%]{1,100}%([^\s\"']{3,200})")),
+        (("ssh-keygen",), re.compile(r"-N[ \t]+" + quoted)),
+        (("mongo", " login ", "useradd", "usermod"), re.compile(r"-p[ =]?[ \t]*" + quoted)),
         (("ldap",), re.compile(r"-w[ \t]+" + quoted)),
         (("zip ", "7z "), re.compile(r"-[pP][ \t]?" + quoted)),
         (("redis-cli ",), re.compile(r"-a[ \t]+" + quoted)),
@@ -195,7 +198,7 @@ _LONGEST_COMMAND = 400
 
 def options(text: str, lowered: str, places: Places) -> Iterator[Span]:
     """Yield passwords in short options of commands such as curl, mysql, redis-cli and mongo."""
-    for at in places.get("option", ()):
+    for at in places.get("-", ()):
         line = lowered[max(0, at - _LONGEST_COMMAND) : at].replace("\\\n", " ").rpartition("\n")[2]
         for commands, option in _options():
             if any(command in line for command in commands) and (match := option.match(text, at)) is not None:

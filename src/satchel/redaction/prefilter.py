@@ -9,126 +9,117 @@ Places = dict[str, list[int]]
 """The offsets of each word in order, without words that do not occur."""
 
 
-@cache
-def _pivots() -> tuple[tuple[re.Pattern[str], dict[str, tuple[str, int]], tuple[str, ...]], ...]:
-    """Return patterns that begin with one letter, the word for each continuation and its distance back, and texts.
+# keyring, tokenizer, passed: the name of a secret does not continue like this
+_NOT_ON = "(?![efgijqruxyz])"
+_PARTS = (
+    *(("key", "key" + _NOT_ON), ("kennwort", "kennwort"), ("token", "ken(?<=token)" + _NOT_ON)),
+    *(("cookie", "kie(?<=cookie)"), ("kode", "kode"), ("kata sandi", "kata sandi"), ("kata laluan", "kata laluan")),
+    ("mat khau", "khau(?<=mat khau)"),
+    # not the start of path, patch or pattern
+    *(("passe", "passe(?![a-z])"), ("pass", "pass" + _NOT_ON), ("pat", "pat(?![cht])"), ("pw", "pw")),
+    *(("phrase", "phrase"), ("parola", "parola"), ("printf", "printf"), ("mdp", "p(?<=mdp)(?![a-z])")),
+    *(("secret", "cret(?<=secret)"), ("credential", "credential"), ("securestring", "curestring(?<=securestring)")),
+    *(("contrase", "contrase"), ("clave", "clave"), ("wachtwoord", "chtwoord(?<=wachtwoord)")),
+    *(("echo", "cho(?<=echo)"), ("mnemonic", "c(?<=mnemonic)")),
+    *(("bearer", "bearer"), ("identified by", "by(?<=identified by)")),
+    ("-", r"-(?<=[ \t]-)(?=[apw]|[a-z]{0,3}u|-user|n[ \t][^\d]|k?s[ \t])"),
+)
+"""Words, and for each a part that begins with a rare letter, with what must surround it."""
 
-    If none of the texts occurs, the pattern cannot match. The regex engine searches for a first letter with memchr: one
-    pass for a rare letter costs less than the search for one word, and finds all words with that letter.
+
+_Patterns = tuple[re.Pattern[str], ...]
+
+
+@cache
+def _search() -> tuple[_Patterns, _Patterns, dict[str, tuple[str, int]]]:
+    """Return patterns for short and long texts, and for each part its word and the distance back to the word's start.
+
+    In a short text, one pass costs less than the search for a few of the words. In a long one, a pass for each letter
+    costs less, as the engine searches for a single first letter with memchr.
     """
-    # keyring, tokenizer, passed: the name of a secret does not continue like this
-    other = "(?![efgijqruxyz])"
-    return (
-        (
-            re.compile(rf"k(?=(ennwort|ey{other}|en{other}|ie))"),
-            {
-                "ey": ("key", 0),
-                "en": ("token", 2),
-                "ie": ("cookie", 3),
-                "ennwort": ("kennwort", 0),
-            },
-            ("key", "token", "cookie", "kennwort"),
-        ),
-        (
-            # not the start of path, patch or pattern
-            re.compile(rf"p(?=(ass{other}|asse(?![a-z])|at(?![cht])|wd?|hrase|arola|(?<=mdp)(?![a-z])))"),
-            {
-                "ass": ("pass", 0),
-                "asse": ("passe", 0),
-                "at": ("pat", 0),
-                "w": ("pw", 0),
-                "wd": ("pw", 0),
-                "hrase": ("phrase", 0),
-                "arola": ("parola", 0),
-                "": ("mdp", 2),
-            },
-            ("pass", "pat", "pw", "phrase", "parola", "mdp"),
-        ),
-        (
-            re.compile(r"c(?=(ret|redential|urestring|ontrase|lave|htwoord)|(?<=mnemonic))"),
-            {
-                "ret": ("secret", 2),
-                "redential": ("credential", 0),
-                "urestring": ("securestring", 2),
-                "": ("mnemonic", 7),
-                "ontrase": ("contrase", 0),
-                "lave": ("clave", 0),
-                "htwoord": ("wachtwoord", 2),
-            },
-            ("secret", "credential", "mnemonic", "securestring", "contrase", "clave", "wachtwoord"),
-        ),
-        (
-            re.compile(r"b(?=(earer)|(?<=identified b)y[ \t])"),
-            {"earer": ("bearer", 0), "": ("identified by", 11)},
-            ("bearer", "identified by"),
-        ),
-        (
-            re.compile(r"-(?<=[ \t]-)(?=[apw]|[a-z]{0,3}u|k?s[ \t]|sk[ \t]|-(?:user|pass|stdin))()"),
-            {"": ("option", 0)},
-            (" -", "\t-"),
-        ),
-    )
+    by_letter: dict[str, list[str]] = {}
+    words: dict[str, tuple[str, int]] = {}
+    for word, part in _PARTS:
+        literal = part.partition("(")[0]
+        words[literal] = word, word.rindex(literal)
+        by_letter.setdefault(part[0], []).append(part[1:])
+    letters = [f"{letter}(?:{'|'.join(rest)})" for letter, rest in by_letter.items()]
+    return (re.compile("|".join(letters)),), tuple(map(re.compile, letters)), words
 
 
 _SHORT = 600
-"""In shorter texts, such as most notes, searching for each word costs less than a pattern without a match."""
+_WHOLE_WORDS = ("senha", "haslo", "sifre")
+"""Words without a rare letter."""
 
-
-_ASCII_WORDS = ("senha", "haslo")
-# by a byte of their UTF-8; a first letter that may be a capital is left out
-_OTHER_WORDS = (
-    (b"\xd0", ("парол", "Парол", "ПАРОЛ")),
-    (b"\xc3", ("ösenord", "elszó")),
-    (b"\xc5", ("asło", "şifre", "Şifre")),
-    (b"\xcf", ("ωδικό", "υνθηματικό")),
-    (b"\xd7", ("סיסמ",)),
-    (b"\xd9", ("كلمة المرور", "كلمة السر", "رمز عبور")),
-    (b"\xe0", ("पासवर्ड", "รหัสผ่าน")),
-    (b"\xe1", ("ật khẩu",)),
-    (b"\xe3", ("パスワード",)),
-    (b"\xe5", ("密码", "密碼", "口令", "暗証番号")),
-    (b"\xed", ("비밀번호", "패스워드", "암호")),
-)
+# by the first byte of one of their characters in UTF-8; a first letter that may be a capital is left out
+_OTHER_WORDS = {
+    0xC3: ("ösenord", "elszó", "chlüssel", "clé"),
+    0xC5: ("asło", "şifre", "Şifre"),
+    0xCF: ("ωδικό", "υνθηματικό"),
+    0xD0: ("парол", "Парол", "ПАРОЛ", "ключ"),
+    0xD7: ("סיסמ",),
+    0xD9: ("كلمة المرور", "كلمة السر", "رمز عبور", "پاس ورڈ"),
+    0xE0: ("पासवर्ड", "পাসওয়ার্ড", "கடவுச்சொல்", "రహస్యపదం", "รหัสผ่าน"),
+    0xE1: ("ật khẩu",),
+    0xE3: ("パスワード",),
+    0xE4: ("令牌",),
+    0xE5: ("密码", "密碼", "密钥", "密鑰", "口令", "暗証番号"),
+    0xED: ("비밀번호", "패스워드", "암호"),
+}
+_OTHER_BYTES = bytes(byte for byte in range(256) if byte not in _OTHER_WORDS)
 FOREIGN_WORDS = (
-    *("kennwort", "passe", "parola", "mdp", "contrase", "clave", "wachtwoord"),
-    *_ASCII_WORDS,
-    *(word for _, words in _OTHER_WORDS for word in words),
+    *("kennwort", "kode", "kata sandi", "kata laluan", "mat khau", "passe", "parola", "mdp", "contrase", "clave"),
+    *("wachtwoord", *_WHOLE_WORDS),
+    *(word for words in _OTHER_WORDS.values() for word in words),
 )
 """Words for password in other languages than English, or their telling part."""
 
 
 def places_of_words(text: str, lowered: str) -> Places:
-    """Return where the words of ``_pivots``, ``auth``, foreign words and command options begin in a text.
+    """Return where words, command options and pipes begin in a text.
 
     ``lowered`` is the text in lower case, every character in its place.
     """
     places: Places = {}
-    is_short = len(lowered) < _SHORT
-    for pattern, words, texts in _pivots():
-        if is_short:
-            for word in texts:
-                if word in lowered:
-                    break
-            else:
-                continue
-        for match in pattern.finditer(lowered):
-            word, back = words[match[1] or ""]
-            at = match.start() - back
-            if back == 0 or lowered.startswith(word, at):
-                places.setdefault(word, []).append(at)
-    foreign = [word for word in _ASCII_WORDS if word in lowered]
-    if not text.isascii():
-        data = text.encode("utf-8", "replace")
-        foreign += [word for byte, words in _OTHER_WORDS if byte in data for word in words if word in text]
-    for word in foreign:
-        places[word] = [match.start() for match in re.finditer(word, lowered if word.isascii() else text)]
-    at = lowered.find("auth")
-    while at >= 0:
-        # author and authenticated do not introduce a secret
-        if not lowered.startswith(("e", "or"), at + 4) or lowered.startswith("orization", at + 4):
-            places.setdefault("auth", []).append(at)
-        at = lowered.find("auth", at + 4)
+    short, long, words = _search()
+    for pattern in short if len(lowered) < _SHORT else long:
+        match = pattern.search(lowered)
+        while match is not None:
+            word, back = words[match[0]]
+            places.setdefault(word, []).append(match.start() - back)
+            match = pattern.search(lowered, match.end())
+    if "|" not in lowered:
+        places.pop("echo", None)
+        places.pop("printf", None)
+    for word in _WHOLE_WORDS:
+        if word in lowered:
+            places[word] = _offsets(word, lowered)
+    # author and authenticated do not introduce a secret
+    if "auth" in lowered and (
+        offsets := [
+            at
+            for at in _offsets("auth", lowered)
+            if not lowered.startswith(("e", "or"), at + 4) or lowered.startswith("orization", at + 4)
+        ]
+    ):
+        places["auth"] = offsets
+    if places and "<<" in lowered:
+        places["<<"] = _offsets("<<", lowered)
+    if not text.isascii() and (first_bytes := text.encode("utf-8", "replace").translate(None, _OTHER_BYTES)):
+        for byte in set(first_bytes):
+            for word in _OTHER_WORDS[byte]:
+                if word in text:
+                    places[word] = _offsets(word, text)
     return places
+
+
+def _offsets(word: str, text: str) -> list[int]:
+    offsets = []
+    at = text.find(word)
+    while at >= 0:
+        offsets.append(at)
+        at = text.find(word, at + len(word))
+    return offsets
 
 
 _WORD_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=+~$}"

@@ -224,6 +224,7 @@ _NO_PASSWORD = (
         "option",
         "value",
         "string",
+        "unicode",
         "config",
         "param",
         "arg",

@@ -25,7 +25,7 @@ Progress = Callable[[int, int], None]
 
 _PAGES_PER_STEP = 512
 _REASONS = ("daily-", "before-restore-", "before-v")
-"""How the names of automatic backups begin, for each reason; each reason has an allowance of its own."""
+"""How the names of automatic backups begin, for each reason; each reason has its own allowance."""
 _CLOCK_SLACK_MS = 5 * 60_000
 _MAX_BYTES_IN_STATE = 1 << 30
 

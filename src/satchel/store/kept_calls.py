@@ -25,7 +25,8 @@ def keep(transaction: Transaction, project: str, call: bytes, now: int) -> bool:
     transaction.run(
         f"""
         DELETE FROM kept_calls WHERE {_OF_PROJECT} AND call IN (
-            SELECT call FROM kept_calls WHERE {_OF_PROJECT} AND kept_at < (SELECT vouched_at FROM projects WHERE name = :project) - :age LIMIT :most
+            SELECT call FROM kept_calls WHERE {_OF_PROJECT}
+                AND kept_at < (SELECT vouched_at FROM projects WHERE name = :project) - :age LIMIT :most
         )
         """,
         {"project": project, "age": KEPT_MS, "most": _SWEPT_AT_ONCE},

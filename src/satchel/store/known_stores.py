@@ -19,7 +19,8 @@ Identity = tuple[int, int]
 LIST_NAME = "stores.db"
 
 _WAIT_MS = 5_000
-_GONE_MS = 90 * 86_400_000
+_DAY_MS = 86_400_000
+_GONE_MS = 90 * _DAY_MS
 _TABLE = """
     CREATE TABLE IF NOT EXISTS stores (
         uid BLOB PRIMARY KEY,
@@ -194,4 +195,12 @@ def _sweep(connection: apsw.Connection, now: int) -> None:
     connection.execute(
         f"UPDATE stores SET gone_since = ? WHERE gone_since IS NULL AND path IN ({marks})", (now, *missing)
     )
-    connection.execute("DELETE FROM stores WHERE gone_since <= ?", (now - _GONE_MS,))
+    # a clock that is ahead alone drops none: another store must have been listed so late, a day ago
+    connection.execute(
+        """
+        DELETE FROM stores WHERE gone_since <= ? AND EXISTS (
+            SELECT 1 FROM stores o WHERE o.listed_at BETWEEN stores.gone_since + ? AND ?
+        )
+        """,
+        (now - _GONE_MS, _GONE_MS, now - _DAY_MS),
+    )

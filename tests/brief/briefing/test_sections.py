@@ -51,6 +51,17 @@ class TestPackages:
         assert sorted(refs(role="Developer")) == ["p1", "p2"]
         assert sorted(refs(role="gardener")) == ["p1"]
 
+    def test_every_package_that_fits_the_budget_is_briefed(self, store: Satchel, refs: Refs) -> None:
+        for number in range(11):
+            package(
+                store,
+                f"package {number} on topic {number}",
+                priority="low" if number > 7 else "high",
+                consumers=["developer"],
+            )
+        assert sorted(refs(budget=4_000)) == sorted(f"p{number}" for number in range(1, 12))
+        assert refs(budget=4_000, role="developer", again=True)[-3:] == ["p9", "p10", "p11"]
+
     def test_whoever_has_no_role_gets_those_of_every_role(self, store: Satchel, refs: Refs) -> None:
         package(store, consumers=["qa_expert"])
         assert refs(role=None) == ["p1"]
@@ -138,9 +149,10 @@ class TestErrors:
             ([True], "y1 (tentative)"),
             ([True, True], "y1"),
             ([True, True, False], "y1 (tentative)"),
+            ([False], "y1 (weak)"),
         ],
     )
-    def test_a_solution_is_briefed_as_known_or_as_tentative(
+    def test_a_solution_is_briefed_as_known_tentative_or_weak(
         self, store: Satchel, outcomes: list[bool], said: str
     ) -> None:
         self.report(store)
@@ -148,7 +160,7 @@ class TestErrors:
             store.patterns.outcome("y1", helped=helped, agent=f"judge {place}")
         assert line(store, "x1") == f"x1 TypeError: x is not callable -> {said}: call it by name"
 
-    @pytest.mark.parametrize("outcomes", [[False], [False, False], [True, False, False]])
+    @pytest.mark.parametrize("outcomes", [[False, False], [True, False, False]])
     def test_one_that_is_less_sure_is_not(self, store: Satchel, refs: Refs, outcomes: list[bool]) -> None:
         self.report(store)
         for place, helped in enumerate(outcomes):
@@ -163,6 +175,12 @@ class TestErrors:
         self.report(store)
         store.patterns.solve("x1", "import it late")
         store.patterns.outcome("y2", helped=True)
+        assert line(store, "x1").endswith("-> y2 (tentative): import it late")
+
+    def test_a_weak_one_gives_way_to_a_better_one(self, store: Satchel) -> None:
+        self.report(store)
+        store.patterns.outcome("y1", helped=False, agent="judge")
+        store.patterns.solve("x1", "import it late")
         assert line(store, "x1").endswith("-> y2 (tentative): import it late")
 
     def test_an_expired_error_is_not(self, store: Satchel, refs: Refs, clock: ManualClock) -> None:
@@ -193,6 +211,14 @@ class TestErrors:
 
 
 class TestStrategies:
+    def test_one_that_is_briefed_counts_as_seen_then(self, store: Satchel, clock: ManualClock) -> None:
+        store.strategies.save("lexers", "read the grammar first")
+        clock.advance(DAY)
+        store.brief(agent="reader", dry_run=True)
+        assert store.strategies.find().strategies[0].last_seen == clock.now - DAY
+        store.brief(agent="reader")
+        assert store.strategies.find().strategies[0].last_seen == clock.now
+
     @pytest.mark.parametrize(
         ("outcomes", "is_briefed"), [("", True), ("+", True), ("+-", True), ("-", False), ("+--", False)]
     )

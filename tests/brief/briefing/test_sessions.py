@@ -171,6 +171,20 @@ class TestWhereItWasLeftOff:
         assert lines[1:4] == ["rules", "c1: never log a token", "where you left off (3 h ago)"]
         assert lines[4].endswith("tried: bump the pool; next: look at the lock")
 
+    @pytest.mark.parametrize("place", [{}, {"task_id": "T1"}, {"task_id": "T1", "loop_id": "L1"}])
+    def test_a_new_session_without_a_task_is_shown_every_attempt_since_the_last_success_and_that_they_are_stuck(
+        self, clients: Clients, place: dict[str, Any]
+    ) -> None:
+        first = clients.start()
+        first.entries.write("scratchpad", {"attempted": ["read the manual"], "done": True}, **place)
+        for tried in ("bump the pool", "look at the lock", "mock the network"):
+            first.entries.write("scratchpad", {"attempted": [tried], "test_status": "failing"}, **place)
+        clients.end()
+        text = clients.start().brief().text
+        assert "STUCK: 3 iterations" in text
+        shown = [tried in text for tried in ("bump the pool", "look at the lock", "mock the network")]
+        assert (shown, "read the manual" in text) == ([True] * 3, False)
+
     def test_a_session_of_the_same_task_goes_before_the_last_of_the_worktree(self, clients: Clients) -> None:
         first = clients.start("codex-mcp-client")
         first.entries.write("scratchpad", PAD, task_id="T1", agent="ben")
@@ -203,7 +217,6 @@ class TestWhereItWasLeftOff:
             pad = {"iteration": number, "attempted": [approach], "test_status": "failing", "blockers": ["no key"]}
             first.entries.write("scratchpad", pad)
         clients.end()
-        assert clients.start("codex-mcp-client").brief().is_stuck is False
         assert clients.start().brief().is_stuck
 
     def test_so_do_those_of_an_agent_that_was_chosen_for_both(self, clients: Clients) -> None:

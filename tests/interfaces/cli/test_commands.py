@@ -219,6 +219,16 @@ def test_init_leaves_a_configuration_as_it_is(cli: Cli, folder: Path) -> None:
     assert (folder / ".satchel" / "config.toml").read_text() == "[store]\n"
 
 
+def test_init_and_doctor_name_what_would_publish_the_store(cli: Cli, folder: Path) -> None:
+    (folder / "Dockerfile").write_text("FROM scratch\nCOPY . .\n")
+    line = "the image of Dockerfile would contain .satchel: add `.satchel` to .dockerignore"
+    assert f"warning: {line}" in cli("init")[2]
+    assert f"warning publishing: {line}" in cli("doctor")[1]
+    (folder / ".dockerignore").write_text(".satchel\n")
+    assert "warning" not in cli("init")[2]
+    assert "ok      publishing: " in cli("doctor")[1]
+
+
 def test_init_makes_a_project_where_there_is_none(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")

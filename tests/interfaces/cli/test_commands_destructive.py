@@ -100,6 +100,8 @@ def test_the_doctor_reports_json(cli: Cli) -> None:
             "backups",
             "tokens",
             "hooks",
+            "publishing",
+            "sync",
             "here",
         ),
     }

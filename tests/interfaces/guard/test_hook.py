@@ -117,3 +117,12 @@ def test_a_bare_repository_has_a_hook_of_its_own(tmp_path: Path) -> None:
 def test_a_folder_outside_of_any_repository_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "git finds no repository" in str(guard("install").exception)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
+def test_a_repository_of_another_user_is_refused_with_the_way(repository: Path) -> None:
+    os.chown(repository, 12_345, 12_345)
+    os.chown(repository / ".git", 12_345, 12_345)
+    refused = str(guard("install").exception)
+    assert "belongs to another user" in refused
+    assert f"git config --global --add safe.directory {repository}" in refused

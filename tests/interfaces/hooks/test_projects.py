@@ -104,3 +104,11 @@ class TestASessionOfTheClone:
     def test_is_not_told_of_the_project_around_it(self, hook: Hook, inner: Path) -> None:
         assert hook("codex", "SessionStart", source="startup", cwd=str(inner)) is None
         assert state.faults(0) == []
+
+
+class TestASessionOutsideAnyProject:
+    def test_is_stopped_at_a_claimed_file(self, hook: Hook, store: Satchel, project: Path, tmp_path: Path) -> None:
+        (tmp_path / "plain").mkdir()
+        store.files.claim(["a.py"], agent="ben")
+        said = denial(hook("codex", "PreToolUse", edit("PreToolUse", project / "a.py"), cwd=str(tmp_path / "plain")))
+        assert "a.py is claimed by ben" in said

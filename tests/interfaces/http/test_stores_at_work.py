@@ -144,8 +144,8 @@ def write(server: Served, text: str) -> tuple[int, str | None, str]:
 def read(server: Served, text: str) -> tuple[int, str | None, str]:
     """Read what contains a text; where nothing does, the status is 0."""
     status, code, remedy = _outcome(server, "search", {"query": text})
-    found = server.ask("/api/search", method="POST", body=json.dumps({"query": text}).encode()).body
-    return status if status != 200 or text.encode() in found.partition(b'"results"')[2] else 0, code, remedy
+    answer = server.ask("/api/search", method="POST", body=json.dumps({"query": text}).encode()).json()
+    return status if status != 200 or answer["results"] else 0, code, remedy
 
 
 def _outcome(server: Served, name: str, given: dict[str, Any]) -> tuple[int, str | None, str]:

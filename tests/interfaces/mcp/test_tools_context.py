@@ -236,3 +236,11 @@ def test_of_several_notes_of_which_one_is_refused_none_is_kept_and_that_is_said(
     notes = [{"type": "discovery", "content": "x"}, {"type": "scratchpad", "content": {}}]
     assert empty.refused("write_context", entries=notes).endswith(". None of these 2 was saved")
     assert empty.text("read_context").startswith("0 entries")
+
+
+def test_notes_are_read_by_search_as_by_query(empty: Asker) -> None:
+    for content in ("the lexer is fast", "the parser is slow"):
+        empty.text("write_context", type="discovery", content=content)
+    by_query, by_search = (empty.text("read_context", **{name: "lexer"}) for name in ("query", "search"))
+    assert by_query == by_search
+    assert ("lexer" in by_search, "parser" in by_search) == (True, False)

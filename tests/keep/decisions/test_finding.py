@@ -170,19 +170,40 @@ def test_tags_are_whole_names_and_any_or_all_of_them(
 
 
 @pytest.mark.parametrize(
-    ("scopes", "shown"),
+    ("scopes", "match", "shown"),
     [
-        (["API"], {"api", "both", "three"}),
-        (["api", "security"], {"api", "both", "three", "security"}),
-        (["ap"], set()),
-        (["api", "unheard"], {"api", "both", "three"}),
+        (["API"], "any", {"api", "both", "three"}),
+        (["api", "security"], "any", {"api", "both", "three", "security"}),
+        (["api", "security"], "all", {"both", "three"}),
+        (["ap"], "any", set()),
+        (["api", "unheard"], "any", {"api", "both", "three"}),
+        (["api", "unheard"], "all", set()),
     ],
 )
-@pytest.mark.parametrize("match", ["any", "all"])
-def test_scopes_are_whole_names_and_any_of_them(
-    tagged: Decisions, scopes: list[str], shown: set[str], match: str
+def test_scopes_are_whole_names_and_any_or_all_of_them(
+    tagged: Decisions, scopes: list[str], match: str, shown: set[str]
 ) -> None:
     page = tagged.find(scopes=scopes, match=match)
+    assert (set(keys(page)), page.total) == (shown, len(shown))
+
+
+@pytest.mark.parametrize(
+    ("tags", "match", "shown"),
+    [
+        (["auth"], "any", {"login", "owner"}),
+        (["auth/login"], "any", {"login"}),
+        (["auth", "web"], "all", {"login"}),
+        (["auth", "web"], "any", {"login", "owner", "third"}),
+        (["aut"], "any", set()),
+    ],
+)
+@pytest.mark.parametrize("search", [None, "login owner third"])
+def test_a_tag_stands_for_those_below_it(
+    decisions: Decisions, tags: list[str], match: str, shown: set[str], search: str | None
+) -> None:
+    for key, names in (("login", ("Auth/Login", "web")), ("owner", ("auth",)), ("third", ("web", "authors/x"))):
+        decisions.set(key, 1, tags=names)
+    page = decisions.find(tags=tags, match=match, query=search)
     assert (set(keys(page)), page.total) == (shown, len(shown))
 
 

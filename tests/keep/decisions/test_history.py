@@ -39,7 +39,7 @@ def test_the_history_holds_every_state_whole_the_newest_first(decisions: Decisio
     states = found.history.items
     assert states == (
         DecisionState(3, 5.5, "draft", "1.0.0", None, (), ("gateway", "worker"), None, None, START + 2_000, clock.now),
-        DecisionState(2, 5, "deprecated", "2.1", None, (), ("gateway",), "Bob", None, START + 1_000, START + 2_000),
+        DecisionState(2, 5, "deprecated", "1.0.0", None, (), ("gateway",), "Bob", None, START + 1_000, START + 2_000),
         DecisionState(
             1,
             "redis",

@@ -124,13 +124,14 @@ class Ledger(RuleBasedStateMachine):
             return tuple(sorted({SPELLING[name.lower()] for name in fields[field] or ()}, key=str.lower))
 
         layer = fields.get("layer", old.layer)
-        # a reason belongs to the value that it was given for
-        reason = old.rationale if fields.get("value", old.value) == old.value else None
+        # a reason and a version belong to the value that they were given for
+        is_same = fields.get("value", old.value) == old.value
+        reason, version = (old.rationale, old.version) if is_same else (None, "1.0.0")
         said = replace(
             old,
             value=fields.get("value", old.value),
             status=fields.get("status", old.status),
-            version=fields.get("version", old.version) or "1.0.0",
+            version=fields.get("version", version) or "1.0.0",
             layer=layer.lower() if layer else None,
             tags=names("tags"),
             scopes=names("scopes"),

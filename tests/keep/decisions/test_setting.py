@@ -67,6 +67,8 @@ def test_every_status_round_trips(decisions: Decisions, status: str) -> None:
     assert reread(decisions, "cache").status == status
 
 
+OF_THE_VALUE = {("value", "rationale"), ("value", "version")}
+
 CHANGES: dict[str, Any] = {
     "value": "memcached",
     "tags": ["security"],
@@ -88,12 +90,19 @@ def test_an_update_changes_its_field_and_keeps_every_other(
     after = decisions.set("cache", agent="Ann", **{field: CHANGES[field]})
     given = CHANGES[field]
     assert getattr(after, field) == (tuple(given) if isinstance(given, list) else given)
-    # the reason of the old value goes with it
-    kept = [name for name in CHANGES if name != field and (field, name) != ("value", "rationale")]
+    # the reason and the version of the old value go with it
+    kept = [name for name in CHANGES if name != field and (field, name) not in OF_THE_VALUE]
     others = ("key", "uid", "id", "created_at", "agent", *kept)
     assert [getattr(after, name) for name in others] == [getattr(before, name) for name in others]
     assert (after.revision, after.updated_at) == (2, clock.now)
     assert reread(decisions, "cache").seq == after.seq > before.seq
+
+
+def test_a_version_is_that_of_its_value(decisions: Decisions) -> None:
+    decisions.set("limit", 100, version="2.0.0")
+    assert decisions.set("limit", 100, tags=["api"]).version == "2.0.0"
+    assert decisions.set("limit", "unlimited").version == "1.0.0"
+    assert decisions.set("limit", 50, version="3.0.0").version == "3.0.0"
 
 
 def test_a_new_value_does_not_keep_the_reason_of_the_old_one(decisions: Decisions) -> None:

@@ -154,3 +154,12 @@ def test_the_limit_on_write_never_takes_the_current_review(open_in: Callable[...
     satchel.entries.write("review_verdict", {"passed": True, "summary": "two"})
     assert [entry.content for entry in satchel.entries.read()] == ['{"passed":true,"summary":"two"}']
     assert satchel.entries.read(status="all", types=["review_verdict"]).total == 1
+
+
+def test_a_run_with_a_limit_is_pruned_by_it(open_in: Callable[..., Satchel], project: Path) -> None:
+    satchel = open_in(project)
+    for number in range(4):
+        satchel.entries.write("discovery", f"fact {number}")
+    assert satchel.entries.prune().total == 0
+    limited = open_in(project, environ={"SATCHEL_CONTEXT_MAX_PER_LOOP": "3"})
+    assert limited.entries.prune().total == 1

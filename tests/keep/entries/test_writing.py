@@ -307,4 +307,4 @@ def test_an_issue_has_one_of_six_types_and_others_are_refused_with_the_list(satc
         satchel.entries.write("review_issue", {"description": f"it is {issue_type}", "issue_type": issue_type})
     with pytest.raises(InvalidInput, match="cannot be 'bogus-type'") as caught:
         satchel.entries.write("review_issue", {"description": "d", "issue_type": "bogus-type"})
-    assert ", ".join(ISSUE_TYPES) in caught.value.remedy
+    assert ", ".join(ISSUE_TYPES) in str(caught.value.remedy)

@@ -64,17 +64,23 @@ def test_a_damaged_index_is_told_by_its_disagreements(
 
 
 @pytest.mark.parametrize(("newest", "step"), [(True, 2), (False, 1)])
-def test_above_a_number_of_items_a_sample_is_compared(
+def test_of_a_large_store_a_sample_is_compared(
     story: Story, monkeypatch: pytest.MonkeyPatch, newest: bool, step: int
 ) -> None:
-    monkeypatch.setattr(checks, "_COMPARED_WHOLE", 0)
     with story.satchel.workplace.engine.write() as transaction:
         highest = transaction.one("SELECT max(id) FROM documents")
         assert highest is not None
         monkeypatch.setattr(checks, "_SAMPLE", highest[0] // step)
-        assert index_problems(transaction) == []
+        assert index_problems(transaction, is_sample=True) == []
         replace_text(transaction, highest[0] if newest else 3)
-        assert [problem for problem in index_problems(transaction) if "sampled texts" in problem] != []
+        assert [problem for problem in index_problems(transaction, is_sample=True) if "sampled texts" in problem] != []
+
+
+@pytest.mark.parametrize("limit", ["_COMPARED_BYTES", "_COMPARED_WHOLE"])
+def test_doctor_says_that_it_compared_a_sample(story: Story, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    monkeypatch.setattr(checks, limit, 0)
+    (index,) = [check for check in story.satchel.housekeeping.doctor() if check.name == "index"]
+    assert (index.status, "sample" in index.detail) == ("ok", True)
 
 
 @pytest.mark.parametrize(

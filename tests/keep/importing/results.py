@@ -24,8 +24,9 @@ def everything(satchel: Satchel) -> list[object]:
     """Return all rows of what an import may write."""
     tables = (
         "decisions decision_history constraints agent_messages file_changes message_reads runs context_packages "
-        "package_consumers error_patterns error_solutions strategies deliveries agents documents projects"
+        "package_consumers error_patterns error_solutions strategies deliveries agents documents"
     ).split()
     with satchel.workplace.engine.read() as transaction:
         every = every_row(transaction)
-    return [every[table] for table in tables]
+        projects = transaction.all("SELECT id, name, root, seq FROM projects ORDER BY id")
+    return [projects, *(every[table] for table in tables)]

@@ -141,4 +141,4 @@ def test_an_error_that_lost_its_names_is_recognised_when_it_comes_back(
     assert (told.is_new, told.pattern.id) == (False, the_pattern(satchel).id)
     assert told.notes == ("it was imported without the names in its message, so it may be about another name",)
     assert told.solutions[0].text == "start redis first"
-    assert satchel.patterns.report("TypeError", "No module named 'redis' in /srv/shop/main.py, line 12").is_new
+    assert satchel.patterns.report("TypeError", "No attribute 'redis' in /srv/shop/main.py, line 12").is_new

@@ -62,3 +62,15 @@ def test_another_file_is_refused(satchel: Satchel, tmp_path: Path) -> None:
         satchel.importing.take("server-memory", tmp_path / "x.txt")
     with pytest.raises(NotFound):
         satchel.importing.take("server-memory", tmp_path / "nowhere")
+
+
+def test_a_bom_two_objects_on_a_line_and_observations_as_a_text_lose_nothing(satchel: Satchel, file: Path) -> None:
+    one = {"type": "entity", "name": "shop", "entityType": "service", "observations": "sells shoes"}
+    other = {"type": "entity", "name": "till", "entityType": "service", "observations": ["takes cards"]}
+    file.write_text(f"\ufeff{json.dumps(one)}{json.dumps(other)}\n", encoding="utf-8")
+    result = satchel.importing.take("server-memory", file)
+    assert [entry.content for entry in satchel.entries.read(order="asc").items] == [
+        "shop (service): sells shoes",
+        "till (service): takes cards",
+    ]
+    assert not result.is_incomplete

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from days_of_use import vouch_in
 from satchel import InvalidInput, Satchel, TooLarge
 from satchel.keep.patterns import mask, signature
 
@@ -91,9 +92,19 @@ class TestLife:
         changed = satchel.patterns.report(*MISSING, ttl_days=7).pattern
         assert (changed.ttl_days, changed.expires_at) == (7, clock.now + 7 * DAY)
 
-    def test_an_error_whose_life_was_over_is_new_again(self, satchel: Satchel, clock: ManualClock) -> None:
+    def test_an_error_whose_life_was_over_is_known_until_it_is_deleted(
+        self, satchel: Satchel, clock: ManualClock
+    ) -> None:
         first = satchel.patterns.report(*MISSING, solution="pip install foo", ttl_days=1).pattern
         clock.advance(DAY)
+        assert satchel.patterns.find().total == 0
+        told = satchel.patterns.report(*MISSING)
+        assert (told.is_new, told.pattern.occurrences, told.solutions) == (False, 2, first.solutions)
+
+    def test_an_error_that_was_deleted_after_its_life_is_new_again(self, satchel: Satchel, clock: ManualClock) -> None:
+        first = satchel.patterns.report(*MISSING, solution="pip install foo", ttl_days=1).pattern
+        vouch_in(satchel, clock.advance(DAY))
+        satchel.housekeeping.clear(dry_run=False)
         told = satchel.patterns.report(*MISSING)
         assert (told.is_new, told.pattern.occurrences, told.solutions) == (True, 1, ())
         assert (told.pattern.ttl_days, told.pattern.id != first.id) == (90, True)

@@ -87,13 +87,10 @@ def test_an_insight_of_five_hundred_characters_is_kept_whole(satchel: Satchel) -
     assert (saved.insight, saved.notes) == ("ä" * 500, ())
 
 
-def test_a_longer_insight_is_shortened_and_that_is_said(satchel: Satchel) -> None:
-    saved = satchel.strategies.save("x", "ä" * 501)
-    assert (saved.insight, saved.notes) == (
-        "ä" * 499 + "…",
-        ("the insight was shortened from 501 to 500 characters",),
-    )
-    assert reread(satchel, saved).insight == saved.insight
+def test_a_longer_insight_is_refused_with_the_limit(satchel: Satchel) -> None:
+    with pytest.raises(InvalidInput, match="has 501 characters, 500 at most"):
+        satchel.strategies.save("x", "ä" * 501)
+    assert satchel.strategies.find().total == 0
 
 
 def test_an_insight_may_have_lines(satchel: Satchel) -> None:
@@ -101,7 +98,7 @@ def test_an_insight_may_have_lines(satchel: Satchel) -> None:
 
 
 def test_secrets_in_an_insight_are_redacted_and_that_is_said(satchel: Satchel) -> None:
-    saved = satchel.strategies.save("x", "y" * 480 + f" {SECRET}\x00")
+    saved = satchel.strategies.save("x", "y" * 440 + f" {SECRET}\x00")
     assert "ghp_" not in saved.insight
     assert "a secret was redacted (github-token)" in saved.notes
     assert "1 control character removed" in saved.notes

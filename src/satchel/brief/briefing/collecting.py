@@ -209,11 +209,16 @@ def _collect(
         sessions_before(transaction, actor.session),
     )
     goes_on_from = left_off.find(transaction, workplace, project.id, actor, request.task_id, now)
+    is_carried = goes_on_from is not None and request.task_id is None and request.loop_id is None
+    continued = left_off.loop_of(transaction, project.id, goes_on_from) if goes_on_from and is_carried else loop
     pinned, history = both(
         pins.ask_pinned(transaction, project.id),
-        loop_history.loading(transaction, loop, now, (SCRATCHPAD, REVIEW_VERDICT)),
+        loop_history.loading(transaction, continued, now, (SCRATCHPAD, REVIEW_VERDICT)),
     )
     got = {} if delivered is None else deliveries.by_kind(delivered)
+    of_role, _ = deliveries.of_role(window, request.role, got)
+    if of_role != window:
+        got = deliveries.delivered(transaction, of_role)
     is_again = request.within_session and actor.window > 1 and not got
     collected.tokens_left = (
         deliveries.tokens_left_of_session(transaction, window) if is_again else deliveries.tokens_left(got)
@@ -250,6 +255,7 @@ def _collect(
         loop=loop,
         loop_since=_since(history),
         left_off=goes_on_from,
+        carried=tuple(one.number for one in history.attempts[: history.recent]) if is_carried else (),
     )
     collected.status = loop_history.judge(history)
     relevance: Relevance = {}

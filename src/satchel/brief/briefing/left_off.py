@@ -5,9 +5,10 @@ from __future__ import annotations
 from satchel.base.clock import DAY_MS
 from satchel.brief.loop_history import RECENT_DAYS
 from satchel.keep.entries.records import SCRATCHPAD
-from satchel.keep.loop_scope import OF_LOOPS
+from satchel.keep.loop_scope import OF_LOOPS, LoopScope
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
+from satchel.keep.sessions.joining import sessions_before
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction, set_of
 
@@ -36,6 +37,16 @@ def find(
     if transaction.one(pads, values) is not None:
         return None
     return (None if task_id is None else _of_task(transaction, values, now)) or _of_worktree(transaction, values, now)
+
+
+def loop_of(transaction: Transaction, project_id: int, number: int) -> LoopScope:
+    """Return the loop of a scratchpad, as its author sees it."""
+    row = transaction.one(
+        "SELECT run_id, task_id, loop_id, agent_id, session_id FROM context WHERE id = :id", {"id": number}
+    )
+    assert row is not None
+    run, task, loop, author, session = row
+    return LoopScope(project_id, run, task, loop, author, session, sessions_before(transaction, session))
 
 
 def _of_task(transaction: Transaction, values: dict[str, object], now: int) -> int | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from satchel.base.clock import DAY_MS
 from satchel.base.text import shortened
-from satchel.brief.briefing.ranking import HIGH, MEDIUM, base_score_sql
+from satchel.brief.briefing.ranking import HIGH, LOW, MEDIUM, base_score_sql
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.brief.briefing.sources import ANY_PRIORITY, BriefingContext, New, Source, candidates, loading
 from satchel.brief.fields import by, name_text, quoted
@@ -14,7 +14,7 @@ from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, ARMS, IS_MINE, UNREAD
 from satchel.keep.packages.records import TYPES
-from satchel.keep.patterns.records import KNOWN, TENTATIVE, ask_solutions, by_pattern
+from satchel.keep.patterns.records import KNOWN, TENTATIVE, WEAK, ask_solutions, by_pattern
 from satchel.store.asking import Asking
 from satchel.store.transaction import Row, set_of
 
@@ -100,18 +100,20 @@ def _unreadable(path: str, files_root: str | None) -> str | None:
 
 
 # the condition on the pattern covers the project; one on the solution would need another look-up
-_IS_SOLVED = f"EXISTS (SELECT 1 FROM error_solutions s WHERE s.pattern_id = c.id AND s.confidence >= {TENTATIVE})"
-_IS_KNOWN = f"EXISTS (SELECT 1 FROM error_solutions s WHERE s.pattern_id = c.id AND s.confidence >= {KNOWN})"
+_IS_SOLVED, _IS_TENTATIVE, _IS_KNOWN = (
+    f"EXISTS (SELECT 1 FROM error_solutions s WHERE s.pattern_id = c.id AND s.confidence >= {least})"
+    for least in (WEAK, TENTATIVE, KNOWN)
+)
 _WAS_MET = """
     c.id IN (SELECT r.pattern_id FROM error_reports r WHERE r.run_id = :run
         AND (r.loop_id = :loop OR r.task_id = :task))
 """
-_PATTERN_PRIORITY = f"CASE WHEN {_IS_KNOWN} THEN {HIGH} ELSE {MEDIUM} END"
+_PATTERN_PRIORITY = f"CASE WHEN {_IS_KNOWN} THEN {HIGH} WHEN {_IS_TENTATIVE} THEN {MEDIUM} ELSE {LOW} END"
 _LAST_SEEN = "c.last_seen DESC, c.id DESC"
 
 
 def error_patterns(context: BriefingContext) -> Source:
-    """Return the errors with a known or tentative solution."""
+    """Return the errors with a solution; a weak one is shown if there is no better one."""
     alive = "c.project_id = :project AND c.expires_at > :now"
     may_be_met = context.task_id is not None or context.loop_id is not None
     return Source(
@@ -126,6 +128,7 @@ def error_patterns(context: BriefingContext) -> Source:
         orders=(
             *(((_LAST_SEEN, f"{_IS_SOLVED} AND {_WAS_MET}"),) if may_be_met else ()),
             (_LAST_SEEN, _IS_KNOWN),
+            (_LAST_SEEN, _IS_TENTATIVE),
             (_LAST_SEEN, _IS_SOLVED),
         ),
         priority=_PATTERN_PRIORITY,
@@ -137,7 +140,7 @@ def error_patterns(context: BriefingContext) -> Source:
 def _load_patterns(
     context: BriefingContext, source: Source, numbers: Sequence[int], notes: list[str]
 ) -> Asking[list[Candidate]]:
-    solutions = ask_solutions(context.transaction, context.project_id, numbers, TENTATIVE)
+    solutions = ask_solutions(context.transaction, context.project_id, numbers, WEAK)
     rows = context.transaction.ask(
         f"""
         SELECT c.id, c.seq, c.error_type, c.message, c.last_seen, {_WAS_MET}, c.occurrences
@@ -152,14 +155,19 @@ def _load_patterns(
         number, _seq, error_type, message, last_seen, was_met, times = row
         best = fixes[number][0]
         what = f"{error_type}: {shortened(message, _MAX_ERROR_CHARS)}"
-        is_known = best.confidence >= KNOWN
-        fix = best.ref if is_known else f"{best.ref} (tentative)"
+        priority, certainty = (
+            (HIGH, "")
+            if best.confidence >= KNOWN
+            else (MEDIUM, " (tentative)")
+            if best.confidence >= TENTATIVE
+            else (LOW, " (weak)")
+        )
         return new(
             label="error",
             group="fixes",
-            head=f"{quoted(what) if ' -> ' in what or what.startswith(chr(34)) else what} -> {fix}",
+            head=f"{quoted(what) if ' -> ' in what or what.startswith(chr(34)) else what} -> {best.ref}{certainty}",
             text=best.text,
-            priority=HIGH if is_known else MEDIUM,
+            priority=priority,
             changed_at=last_seen,
             is_of_task=bool(was_met),
             subject=f"{error_type}: {message}",
@@ -177,7 +185,6 @@ def strategies(_context: BriefingContext) -> Source:
         kind=Kind.STRATEGY,
         tool="search",
         table="strategies c",
-        changed_at="c.last_seen",
         where="c.project_id = :project AND c.superseded_by IS NULL AND c.helped - c.not_helped >= 0",
         orders=(("c.helped - c.not_helped DESC, c.last_seen DESC, c.id DESC", ""),),
         priority=str(MEDIUM),

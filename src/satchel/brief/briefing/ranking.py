@@ -17,7 +17,7 @@ RELEVANCE = 8.0
 STALE = 4.0
 """Points deducted from a note whose file has changed or is gone."""
 
-MEDIUM, HIGH = priority_number("medium"), priority_number("high")
+LOW, MEDIUM, HIGH = map(priority_number, ("low", "medium", "high"))
 
 
 def score(candidate: Candidate, now: int) -> float:

@@ -182,7 +182,9 @@ def attempts(context: BriefingContext) -> Source:
         f"{context.loop.holds('context', 'c')} AND c.{OF_LOOPS} AND c.superseded_by IS NULL "
         f"AND c.type = {SCRATCHPAD} AND (c.created_at, c.id) > (:loop_since, :success)"
     )
-    if context.left_off is not None:
+    if context.left_off is not None and context.carried:
+        where = f"c.id IN {set_of({context.left_off, *context.carried})}"
+    elif context.left_off is not None:
         where = f"(c.id = {context.left_off} OR c.id IN (SELECT c.id FROM context c WHERE {where}))"
     return Source(
         name="scratchpads",

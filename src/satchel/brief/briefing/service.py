@@ -18,6 +18,7 @@ from satchel.brief.briefing.composing import Composed, compose
 from satchel.brief.briefing.page import PageItem
 from satchel.brief.briefing.records import Briefed, Briefing, BriefingRequest
 from satchel.brief.briefing.zones import NORMAL, SPENT, Zone, zone_of
+from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.names import check_agent, check_identifier
 from satchel.keep.projects import Workplace, ensure
@@ -201,6 +202,7 @@ def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int, token
                 return briefing
             number = run.id if run.is_made else make_main(transaction, project, now).id
             window = deliveries.window_of(project, actor, number, request.task_id, request.role, request.iteration)
+            window, marks = deliveries.of_role(window, request.role, deliveries.delivered(transaction, window))
             # a rule or decision that a hook showed as a title comes whole with the prompt that is about it
             is_open = moment != deliveries.MOMENTS[0]
             whole = [one.candidate for one in prepared.items if not (is_open and one.is_title and one.candidate.binds)]
@@ -208,6 +210,12 @@ def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int, token
             items = [(*item.key, item.seq) for item in candidates]
             total = briefing.tokens if tokens is None else tokens
             deliveries.deliver(transaction, window, items, now, moment=moment, tokens=total)
+            if shown := [one.number for one in candidates if one.kind is Kind.STRATEGY]:
+                from satchel.keep import strategies  # most briefings show none
+
+                strategies.touch(transaction, shown, now)
+            if marks:
+                deliveries.record(transaction, window, marks, now)
     except (Busy, ReadOnly, StoreFull) as error:
         note = f"the delivery was not recorded: {error.problem}. The next briefing may repeat it"
         return replace(briefing, notes=(*briefing.notes, note))

@@ -39,6 +39,7 @@ class BriefingContext:
         has_query: whether matches of a query will be added.
         now: milliseconds UTC.
         left_off: the id of the scratchpad that a new session continues, or None.
+        carried: the ids of the attempts of its loop since the last success, if the session names no task or loop.
         loop: whose attempts count.
         since: only later changes count, in milliseconds UTC; None is everything.
         reminds: whether a line of critical items stays after their delivery.
@@ -64,6 +65,7 @@ class BriefingContext:
     loop_since: tuple[int, int] = (0, 0)
     pinned: Mapping[int, Collection[int]] = MappingProxyType({})
     left_off: int | None = None
+    carried: tuple[int, ...] = ()
     since: int | None = None
     reminds: bool = True
     counts: bool = True

@@ -35,8 +35,8 @@ def run(arguments: Sequence[str], command: Callable[[], object] | None = None) -
         command: runs them; None leaves the choice to click.
 
     Returns:
-        0, or the exit status of the error in :data:`satchel.base.errors.ERROR_KINDS`. Errors go to stderr as one
-        line, with ``--json`` as one JSON object; a traceback only if ``SATCHEL_DEBUG`` is set.
+        0, or the exit status of the error in :data:`satchel.base.errors.ERROR_KINDS`. Errors go to stderr as text,
+        with ``--json`` as one JSON object; a traceback only if ``SATCHEL_DEBUG`` is set.
     """
     outcome.has_kept = False
     try:

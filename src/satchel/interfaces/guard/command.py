@@ -96,7 +96,7 @@ def _check(staged: Staged, environ: Mapping[str, str]) -> CommitCheck | None:
         if seen is None or not is_anything_claimed(seen, seen.project, time.time_ns() // 1_000_000):
             return None
         seen.close()
-    except NeedsFullOpen:
+    except (NeedsFullOpen, OverflowError):  # the clock may be after 2262
         pass
     from satchel.keep.sessions.caller import COMMAND, HOOK_WAIT_MS
     from satchel.remote.opening import open_anywhere

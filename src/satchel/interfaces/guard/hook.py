@@ -72,11 +72,11 @@ def find_hook(here: Path) -> Hook:
     if folder is None and which("git") is None:
         raise NotFound("git is not on the PATH", "Install git, or add it to the PATH")
     if folder is None:
-        top = top_of(str(here))
-        if top is not None and Path(top).stat().st_uid != os.geteuid():
+        owned = top_of(str(here))
+        if owned is not None and Path(owned).stat().st_uid != os.geteuid():
             raise Refused(
-                f"git reads nothing in {top}, which belongs to another user",
-                f"If you trust it: `git config --global --add safe.directory {shlex.quote(top)}`",
+                f"git reads nothing in {owned}, which belongs to another user",
+                f"If you trust it: `git config --global --add safe.directory {shlex.quote(owned)}`",
             )
         raise NotFound(f"git finds no repository in {here}", "Go into one, or make it with `git init`")
     common = _absolute(here, folder)
@@ -90,8 +90,8 @@ def find_hook(here: Path) -> Hook:
     if configured is None and not path.is_symlink():
         return Hook(config_files.read(path, common, any_bytes=True), None)
     if configured is not None:  # a relative one starts where hooks run: https://git-scm.com/docs/githooks
-        top = ask_git(str(here), ["rev-parse", "--show-toplevel"], _SECONDS)
-        path = Path(os.path.normpath((_absolute(here, top) if top else common) / configured)) / "pre-commit"
+        answer = ask_git(str(here), ["rev-parse", "--show-toplevel"], _SECONDS)
+        path = Path(os.path.normpath((_absolute(here, answer) if answer else common) / configured)) / "pre-commit"
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -10,12 +10,13 @@ import _thread
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from satchel.base.errors import NoProject
 from satchel.base.records import NamedTuple
-from satchel.interfaces.hooks import events, projects, state
+from satchel.interfaces.hooks import events, state
 from satchel.interfaces.hooks.events import HookEvent
 from satchel.keep.sessions.clients import only_looks
 
@@ -144,10 +145,10 @@ def run(arguments: Sequence[str]) -> int:
         with suppress(OSError):  # it may have been deleted
             limit.folder = os.getcwd()  # noqa: PTH109 -- pathlib is not needed before a store is
         event = events.parse(_read(), client, name)
-        limit.folder = projects.working_folder(event, os.environ, limit.folder)
+        limit.folder = working_folder(event, os.environ, limit.folder)
         _answer(event, limit.folder, limit)
     except Exception as error:  # noqa: BLE001 -- whatever it is, the host must not notice
-        from satchel.base.errors import Detached, NoProject, StoreCopied
+        from satchel.base.errors import Detached, StoreCopied
 
         if isinstance(error, (Detached, StoreCopied)) and event.happening in {
             events.START,
@@ -156,14 +157,38 @@ def run(arguments: Sequence[str]) -> int:
         }:
             with suppress(OSError):
                 _print(events.notify_person(event, f"Satchel is off here: {error.problem}. {error.remedy}"))
-        if isinstance(error, NoProject):
-            state.settle(*event.who, limit.folder)
-        elif not isinstance(error, BrokenPipeError):
+        if not isinstance(error, BrokenPipeError):
             state.record_fault(limit.hook, f"{type(error).__name__}: {error}", limit.folder)
             _tell_of_fault(event, limit)
     finally:
         limit.lift()
     return 0
+
+
+def working_folder(event: HookEvent, environ: Mapping[str, str], here: str) -> str:
+    """Return the folder in which an event happened: the client's project where the agent has gone elsewhere.
+
+    A clone or submodule inside the project is elsewhere too, since the session is the project's; a linked worktree of
+    it is not.
+
+    Args:
+        here: the current folder.
+    """
+    project = environ.get("CLAUDE_PROJECT_DIR") or environ.get("GEMINI_PROJECT_DIR")
+    cwd = event.cwd if event.cwd is not None and os.path.isdir(event.cwd) else here  # noqa: PTH112
+    if project is None or not os.path.isdir(project):  # noqa: PTH112
+        return cwd
+    inner = cwd
+    while inner != project and not os.path.lexists(f"{inner}/.git"):
+        above = os.path.dirname(inner)  # noqa: PTH120 -- in every hook
+        if above == inner:
+            return project
+        inner = above
+    if inner == project:
+        return cwd
+    from satchel.interfaces.hooks.projects import is_worktree
+
+    return cwd if inner.startswith(f"{project}{os.sep}") and is_worktree(inner, project) else project
 
 
 def moment_of(event: HookEvent) -> Moment | None:
@@ -217,7 +242,11 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     limit.allow(BRIEFING_TIMES if is_brief or late else WORKING_TIMES)
     if debt:  # whatever ends this hook, the next one knows
         state.owe(*event.who, folder, debt)
-    satchel = open_for(event, folder, os.environ)
+    satchel: Satchel | None
+    try:
+        satchel = open_for(event, folder, os.environ)
+    except NoProject:
+        satchel = None
     text = _act_elsewhere(event, folder, limit, satchel)
     if satchel is None or text is None:
         state.settle(*event.who, folder, None if satchel is None else (debt,))
@@ -237,11 +266,9 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
 
 def _act_elsewhere(event: HookEvent, folder: str, limit: Limit, satchel: Satchel | None) -> str | None:
     """Check and record edits of files of other projects there; return the text, or None if the edit was stopped."""
-    from satchel.base.errors import NoProject, SatchelError
-
     texts = []
-    root = None if satchel is None else satchel.workplace.root
-    for place, part in projects.edits_elsewhere(event, folder, root):
+    for place, part in _edits_elsewhere(event, folder, None if satchel is None else satchel.workplace.root):
+        from satchel.base.errors import SatchelError
         from satchel.interfaces.hooks import working
 
         try:
@@ -259,6 +286,24 @@ def _act_elsewhere(event: HookEvent, folder: str, limit: Limit, satchel: Satchel
             continue
         texts.append(answer.text)
     return "\n".join(filter(None, texts))
+
+
+def _edits_elsewhere(event: HookEvent, folder: str, root: str | None) -> Iterator[tuple[str, HookEvent]]:
+    """Yield the edits of files of other projects, with the top of each; ``root`` is that of the folder's project."""
+    if event.tool is None or event.happening not in {events.BEFORE_EDIT, events.AFTER_EDIT}:
+        return
+    own, by_top = state.project_of(folder), dict[str, list[int]]()
+    for number, edit in enumerate(event.tool.edits):
+        path = os.path.normpath(os.path.join(event.cwd or folder, edit.path))  # noqa: PTH118 -- in every edit
+        top = state.project_of(os.path.dirname(path))  # noqa: PTH120 -- as above
+        if top is not None and top != own:
+            by_top.setdefault(top, []).append(number)
+    for top, numbers in by_top.items():
+        from satchel.interfaces.hooks.projects import has_root
+
+        if not has_root(top, root):
+            edits = tuple(event.tool.edits[number] for number in numbers)
+            yield top, event._replace(tool=event.tool._replace(edits=edits))
 
 
 def _work(

@@ -10,9 +10,8 @@ from satchel.base.errors import SatchelError
 from satchel.base.folders import current_folder
 from satchel.brief.briefing.collecting import Deadline
 from satchel.interfaces.hooks import events, state
-from satchel.interfaces.hooks.command import moment_of, open_for
+from satchel.interfaces.hooks.command import moment_of, open_for, working_folder
 from satchel.interfaces.hooks.events import HookEvent
-from satchel.interfaces.hooks.projects import working_folder
 from satchel.interfaces.hooks.tools import Edit, ToolCall
 
 if TYPE_CHECKING:

@@ -105,7 +105,7 @@ def is_first(key: str, now: float | None = None) -> bool:
         key: what names the event.
         now: seconds UTC since 1970; None is the system's clock.
     """
-    now = time.time() if now is None else now
+    now = _now() if now is None else now
     name = f"{key}\t".encode()
     try:
         with _locked(_HEARD) as descriptor:
@@ -199,9 +199,18 @@ def _is_another_that_runs(pid: str) -> bool:
     return True
 
 
+def _now() -> float:
+    try:
+        return time.time()
+    except OverflowError:  # a clock after 2262
+        from satchel.base.clock import system_clock  # most hooks need no more of it
+
+        return system_clock() / 1_000
+
+
 def record_fault(hook: str, problem: str, folder: str) -> None:
     """Record what went wrong in a hook, if that is possible at all."""
-    fault = Fault(time.time(), hook, " ".join(problem.split())[:400], folder[:400])
+    fault = Fault(_now(), hook, " ".join(problem.split())[:400], folder[:400])
     with suppress(OSError), _locked(_FAULTS) as descriptor:
         known = os.pread(descriptor, 2 * _MAX_BYTES, 0)
         _append(descriptor, known, json.dumps(fault._asdict()).encode() + b"\n")
@@ -283,12 +292,13 @@ def check_hooks(now: float | None = None) -> Check:
     from satchel.base.clock import span_in_words
     from satchel.keep.housekeeping import Check
 
-    now = time.time() if now is None else now
+    now = _now() if now is None else now
     paused = paused_folders()
     if paused:
         where = "all of them" if _ALL in paused else f"those in {', '.join(paused)}"
         return Check("hooks", "warning", f"paused: {where}; `satchel pause --off` lets them speak again")
-    found = faults(now - _SHOWN_DAYS * 86_400)
+    # one from the future was recorded under a clock that was ahead
+    found = [fault for fault in faults(now - _SHOWN_DAYS * 86_400) if fault.at <= now]
     if not found:
         return Check("hooks", "ok", f"no fault in the last {_SHOWN_DAYS} days")
     last = found[0]

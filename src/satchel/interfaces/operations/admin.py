@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import RUN
-from satchel.keep.entries.records import DEFAULT_KEEP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +60,9 @@ _MEMORY = Operation(
 _PRUNE = Operation(
     run=services.entries.prune,
     parameters=(
-        Parameter("keep", int, help="How many to keep per type and loop.", default=DEFAULT_KEEP),
+        Parameter(
+            "keep", int, help="How many to keep per type and loop; `context.max_per_loop` if it is set, else 500."
+        ),
         RUN,
     ),
     writes=True,

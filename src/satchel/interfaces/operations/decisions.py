@@ -42,7 +42,7 @@ _DECISION = (
         "version",
         str | None,
         unlisted=True,
-        help="A label of your own; a new decision has 1.0.0.",
+        help="A label of your own for this value; a new value without one has 1.0.0.",
         metavar="LABEL",
     ),
     Parameter(
@@ -122,8 +122,8 @@ OPERATIONS = (
         command=("decide",),
         help="Set a decision. What is not given stays as it is, but a new VALUE drops the old reason; what it "
         "replaces goes into its history.\n\nVALUE is "
-        "text or a number (007, 1.0, 7e10 and 1_000 are text); a decision that is there already may be changed without it. Before "
-        "a VALUE that begins with a dash put --, behind all options.",
+        "text or a number (007, 1.0, 7e10 and 1_000 are text); a decision that is there already may be changed without "
+        "it. Before a VALUE that begins with a dash put --, behind all options.",
         examples=(
             'decide session_ttl 300 --tag security --why "matches the gateway"',
             "decide session_ttl --status deprecated",

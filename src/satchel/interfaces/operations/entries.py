@@ -118,6 +118,7 @@ OPERATIONS = (
         examples=("read where do sessions live --type discovery",),
         parameters=(
             QUERY,
+            QUERY.but(name="search", option=None, passed_as="query", unlisted=True),
             TYPES.but(choices=ENTRY_TYPES),
             AUTHOR,
             TASK,

@@ -32,7 +32,9 @@ QUERY = Parameter("query", option="WORDS...")
 MIN_PRIORITY = Parameter(
     "priority", about="Or higher", help="Only this priority or a higher one.", choices=vocabulary.PRIORITIES
 )
-MATCH = Parameter("match", help="Any or all of the tags.", choices=MATCHES, default="any", unlisted=True)
+MATCH = Parameter(
+    "match", help="Any or all of the tags, and of the scopes.", choices=MATCHES, default="any", unlisted=True
+)
 NEW_TASK = Parameter("task_id", about="As in get_briefing", help="The task it belongs to.")
 NEW_LOOP = NEW_TASK.but(name="loop_id", help="The loop it belongs to.")
 TASK = Parameter("task_id", help="Only this task.")

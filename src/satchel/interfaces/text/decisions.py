@@ -64,7 +64,10 @@ def typed_value(text: str) -> Value:
 
 
 def _is_number(text: str) -> bool:
-    return bool(_NUMBER.fullmatch(text)) and sum(map(str.isdigit, text)) <= _MOST_DIGITS
+    # a longer one would not come back as it was written; 16 digits are exact up to 2^53
+    if not _NUMBER.fullmatch(text) or len(text) > _MOST_DIGITS + 4:
+        return False
+    return abs(int(text)) <= 2**53 if "." not in text else sum(map(str.isdigit, text)) <= _MOST_DIGITS
 
 
 def value_cell(decision: Decision) -> str:

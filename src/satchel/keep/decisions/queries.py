@@ -28,9 +28,9 @@ class DecisionFilters(ListFilters, total=False):
     Keys:
         status: active, deprecated or draft; None is all of them.
         layer: only this layer.
-        tags: with any of these tags, or with all of them, according to ``match``.
+        tags: with any of these tags or those below them (``auth`` finds ``auth/login``), or with all, by ``match``.
         match: any or all.
-        scopes: with any of these scopes.
+        scopes: with any or all of these scopes, likewise.
         minimum, maximum: only numbers within these limits.
         author: only decisions this agent set last.
     """
@@ -69,6 +69,8 @@ def _make(view: View, rows: Sequence[Row]) -> tuple[Decision, ...]:
 
 def _range(view: View) -> tuple[Sequence[int], int] | None:
     query, status = view.request, view.request.chosen.get("status")
+    if filters.BELOW in view.numbers:
+        return None
     dimensions = [(1, "layer", number) for number in view.numbers.get("layer", ())]
     dimensions += [(2, "tag", number) for number in view.numbers.get("tag", ())]
     dimensions += [(3, "scope", number) for number in view.numbers.get("scope", ())]
@@ -178,7 +180,7 @@ LISTING = Listing(
         filters.compared("status", "c.status = {}", lambda value, _: status_number(value)),
         filters.layer("c.layer_id"),
         filters.MATCH,
-        filters.several("tags", "c.id", "decision_tags decision_id tag_id", may_need_all=True),
+        filters.several("tags", "c.id", "decision_tags decision_id tag_id"),
         filters.several("scopes", "c.id", "decision_scopes decision_id scope_id"),
         filters.compared("minimum", "c.value_number >= {}", _check_bound("minimum")),
         Filter("maximum", _check_bound("maximum"), _up_to),

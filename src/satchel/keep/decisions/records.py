@@ -39,7 +39,7 @@ class NewDecision:
         scopes: services, components and the like, case-insensitive.
         paths: globs of the files that it binds, relative to the project; empty for all.
         layer: one of the project's layers, or None.
-        version: a free label; None is 1.0.0.
+        version: a free label of the value; None is 1.0.0, as is a new value without one.
         status: one of :data:`STATUSES`.
         rationale: the reason.
         expected_revision: set it only if this is its revision; 0 requires a new key.

@@ -302,15 +302,15 @@ def _resolve(
     if not isinstance(new.layer, records.Keep):
         layer = None if new.layer is None else ensure_layer(transaction, workplace, project_id, new.layer, now)
     value = _keep_or(new.value, before.value)
+    # a version and a rationale belong to their value
     return State(
         value=value,
         status=_keep_or(new.status, before.status),
-        version=_keep_or(new.version, before.version),
+        version=_keep_or(new.version, before.version if value == before.value else records.DEFAULT_VERSION),
         layer=layer,
         tags=resolve_names("tags", new.tags, before.tags),
         scopes=resolve_names("scopes", new.scopes, before.scopes),
         paths=_keep_or(new.paths, before.paths),
-        # a rationale belongs to its value
         rationale=_keep_or(new.rationale, before.rationale if value == before.value else None),
     )
 

@@ -153,13 +153,16 @@ class Entries:
 
         return lists.find(self._workplace, LISTING, EntryPage, filters)
 
-    def prune(self, *, keep: int = DEFAULT_KEEP, run_id: str | None = None, dry_run: bool = False) -> PruneResult:
+    def prune(self, *, keep: int | None = None, run_id: str | None = None, dry_run: bool = False) -> PruneResult:
         """Delete all but the newest ``keep`` entries of each type and loop of a run.
+
+        ``keep`` None is ``context.max_per_loop``, or 500 if it is not set.
 
         The live analysis and the current review are never deleted, and what persons wrote only by a person.
         """
         from satchel.keep.entries import updates
 
+        keep = self._workplace.max_per_loop or DEFAULT_KEEP if keep is None else keep
         check_whole("keep", keep, 1_000_000, smallest=1)
         engine = self._workplace.engine
         with engine.read() if dry_run else engine.write() as transaction:

@@ -260,7 +260,8 @@ def grant(
             numbers.append(renewed.claim.id)
             transaction.run(
                 """
-                UPDATE file_claims SET seq = :seq, renewed_at = :now, exclusive = :exclusive, automatic = automatic * :automatic,
+                UPDATE file_claims
+                SET seq = :seq, renewed_at = :now, exclusive = :exclusive, automatic = automatic * :automatic,
                     expires_at = CASE WHEN :automatic = 1 AND expires_at > :expires_at THEN expires_at
                         ELSE :expires_at END,
                     reason = COALESCE(:reason, reason), session_id = COALESCE(:session_id, session_id)

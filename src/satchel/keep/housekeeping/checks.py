@@ -24,6 +24,8 @@ from satchel.store.transaction import Transaction
 _MAX_NAMED = 5
 _SAMPLE = 50
 _COMPARED_WHOLE = 100_000
+_COMPARED_BYTES = 64 << 20
+"""Of the items, and of the store, beyond which only a sample of texts is compared: it takes more than 20 seconds."""
 _AT_ONCE = 500
 _KIND_OF_TABLE = {kind.table: kind for kind in Kind}
 
@@ -139,10 +141,13 @@ def _check_soundness(engine: Engine) -> Check:
 
 def _check_index(engine: Engine) -> Check:
     with engine.read() as transaction:
-        problems = index_problems(transaction)
+        row = transaction.one("SELECT count(*) FROM documents")
+        is_large = engine.upkeep.size() > _COMPARED_BYTES or (row is not None and row[0] > _COMPARED_WHOLE)
+        problems = index_problems(transaction, is_sample=is_large)
     if problems:
         return Check("index", "failed", f"{'; '.join(problems)}; `satchel doctor --rebuild` rebuilds it")
-    return Check("index", "ok", "index, documents and tables agree")
+    agree = "index, documents and tables agree"
+    return Check("index", "ok", f"{agree}, with a sample of the texts: the store is large" if is_large else agree)
 
 
 def _check_counts(engine: Engine) -> Check:
@@ -244,11 +249,8 @@ def _check_texts(engine: Engine) -> Check:
     return Check("texts", "ok", "every text was read")
 
 
-def index_problems(transaction: Transaction) -> list[str]:
-    """Return the differences between index, documents and tables, by number and text.
-
-    Above 100,000 items, only a sample of texts is compared.
-    """
+def index_problems(transaction: Transaction, *, is_sample: bool = False) -> list[str]:
+    """Return the differences between index, documents and tables, by number and by text, of all or of a sample."""
     problems = [*index_of(transaction).problems(), *documents.count_problems(transaction)]
     for kind, thing in KINDS.items():
         for text, sql in (
@@ -261,9 +263,7 @@ def index_problems(transaction: Transaction) -> list[str]:
             row = transaction.one(sql, {"kind": kind.number})
             if row and row[0]:
                 problems.append(f"{row[0]} items of kind {thing.name} are {text}")
-    row = transaction.one("SELECT count(*) FROM documents")
-    problems += _text_problems(transaction) if row and row[0] <= _COMPARED_WHOLE else _sample_problems(transaction)
-    return problems
+    return problems + (_sample_problems(transaction) if is_sample else _text_problems(transaction))
 
 
 def _text_problems(transaction: Transaction) -> list[str]:

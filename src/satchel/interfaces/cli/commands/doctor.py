@@ -18,6 +18,7 @@ from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.hooks.state import check_hooks
 from satchel.interfaces.text.config import server_fields, server_line
 from satchel.keep.housekeeping import Check
+from satchel.keep.housekeeping.publishing import check_publishing
 
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
 
@@ -27,7 +28,8 @@ _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
 @store_options
 @json_option
 def command(rebuild: bool, db: str | None, project: str | None, as_json: bool) -> int:
-    """Check that everything works: configuration, place, schema, integrity, index, conversations, the newest backup.
+    """Check that everything works: configuration, place, schema, integrity, index, conversations, the newest backup,
+    and whether a build tool would publish the store.
 
     The last line says who acts where, how the store was found and why it is trusted.
     Without --rebuild nothing is changed. The exit status is 0 unless a check failed.
@@ -64,6 +66,7 @@ def command(rebuild: bool, db: str | None, project: str | None, as_json: bool) -
             hooks,
             *(_unmet(*names) for names in unmet),
             *of_server,
+            *([check_publishing(satchel.place.file.parent)] if satchel.place.owns_folder else []),
             satchel.housekeeping.whereabouts(satchel.place.found),
         ):
             checks.append(check)

@@ -8,7 +8,8 @@ import click
 
 from satchel.base.config import FILE_NAME, documented_toml
 from satchel.interfaces.cli.common import json_option, show_json, store_options
-from satchel.interfaces.cli.opening import opened
+from satchel.interfaces.cli.opening import opened, warn
+from satchel.keep.housekeeping.publishing import check_publishing
 
 
 @click.command()
@@ -34,6 +35,9 @@ def command(new: bool, db: str | None, project: str | None, as_json: bool) -> No
             configuration = satchel.place.file.with_name(FILE_NAME)
             with suppress(FileExistsError), configuration.open("x", encoding="utf-8") as stream:
                 stream.write(documented_toml())
+            publishing = check_publishing(satchel.place.file.parent)
+            if publishing.status != "ok":
+                warn((publishing.detail,))
         statistics = satchel.housekeeping.statistics()
         if as_json:
             show_json(
