@@ -443,7 +443,7 @@ class TestEdits:
         for number in range(12):
             others = " ".join(f"w{number}x{word}" for word in range(9))
             store.entries.write("discovery", f"labels of parcels, printed by pallet: {others}", agent="ann")
-        hook("claude", "UserPromptSubmit", prompt="Print the number of the pallet on labels of parcels", session_id="s1")
+        hook("claude", "UserPromptSubmit", prompt="Print the number of a pallet on labels of parcels", session_id="s1")
         said = context(at_work("s1", "PreToolUse", "Edit", **edit("a.py"))).splitlines()
         assert said[1].endswith(": the parcels of a pallet keep its number")
 

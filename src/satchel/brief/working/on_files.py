@@ -22,8 +22,8 @@ from satchel.keep.entries.records import ERROR, REVIEW_ISSUE
 from satchel.store.transaction import Transaction
 
 _MOST_NOTES, _MOST_SHOWN, _MOST_TELLING = 20, 2, 5
-"""How many notes on a file are read, newest first; how many are shown in any case; and how many if they share words with
-the task or with what is written. Of more notes that share none, one is shown."""
+"""How many notes on a file are read, newest first; how many are shown in any case; and how many if they share words
+with the task or with what is written. Of more notes that share none, one is shown."""
 
 _MOST_FILES = 3
 """For how many files of an edit there is a text."""
