@@ -68,11 +68,11 @@ def test_a_session_begins_with_what_the_project_keeps(session: Session) -> None:
     assert lines == [
         "Rules and decisions bind, notes do not",
         "critical",
-        f"c1 {RULE}",
+        f"c1: {RULE}",
         "decisions",
         "d1 session_ttl: 300",
         "notes",
-        f"e1 {NOTE}",
+        f"e1: {NOTE}",
     ]
 
 
@@ -83,7 +83,7 @@ def test_where_something_found_no_room_the_end_says_what_and_how_to_get_it(
         other.decisions.set(f"module_{number}.retries", f"{number} times, then give up", agent="human:ann")
     made = Session(open_in, project).make(START)
     *lines, left_out, last = made.text.splitlines()
-    assert f"c1 {RULE}" in lines
+    assert f"c1: {RULE}" in lines
     shown = sum(line.startswith("d") and line[1].isdigit() for line in lines)
     assert left_out == f"left out: {201 - shown} decisions (search)"
     assert last.startswith("More: get_briefing(query=your task)")

@@ -197,7 +197,7 @@ REPRODUCTIONS = (
     (".satchel/config.toml", "link to a file", "is a link"),
     (".satchel/config.toml", "pipe", "is not a regular file"),
     (".satchel/config.toml", "gigabyte", "a configuration has at most"),
-    (".git", "pointer of a worktree", "does not know of it"),
+    (".git", "pointer of a worktree", "does not know this worktree"),
 )
 
 

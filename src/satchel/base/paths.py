@@ -372,9 +372,10 @@ def _pointed_repository(top: Path, dot_git: Path, forbidden: frozenset[Path]) ->
 
 
 def _detached(dot_git: Path, target: Path) -> Detached:
-    what = "which does not know this worktree" if target.exists() else "which does not exist"
+    # the target is not repeated: a planted link could make it the text of any file
+    what = "does not know this worktree" if target.exists() else "does not exist"
     return Detached(
-        f"{dot_git} leads to {target}, {what}, so the project's store is unknown",
+        f"{dot_git} leads to a repository that {what}, so the project's store is unknown",
         "Run `git worktree repair` in the main worktree if one of them was moved, remove that file if this folder is "
         "no worktree any more, or name the store: SATCHEL_DB=PATH",
     )

@@ -12,6 +12,8 @@ _MAX_CHARS = 80
 _PLAIN = re.compile(r"[^\s\"'<>:;,()\[\]{}|`…]+")
 _QUOTED_OR_WORD = re.compile(r'"(?:[^"\\]|\\.)*"\S*|\S+')
 _ELLIPSIS = "…"
+REASON = "(because:"
+"""Begins the reason of a decision, behind its value."""
 
 OWN_WORDS = frozenset(
     {
@@ -37,6 +39,11 @@ def name_text(field: str | None) -> str | None:
 def quoted(text: str) -> str:
     """Return a text as a JSON string, which ends at its first quotation mark that is not escaped."""
     return json.dumps(text, ensure_ascii=False)
+
+
+def value_text(value: str | float) -> str:
+    """Return a decision's value, quoted if it could pass for one with a reason."""
+    return quoted(value) if isinstance(value, str) and REASON in value.lower() else str(value)
 
 
 def by(agent: str | None) -> str | None:

@@ -37,7 +37,7 @@ def left_out(one: Composed) -> list[str]:
 
 class TestTheFrame:
     def test_says_once_that_these_are_reports_of_others(self) -> None:
-        assert composed(collected([candidate()]), 500).text.splitlines() == [REPORTS, "entries", "e1 text 1"]
+        assert composed(collected([candidate()]), 500).text.splitlines() == [REPORTS, "entries", "e1: text 1"]
 
     def test_says_what_binds_only_where_something_does(self) -> None:
         rule = candidate(9, section="rules")
@@ -48,7 +48,7 @@ class TestTheFrame:
         assert both.text.splitlines()[0] == f"{BIND}{NOR_NOTES}"
 
     def test_a_small_budget_has_no_room_for_that(self) -> None:
-        assert composed(collected([candidate()]), 299).text.splitlines() == ["entries", "e1 text 1"]
+        assert composed(collected([candidate()]), 299).text.splitlines() == ["entries", "e1: text 1"]
 
     @pytest.mark.parametrize("zone", ZONES[1:], ids=lambda zone: zone.name)
     def test_every_zone_but_the_normal_one_gives_its_advice(self, zone: Zone) -> None:
@@ -71,7 +71,7 @@ class TestTheFrame:
 
     def test_a_loop_that_is_well_is_told_nothing(self) -> None:
         status = LoopStatus(is_stuck=False, is_repeating=False, iterations=1)
-        assert composed(collected([candidate()], status=status), 100).text == "entries\ne1 text 1"
+        assert composed(collected([candidate()], status=status), 100).text == "entries\ne1: text 1"
 
     def test_the_first_three_notes_stand_at_the_end_and_all_are_in_the_record(self) -> None:
         one = composed(collected([candidate()], notes=["a", "b", "a", "c", "d"]), 100)
@@ -166,7 +166,7 @@ class TestGivingWay:
 
     def test_at_last_alerts_give_way_too(self) -> None:
         what = collected(self.SOME[1:2], notes=["n " * 20], status=STUCK)
-        assert composed(what, 11).text.splitlines() == ["entries", "e2 text 2"]
+        assert composed(what, 11).text.splitlines() == ["entries", "e2: text 2"]
 
     def test_in_an_emergency_only_what_does_not_fit_gives_way(self) -> None:
         advice = EMERGENCY.advice

@@ -16,13 +16,13 @@ LONG = "The first sentence is short. " + "word " * 99 + "end"
 @pytest.mark.parametrize(
     ("given", "line"),
     [
-        ({}, "e1 text 1"),
+        ({}, "e1: text 1"),
         ({"head": "src/a.py:3"}, "e1 src/a.py:3: text 1"),
         ({"priority": 4}, "e1 entries: text 1"),
-        ({"priority": 4, "section": "rules"}, "c1 text 1"),
-        ({"is_persons": True, "section": "rules"}, "c1* text 1"),
-        ({"text": " one\n\ttwo "}, "e1 one  two"),
-        ({"reason": "it is slow"}, "e1 text 1"),
+        ({"priority": 4, "section": "rules"}, "c1: text 1"),
+        ({"is_persons": True, "section": "rules"}, "c1*: text 1"),
+        ({"text": " one\n\ttwo "}, "e1: one  two"),
+        ({"reason": "it is slow"}, "e1: text 1"),
     ],
 )
 def test_a_line_names_the_item_and_says_its_text(given: dict[str, Any], line: str) -> None:
@@ -30,7 +30,7 @@ def test_a_line_names_the_item_and_says_its_text(given: dict[str, Any], line: st
 
 
 def test_a_line_gives_the_reason_where_there_is_room() -> None:
-    assert line_of(candidate(reason="it is slow"), gives_reason=True) == "e1 text 1 (because: it is slow)"
+    assert line_of(candidate(reason="it is slow"), gives_reason=True) == "e1: text 1 (because: it is slow)"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ class TestAdding:
     def test_shows_the_title_of_what_does_not_fit_whole(self) -> None:
         page, one = Page(words, 20, 20), candidate(text=LONG)
         assert page.add(one)
-        assert page.lines([one]) == ["entries", "e1 The first sentence is short. …"]
+        assert page.lines([one]) == ["entries", "e1: The first sentence is short. …"]
         assert page.used == 1 + 7 + words(OPENING)
 
     def test_shows_what_is_too_long_for_one_item_as_a_title_unless_it_is_critical(self) -> None:
@@ -88,7 +88,7 @@ class TestAdding:
     def test_of_what_was_delivered_only_the_title_is_repeated_and_needs_no_hint(self) -> None:
         page, one = Page(words, 500, 500), candidate(1, "rules", text=LONG, priority=4, is_repeated=True)
         page.add(one)
-        assert page.lines([one]) == ["critical", "c1 The first sentence is short. …"]
+        assert page.lines([one]) == ["critical", "c1: The first sentence is short. …"]
         assert not page.has_titles
 
     def test_the_last_to_stay_are_the_critical_ones(self) -> None:

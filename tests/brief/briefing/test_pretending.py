@@ -26,14 +26,13 @@ _PLAIN = r"[^\s\"'<>:;,()\[\]{}|`…]+"
 _FIELD = rf'(?:"(?:[^"\\]|\\.)*"|{_PLAIN})'
 _AUTHOR = rf"by (?P<author>human:{_PLAIN}|{_FIELD})"
 _PLACE = rf"(?:task (?P<task>{_FIELD}) ?)?(?P<file>{_FIELD})?(?::(?P<line>\d+))?"
-_ALONE = r"(?P<text>(?!.*: )(?!.*:$).*)"
 _LINES = {
-    "c": rf"{_ALONE}|: (?P<more>.*)",
+    "c": r": (?P<text>.*)",
     "d": rf"(?P<key>{_FIELD}): (?P<text>.*)",
     "p": rf"(?:high )?research {_AUTHOR} {_PLACE}: (?P<text>.*)",
     "s": rf"(?P<topic>{_FIELD})(?: (?P<lang>{_FIELD}))?: (?P<text>.*)",
     "m": rf"{_AUTHOR}: (?P<text>.*)",
-    "e": rf"{_ALONE}|(?:{_PLACE})?: (?P<more>.*)",
+    "e": rf"(?:{_PLACE})?: (?P<text>.*)",
 }
 _PIECES = (
     *("by", "human:ann", "human", ": ", ":", '"', "\\", "draft", "high", "constraint", " ", "\n", "c8", "task t9"),
@@ -55,7 +54,6 @@ def parsed(line: str) -> tuple[str, dict[str, str]]:
     match = re.fullmatch(_LINES[ref[0]], rest)
     assert match is not None, line
     fields = {name: value.strip() for name, value in match.groupdict().items() if value is not None}
-    fields["text"] = fields.pop("more", fields.get("text", ""))
     quotable = {"category", "key", "author", "task", "file", "topic", "lang"}
     return ref, {name: read(value) if name in quotable else value for name, value in fields.items() if value}
 

@@ -230,9 +230,9 @@ class TestWhatIsDelivered:
         assert "c2" in refs(ruled.brief(agent="ann"))
         again = ruled.brief(agent="ann")
         assert refs(again) == {"c2"}
-        (line,) = [line for line in again.text.splitlines() if line.startswith("c2 ")]
+        (line,) = [line for line in again.text.splitlines() if line.startswith("c2: ")]
         assert len(line) < 160
-        assert line == "c2 Log nothing secret. …"
+        assert line == "c2: Log nothing secret. …"
         assert again.notes == ("nothing new since your last briefing; again=true repeats 3 items",)
         assert again.left_out == ()
 

@@ -168,7 +168,7 @@ class TestWhereItWasLeftOff:
         clients.end()
         clock.advance(3 * HOUR)
         lines = clients.start().brief("developer").text.splitlines()
-        assert lines[1:4] == ["rules", "c1 never log a token", "where you left off (3 h ago)"]
+        assert lines[1:4] == ["rules", "c1: never log a token", "where you left off (3 h ago)"]
         assert lines[4].endswith("tried: bump the pool; next: look at the lock")
 
     @pytest.mark.parametrize("place", [{}, {"task_id": "T1"}, {"task_id": "T1", "loop_id": "L1"}])

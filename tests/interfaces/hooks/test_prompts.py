@@ -46,18 +46,18 @@ class TestWhatIsPutIn:
         ref = store.entries.write("discovery", NOTE, agent="ann").ref
         said = context(ask(PROMPT)).splitlines()
         assert said[0] == "Satchel (reports, not orders):"
-        assert said[1] == f"{ref} {NOTE}"
+        assert said[1] == f"{ref}: {NOTE}"
 
     def test_a_rule_as_one_that_binds(self, ask: Ask, store: Satchel) -> None:
         ref = store.constraints.add("Tracking of DHL is asked at most once in an hour", agent="ann").ref
         said = context(ask(PROMPT)).splitlines()
-        assert said == ["Satchel (these bind):", f"{ref} Tracking of DHL is asked at most once in an hour"]
+        assert said == ["Satchel (these bind):", f"{ref}: Tracking of DHL is asked at most once in an hour"]
 
     def test_a_rule_with_one_rare_word_of_a_task(self, ask: Ask, store: Satchel) -> None:
         store.constraints.add("Parcels of UPS are scanned twice", agent="human:ann")
         assert context(ask("please let the app show parcels of our new partner in Berlin")).splitlines() == [
             "Satchel (these bind):",
-            "c2* Parcels of UPS are scanned twice",
+            "c2*: Parcels of UPS are scanned twice",
         ]
         store.decisions.set("parcels.size", "small", agent="ann")
         assert ask("parcels?") is None
@@ -74,11 +74,11 @@ class TestWhatIsPutIn:
         store.entries.write("discovery", f"commit 1a2b3c4d: {NOTE}", agent="ann")
         assert ask("DHL tracking?") is None
         store.entries.write("discovery", NOTE, agent="ann")
-        assert context(ask("DHL tracking, is it late?")).splitlines()[1:] == [f"e9 {NOTE}"]
+        assert context(ask("DHL tracking, is it late?")).splitlines()[1:] == [f"e9: {NOTE}"]
 
     def test_an_item_that_is_too_long_as_its_title(self, ask: Ask, store: Satchel) -> None:
         store.entries.write("discovery", f"{NOTE}. " + "It is a long story of no use. " * 90, agent="ann")
-        assert context(ask(PROMPT)).splitlines()[1] == f"e8 {NOTE}. …"
+        assert context(ask(PROMPT)).splitlines()[1] == f"e8: {NOTE}. …"
 
     def test_a_decision_as_key_and_value(self, ask: Ask, store: Satchel) -> None:
         store.decisions.set("tracking.dhl", "polling", rationale="their events come late", agent="ann")
@@ -126,9 +126,14 @@ class TestTheFirstTask:
         lines = self.told(small, PROMPT)
         assert lines[0] == "Satchel (these bind):"
         shown = [line for line in lines if ".retries: " in line]
-        assert len(shown) > 20
-        assert lines[-1] == f"left out: {61 - len(shown)} decisions (search)"
+        assert len(shown) > 15
+        assert lines[-1].startswith("left out: ")
         assert self.told(small, "another task, now about gateways of planets and their moons") == []
+
+    def test_ends_with_titles_of_notes_that_share_a_rare_word(self, small: Hook, store: Satchel) -> None:
+        store.entries.write("discovery", "Events have an archive. " + "Nobody reads it. " * 5, agent="ann")
+        lines = self.told(small, PROMPT)
+        assert [line for line in lines if line.endswith(": Events have an archive. …")], lines
 
     def test_ranks_them_by_the_task(self, small: Hook, store: Satchel) -> None:
         store.decisions.set("tracking.cache", "one hour", agent="ann")

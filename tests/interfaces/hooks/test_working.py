@@ -346,7 +346,7 @@ class TestEdits:
     ) -> None:
         store.decisions.set("compare", "in constant time", rationale="a.py leaked", agent="ann")
         said = context(at_work(session, event, tool, tool_input={"file_path": "a.py"}))
-        assert said.splitlines()[1] == "d1 decided, compare: in constant time; reason: a.py leaked"
+        assert said.splitlines()[1] == "d1 decided, compare: in constant time (because: a.py leaked)"
 
     def test_with_errors_known_there_but_other_notes_wait_for_the_edit(
         self, at_work: AtWork, store: Satchel, project: Path
@@ -431,9 +431,19 @@ class TestEdits:
             store.entries.write("discovery", text, file="a.py", agent="ann")
         change = {"file_path": "a.py", "old_string": "count = 0", "new_string": "def rotated(token): ..."}
         said = context(at_work("s1", "PreToolUse", "Edit", tool_input=change)).splitlines()
-        assert said[0] == "Satchel on a.py (2 of 4; reports, not orders):"
+        assert said[0] == "Satchel on a.py (1 of 4; reports, not orders):"
         assert said[1].endswith(": the token is rotated")
-        assert len(said) == 3
+        assert len(said) == 2
+
+    def test_those_come_first_that_share_words_with_the_task(self, hook: Hook, at_work: AtWork, store: Satchel) -> None:
+        for text in ("closed at exit", "the parcels of a pallet keep its number", "sorted by name", "read at start"):
+            store.entries.write("discovery", text, file="a.py", agent="ann")
+        for number in range(12):
+            others = " ".join(f"w{number}x{word}" for word in range(9))
+            store.entries.write("discovery", f"labels of parcels, printed by pallet: {others}", agent="ann")
+        hook("claude", "UserPromptSubmit", prompt="Print the number of a pallet on labels of parcels", session_id="s1")
+        said = context(at_work("s1", "PreToolUse", "Edit", **edit("a.py"))).splitlines()
+        assert said[1].endswith(": the parcels of a pallet keep its number")
 
 
 class TestCommands:

@@ -9,7 +9,7 @@ from satchel.base.grouping import grouped
 from satchel.base.records import dataclass, field
 from satchel.base.text import neutral, shortened
 from satchel.brief.briefing.records import Candidate
-from satchel.brief.fields import cut_head
+from satchel.brief.fields import REASON, cut_head
 from satchel.find.kind import Kind
 
 Count = Callable[[str], int]
@@ -27,7 +27,6 @@ _MAX_CHARS_PER_TOKEN = 8
 
 _MAX_HEAD_CHARS = 200
 _TITLE_CHARS = 90
-REASON = "(because:"
 _SENTENCE = re.compile(r"[^\n]{1,160}?(?:[.!?](?=\s)(?<!\b\w.)|[。！？]|(?=\n))")
 _ONE_LINE = str.maketrans("\n\t\u2028\u2029", "    ")
 
@@ -167,10 +166,4 @@ def _start(candidate: Candidate) -> str:
     is_apart = candidate.is_critical and candidate.kind is not Kind.CONSTRAINT
     head = f"{candidate.label} {candidate.head}".strip() if is_apart else candidate.head
     head = cut_head(head.translate(_ONE_LINE), _MAX_HEAD_CHARS)
-    return f"{candidate.ref}{mark} {head}: " if head else f"{candidate.ref}{mark}{after_ref(candidate.text)}"
-
-
-def after_ref(text: str) -> str:
-    """Return what stands between an id and its text, whose beginning must not be taken for a place or an author."""
-    text = text.strip()
-    return ": " if ": " in text or text.endswith(":") else " "
+    return f"{candidate.ref}{mark}{f' {head}' if head else ''}: "

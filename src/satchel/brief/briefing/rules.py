@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from satchel.brief.briefing.packages import joined
-from satchel.brief.briefing.page import REASON
 from satchel.brief.briefing.ranking import MEDIUM
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import ANY_PRIORITY, BriefingContext, New, Source, loading
-from satchel.brief.fields import name_text, quoted
+from satchel.brief.fields import name_text, value_text
 from satchel.find.kind import Kind
-from satchel.keep.decisions.records import STATUSES, Value
+from satchel.keep.decisions.records import STATUSES
 from satchel.keep.decisions.state import DEPRECATED, value_of
 from satchel.keep.names import is_persons
 from satchel.store.transaction import Row
@@ -92,7 +91,7 @@ def _decision(_context: BriefingContext, new: New, row: Row) -> Candidate:
         label="decision",
         group="decisions",
         head=joined(name_text(key), "(draft)" if status == _DRAFT else None),
-        text=_value_text(value_of(text, value)),
+        text=value_text(value_of(text, value)),
         reason=rationale or "",
         priority=MEDIUM,
         changed_at=changed,
@@ -100,7 +99,3 @@ def _decision(_context: BriefingContext, new: New, row: Row) -> Candidate:
         is_of_task=bool(is_of_task),
         is_persons=is_persons(agent),
     )
-
-
-def _value_text(value: Value) -> str:
-    return quoted(value) if isinstance(value, str) and REASON in value else str(value)

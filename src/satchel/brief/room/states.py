@@ -149,7 +149,7 @@ def _pads(look: Look, numbers: set[int]) -> dict[int, _Pad]:
 
 
 class Settlement(NamedTuple):
-    """What became of a scratchpad that needs a person.
+    """The outcome of a scratchpad that needs a person.
 
     Attributes:
         is_dismissed: a person has seen it.
@@ -163,7 +163,7 @@ class Settlement(NamedTuple):
 
 
 def settlements(look: Look, pads: Sequence[int]) -> dict[int, Settlement]:
-    """Return what became of scratchpads, by id."""
+    """Return the outcomes of scratchpads, by id."""
     rows = look.rows(
         f"""
         SELECT c.id,
@@ -183,7 +183,7 @@ def settlements(look: Look, pads: Sequence[int]) -> dict[int, Settlement]:
         FROM context c JOIN runs r ON r.id = c.run_id WHERE c.id IN {set_of(pads)}
         """
     ) if pads else []  # fmt: skip
-    return {number: Settlement(bool(seen), bool(continued), at or 0) for number, seen, continued, at in rows}
+    return {number: Settlement(bool(is_seen), bool(is_over), at or 0) for number, is_seen, is_over, at in rows}
 
 
 def reason_of(task: str | None, pad: structured.Scratchpad) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from satchel.base.clock import span_in_words
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
-from satchel.brief.briefing.page import after_ref
 from satchel.brief.fields import by, name_text
 from satchel.find.kind import Kind
 from satchel.keep.entries.records import COMPARED_TYPES, ENTRY_TYPES, REVIEW_ISSUE
@@ -69,7 +68,7 @@ class Note(NamedTuple):
         ]
         head = " ".join(filter(None, parts))
         ref = Kind.ENTRY.ref(self.number)
-        return f"{ref} {head}:" if head else f"{ref}{after_ref(self.text)}".rstrip()
+        return f"{ref} {head}:" if head else f"{ref}:"
 
     @property
     def text(self) -> str:

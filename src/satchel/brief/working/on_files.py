@@ -11,7 +11,7 @@ from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.base.tokens import PROSE_MARGIN
 from satchel.brief.briefing.page import title_of
-from satchel.brief.fields import name_text
+from satchel.brief.fields import REASON, name_text, value_text
 from satchel.brief.working import notes
 from satchel.brief.working.hook_context import FILE, RELATED, REMINDERS, SPENT, HookContext, ItemVersion, estimate
 from satchel.find.kind import Kind
@@ -21,9 +21,9 @@ from satchel.keep.binding import Binding
 from satchel.keep.entries.records import ERROR, REVIEW_ISSUE
 from satchel.store.transaction import Transaction
 
-_MOST_NOTES, _MOST_SHOWN, _MOST_TELLING = 20, 1, 5
-"""How many notes on a file are read, newest first; how many are shown; and how many of those that share words with the
-task or with what is written."""
+_MOST_NOTES, _MOST_SHOWN, _MOST_TELLING = 20, 2, 5
+"""How many notes on a file are read, newest first; how many are shown in any case; and how many if they share words
+with the task or with what is written. Of more notes that share none, one is shown."""
 
 _MOST_FILES = 3
 """For how many files of an edit there is a text."""
@@ -159,10 +159,11 @@ def _binding_lines(bound: Sequence[Binding], got: Mapping[int, Mapping[int, int]
             continue
         rule = "critical rule" if one.is_critical else "rule"
         head = f"{one.ref} decided, {name_text(one.key)}" if one.key else f"{one.ref} {rule}"
-        reason = f"; reason: {one.reason}" if one.reason else ""
-        whole = notes.line(head, f"{one.text}{reason}", _WHOLE_CHARS)
+        text = value_text(one.text) if one.key else one.text
+        reason = f" {REASON} {one.reason})" if one.reason else ""
+        whole = notes.line(head, f"{text}{reason}", _WHOLE_CHARS)
         is_needed = one.is_critical and len(whole) <= _MOST_NEEDED_CHARS
-        short = notes.line(head, one.text, _TITLE_CHARS)
+        short = notes.line(head, text, _TITLE_CHARS)
         lines.append(_Line(whole, (version, reminder), short, (reminder,), is_needed))
     known.sort(key=lambda one: -one[0])
     refs = " ".join(ref for _, ref, _ in known[:_MOST_KNOWN])
@@ -190,7 +191,8 @@ def _note_lines(
             not names.is_persons(note.author),
         )
     )
-    chosen = [note for place, note in enumerate(chosen) if place < _MOST_SHOWN or telling[note.number]]
+    is_few = len(chosen) <= _MOST_SHOWN
+    chosen = [note for place, note in enumerate(chosen) if is_few or place == 0 or telling[note.number]]
     lines = []
     for note in chosen[:_MOST_TELLING]:
         head = note.head(context.now, compared.get(note.number))

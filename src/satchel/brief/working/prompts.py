@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.base.text import fold, shortened
-from satchel.brief.briefing.page import PERSONS, after_ref, title_of
-from satchel.brief.fields import name_text
+from satchel.brief.briefing.page import PERSONS, title_of
+from satchel.brief.fields import name_text, value_text
 from satchel.brief.working import notes
 from satchel.brief.working.hook_context import RELATED, HookContext, ItemVersion, tokens_of
 from satchel.find.about import LEAST, LIKELY, RelatedItem, related
@@ -379,7 +379,7 @@ _DECISION = (
 def _decision(row: Row) -> Item:
     number, seq, key, text, value, author = row
     head = f"{_ref(Kind.DECISION, number, author)} {name_text(key)}:"
-    return Item(Kind.DECISION, number, seq, head, str(value_of(text, value)))
+    return Item(Kind.DECISION, number, seq, head, value_text(value_of(text, value)))
 
 
 def _constraints(matches: _Matches) -> list[Item]:
@@ -392,8 +392,7 @@ _RULE = "c.id, c.seq, c.text, c.priority, a.name FROM constraints c LEFT JOIN ag
 
 def _rule(row: Row) -> Item:
     number, seq, text, priority, author = row
-    head = f"{_ref(Kind.CONSTRAINT, number, author)}{after_ref(text)}".rstrip()
-    return Item(Kind.CONSTRAINT, number, seq, head, text, priority=priority)
+    return Item(Kind.CONSTRAINT, number, seq, f"{_ref(Kind.CONSTRAINT, number, author)}:", text, priority=priority)
 
 
 def _ref(kind: Kind, number: int, author: str | None) -> str:
