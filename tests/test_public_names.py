@@ -82,7 +82,9 @@ RARE = {
 }
 
 
-@pytest.mark.parametrize("arguments", [["read"], ["write", "discovery", "short"]], ids=["read", "write"])
+@pytest.mark.parametrize(
+    "arguments", [["read"], ["write", "discovery", "short", "--agent", "ann"]], ids=["read", "write"]
+)
 def test_a_command_loads_nothing_that_only_a_rare_case_needs(tmp_path: Path, arguments: list[str]) -> None:
     file = str(tmp_path / "s.db")
     with open_satchel(file, environ={}) as one:

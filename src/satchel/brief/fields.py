@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 from satchel.base.text import shortened
@@ -38,6 +37,8 @@ def name_text(field: str | None) -> str | None:
 
 def quoted(text: str) -> str:
     """Return a text as a JSON string, which ends at its first quotation mark that is not escaped."""
+    import json  # imported here: few names need quotes
+
     return json.dumps(text, ensure_ascii=False)
 
 
