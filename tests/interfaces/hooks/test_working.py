@@ -375,9 +375,7 @@ class TestEdits:
         said = context(at_work("s1", "PreToolUse", "Edit", tool_input=change)).splitlines()
         assert said[1:] == ["c2 rule: a.py has no globals", "d1 decided, session_ttl: 300"]
 
-    def test_what_the_start_showed_is_named_once_by_its_id(
-        self, hook: Hook, store: Satchel, project: Path
-    ) -> None:
+    def test_what_the_start_showed_is_named_once_by_its_id(self, hook: Hook, store: Satchel, project: Path) -> None:
         store.constraints.add("no token is logged, " + "whatever the level " * 5, priority="high", paths=["*.py"])
         assert "no token is logged" in context(hook("claude", "SessionStart", source="startup"))
 
