@@ -561,9 +561,9 @@ class TestCommands:
         at_work("s1", "PostToolUseFailure", "Bash", **bash("make", error=FAILURE, is_interrupt=True))
         assert store.patterns.find().total == 0
 
-    def test_of_ten_megabytes_the_end_counts_and_holds_no_secret(self, at_work: AtWork, store: Satchel) -> None:
+    def test_of_three_megabytes_the_end_counts_and_holds_no_secret(self, at_work: AtWork, store: Satchel) -> None:
         secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
-        error = "Exit code 2\n" + "compiling\n" * 1_000_000 + f"RuntimeError: push with {secret} was refused"
+        error = "Exit code 2\n" + "compiling\n" * 300_000 + f"RuntimeError: push with {secret} was refused"
         at_work("s1", "PostToolUseFailure", "Bash", **bash("make", error=error))
         (pattern,) = store.patterns.find().items
         assert pattern.error_type == "RuntimeError"
