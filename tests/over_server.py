@@ -172,6 +172,7 @@ LEFT_OUT: Mapping[str, str] = {
     "is no item's id": "forget rewrites the whole file of a store: it is refused over a server",
     "test_a_fault_of_ours": "what a fault of the server was stands in its log, and nowhere else",
     "test_a_key_press_ends_a_command_with_its_status": "it is pressed where the store is read, which is in the server",
+    "test_commands_gate.py": "most of that is done on the machine of the store; else a token decides",
     "test_commands_setup.py": "setup writes what clients start, and asks no store",
     "test_the_format_of_what_is_saved_is_chosen[save_package": _TOKEN_NAMES,
     "test_a_run_that_was_started_is_worked_in_by_its_name": _TOKEN_NAMES,
