@@ -417,10 +417,10 @@ def several(field: str, of_item: str, link: str) -> Filter:
 
 def _below(view: View, tag: str) -> tuple[int, ...]:
     """Return the numbers of the tags below a tag."""
-    prefix = f"{fold(tag)}/"
+    name = fold(tag)
     rows = view.transaction.all(
-        "SELECT id FROM tags WHERE project_id = :project AND substr(folded, 1, :length) = :prefix",
-        {"project": view.project_id, "length": len(prefix), "prefix": prefix},
+        "SELECT id FROM tags WHERE project_id = :project AND folded > :first AND folded < :end",
+        {"project": view.project_id, "first": f"{name}/", "end": f"{name}0"},  # 0 comes next after the slash
     )
     numbers = tuple(number for (number,) in rows)
     if numbers:
