@@ -56,6 +56,9 @@ def test_many_stars_do_not_take_forever() -> None:
         (["a"] * 21, "paths has 21 globs"),
         (["x" * 201], "paths[0] has 201 characters"),
         (["{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"], "paths[0] '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}' has too many alternatives"),
+        (["**/{a,b}{c,d}{e,f}{g,h}{i,j}*" + "[ab]*c?" * 20], "paths would take too long to match"),
+        ([f"{{a,b}}{{c,d}}{{e,f}}*{number}" for number in range(20)], "paths would take too long to match"),
+        (["**/a/" * 33 + str(number) for number in range(20)], "paths would take too long to match"),
     ],
 )
 def test_what_leaves_the_project_or_is_too_much_is_refused(satchel: Satchel, given: object, problem: str) -> None:
@@ -63,6 +66,11 @@ def test_what_leaves_the_project_or_is_too_much_is_refused(satchel: Satchel, giv
         satchel.constraints.add("a rule", paths=given)  # type: ignore[arg-type]
     assert refused.value.problem == problem
     assert satchel.constraints.find(status="all").total == 0
+
+
+def test_twenty_globs_as_projects_have_them_are_taken(satchel: Satchel) -> None:
+    given = [f"packages/**/module{number}/**/{{a,b}}*.py" for number in range(10)] + [f"*{n}.[ch]" for n in range(10)]
+    assert len(satchel.constraints.add("a rule", paths=given).paths) == 20
 
 
 def test_one_glob_has_one_spelling(satchel: Satchel) -> None:

@@ -17,6 +17,9 @@ from satchel.keep.projects import Workplace
 
 MOST_GLOBS = 20
 _MOST_ALTERNATIVES = 32
+_MOST_EFFORT = 100
+"""Of all globs of an item: alternatives, and more for signs that take long; a hook matches thousands before an edit."""
+
 _EVERYTHING = frozenset({"", ".", "*", "**", "**/*", "**/**"})
 
 
@@ -26,9 +29,12 @@ def check_globs(values: object, workplace: Workplace, field: str = "paths") -> t
         raise InvalidInput(f"{field} is no list of globs", f'Give {field} as ["src/api/**", "*.py"]')
     if len(values) > MOST_GLOBS:
         raise InvalidInput(f"{field} has {len(values)} globs", f"At most {MOST_GLOBS} are allowed")
-    return tuple(
+    checked = tuple(
         dict.fromkeys(_check_glob(value, workplace, f"{field}[{place}]") for place, value in enumerate(values))
     )
+    if sum(len(_alternatives(one)) * (1 + sum(map(one.count, ("[", "?", "**")))) for one in checked) > _MOST_EFFORT:
+        raise InvalidInput(f"{field} would take too long to match", "Give fewer globs, or simpler ones")
+    return checked
 
 
 def _check_glob(value: object, workplace: Workplace, field: str) -> str:

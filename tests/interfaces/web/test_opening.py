@@ -67,6 +67,15 @@ def test_the_link_that_it_prints_leads_in(satchel: Satchel, folder: Path, capsys
         assert run(["open", "--print"]) != 0
 
 
+@pytest.mark.usefixtures("folder")
+def test_an_agents_shell_logs_no_person_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert run(["open", "--revoke", "all"]) != 0
+    assert "only a person can log a browser out" in capsys.readouterr().err
+
+
 def test_a_browser_gets_a_file_of_the_users_and_never_the_link(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[str] = []
 

@@ -77,3 +77,11 @@ def test_what_names_its_type_is_left_to_its_signature(satchel: Satchel) -> None:
     satchel.patterns.report("ValueError", "ValueError: no plan gold", solution="do it")
     output = "Traceback (most recent call last):\n  File \"a.py\", line 1, in b\nKeyError: 'no plan gold'\nValueError\n"
     assert satchel.patterns.report("KeyError", output).is_new
+
+
+@pytest.mark.parametrize("other", ["request", "requestz"])
+def test_a_quoted_name_is_no_beginning_of_another(satchel: Satchel, other: str) -> None:
+    satchel.patterns.report("ModuleNotFoundError", "No module named 'requests'", solution="pip install requests")
+    output = f"""Exit code 1\nTraceback (most recent call last):\n  File "b.py", line 1, in <module>\n    import {other}
+ModuleNotFoundError: No module named '{other}'"""
+    assert satchel.patterns.report("ModuleNotFoundError", output).is_new

@@ -82,7 +82,7 @@ def _words_in_output(report: Wording, output: Wording) -> tuple[str, ...]:
     everything = _tokens(output.text) | headline
     words, vague, numbers = _telling(report.text)
     names = names_of(report.text)
-    if not (words or names) or not _all_in(words, everything) or not _all_in(names, headline):
+    if not (words or names) or not _all_in(words, everything) or not headline.issuperset(names):
         return ()
     if output.is_short and len(words) < _MANY and not _is_half(output, report):
         return ()

@@ -53,6 +53,7 @@ def command(
         _list(logins, as_json=as_json)
         return
     if revoke is not None:
+        require_person_here("log a browser out")
         ended = logins.revoke(None if revoke == "all" else revoke)
         if as_json:
             show_json({"revoked": fields_of(ended)})
