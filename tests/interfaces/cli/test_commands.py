@@ -34,7 +34,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "read": (("sessions",), "\n Sessions live in src/auth.py", {"run_id", "entries", "total", "next_offset", "seq"}),
     "search": (("sessions",), "\n Sessions live in src/auth.py", {"results", "total", "next_offset", "notes"}),
     "show": (("c1", "e1"), "\n Sessions live in src/auth.py", {"items", "id", "kind"}),
-    "brief": (("sessions",), "e1 Sessions live in src/auth.py", {"text", "tokens", "budget", "items", "left_out"}),
+    "brief": (("sessions",), "e1: Sessions live in src/auth.py", {"text", "tokens", "budget", "items", "left_out"}),
     "decide": (("size", "10", "--agent", "planner"), "set d2 size (new)", {"decisions", "id", "value"}),
     "decisions": (("ttl",), "d1   ttl   300", {"decisions", "total", "next_offset", "seq", "notes"}),
     "rule add": (("Be quick",), "added c2 architecture medium by human", {"id", "text", "category", "active"}),

@@ -228,7 +228,7 @@ esac"""
     assert answer == {
         "parts": [first, {**first, "id": "prt_1s", "text": "text of chat.message", "synthetic": True}],
         "outputs": {
-            "read": "done",
+            "read": "done\n\ntext of tool.execute.after",
             "edit": "done\n\ntext of tool.execute.after",
             "write": "it is claimed",
             "bash": "done\n\ntext of tool.execute.after",
@@ -236,12 +236,14 @@ esac"""
         },
     }
     calls = [line.partition("|") for line in log.read_text().splitlines()]
+    read: dict[str, Any] = {"tool_name": "read", "tool_use_id": "call read", "tool_input": {"filePath": "a.py"}}
     edit: dict[str, Any] = {"tool_name": "edit", "tool_use_id": "call edit", "tool_input": {"filePath": "a.py"}}
     write = {"tool_name": "write", "tool_use_id": "call write", "tool_input": {"filePath": "held.py"}}
     bash: dict[str, Any] = {"tool_name": "bash", "tool_use_id": "call bash", "tool_input": {"command": "false"}}
     told: list[tuple[str, dict[str, Any]]] = [
         ("session.start", {}),
         ("chat.message", {"prompt": "mend it"}),
+        ("tool.execute.after", {**read, "tool_response": {"output": "done", "metadata": {}}}),
         ("tool.execute.before", edit),
         ("tool.execute.after", {**edit, "tool_response": {"output": "done", "metadata": {}}}),
         ("tool.execute.before", write),

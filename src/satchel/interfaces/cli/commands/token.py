@@ -97,7 +97,6 @@ def new(
                 "Write [databases.NAME] with its url into the server's configuration, and give --database NAME",
             )
         project_name, is_new = _project(satchel)
-        satchel.housekeeping.record_action(f"made the token {name} of role {role}")
         token, text = Tokens(state_folder(), system_clock).new(
             name,
             store=store,
@@ -107,6 +106,7 @@ def new(
             read_only=read_only,
             expires_at=expires_at,
         )
+        satchel.housekeeping.record_action(f"made the token {token.name} of role {role}")
     if as_json:
         show_json({"token": text, **fields_of(token)})
         return
