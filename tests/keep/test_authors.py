@@ -11,7 +11,8 @@ import pytest
 from keep.test_listing import BY_AUTHOR, LISTS, fill
 from satchel import InvalidInput, Satchel
 from satchel.keep.names import _MAX_AUTHORS
-from satchel.keep.sessions.caller import SERVER
+from satchel.keep.sessions.caller import COMMAND, SERVER, Caller
+from satchel.keep.sessions.standing import PERSON_VARIABLE
 from tool_asking import Asker
 
 Find = Callable[..., Any]
@@ -123,3 +124,11 @@ def test_me_beside_the_name_of_a_subagent_is_that_subagent(satchel: Satchel) -> 
         ask.text("write_context", type="discovery", content=f"of {agent}", agent=agent)
     found = ask.fields("read_context", author="me", agent="ben")
     assert [one["content"] for one in found["entries"]] == ["of ben"]
+
+
+def test_a_person_is_found_by_the_name_that_lists_show(open_in: Callable[..., Satchel], project: Path) -> None:
+    at_terminal = Caller(COMMAND, {PERSON_VARIABLE: "zoe"}, ())
+    with open_in(project, caller=at_terminal, settings={"person.name": "zoe"}) as satchel:
+        assert satchel.constraints.add("Be kind").agent == "human:zoe"
+        (rule,) = satchel.constraints.find(author="zoe").constraints
+    assert rule.agent == "human:zoe"

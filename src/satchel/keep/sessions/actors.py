@@ -167,7 +167,7 @@ def silent_sessions(transaction: Transaction, project_id: int, client: str, now:
 def find_authors(
     transaction: Transaction, workplace: Workplace, project_id: int, name: str, *, me: int | None = None
 ) -> tuple[int, ...]:
-    """Return the numbers of the agents that a filter names: an agent, a client for all its agents, or ``me``.
+    """Return the numbers of what a filter names: an agent or a person, a client for all its agents, or ``me``.
 
     ``me`` None looks up the calling agent.
     """
@@ -177,13 +177,11 @@ def find_authors(
         if me is None and workplace.caller is None:
             raise no_agent(f"{name!r}")
         return () if me is None or me == UNKNOWN else (me,)
-    row = transaction.one(
-        "SELECT id FROM agents WHERE project_id = :project AND folded = :name AND has_acted = 1",
-        {"project": project_id, "name": fold(name)},
+    rows = transaction.all(  # a person is shown without the prefix
+        "SELECT id FROM agents WHERE project_id = :project AND folded IN (:name, :person) AND has_acted = 1",
+        {"project": project_id, "name": fold(name), "person": f"{HUMAN}:{fold(name)}"},
     )
-    if row is not None:
-        return (row[0],)
-    rows = transaction.all(
+    rows = rows or transaction.all(
         """
         WITH own AS (SELECT id, agent_id, unnamed_id FROM sessions WHERE project_id = :project AND client = :name)
         SELECT agent_id FROM own WHERE agent_id IS NOT NULL
