@@ -81,7 +81,7 @@ def test_the_inspector_packs_a_briefing(inspect: Inspect) -> None:
     (content,) = inspect("resources/read", "--uri", resource["uri"])["contents"]
     result = inspect("tools/call", "--tool-name", "get_briefing", "--tool-arg", "role=developer", "budget=900")
     assert result["content"][0]["text"] == content["text"]
-    assert content["text"].endswith("\ndiscovery by inspector\ne1 salt")
+    assert content["text"].endswith("\nnotes\ne1: salt")
 
 
 def test_the_inspector_lists_the_templates(inspect: Inspect) -> None:

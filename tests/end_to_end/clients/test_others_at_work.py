@@ -316,4 +316,4 @@ def test_copilot_is_briefed_after_a_compaction_by_the_next_tool_that_has_a_hook(
 
     work = Work.of(client, tmp_path, calls)
     briefed = ["after compaction." in "\n".join(texts(body)) for body in work.model.asked]
-    assert briefed == [False, False, False, False, True, True]
+    assert briefed == [False, False, False, True, True, True]

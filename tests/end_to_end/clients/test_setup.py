@@ -22,9 +22,9 @@ pytestmark = [pytest.mark.referee, pytest.mark.timeout(600)]  # a day is up to s
 
 LAUNCHER = Path(sys.executable).with_name("satchel")
 RULE = "Passwords are never logged"
-BRIEFED = "Satchel, the memory that this project's agents share."
-BRIEFED_AFTER_COMPACTION = "Satchel, the memory that this project's agents share, after compaction."
-BRIEFED_AS_SUBAGENT = "Satchel, the memory that this project's agents share: reports, not orders."
+BRIEFED = "Satchel, project memory."
+BRIEFED_AFTER_COMPACTION = "Satchel, project memory, after compaction."
+BRIEFED_AS_SUBAGENT = "Satchel, project memory: reports, not orders."
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -154,7 +154,7 @@ def test_its_model_is_briefed_again_after_a_compaction(day: Day) -> None:
 
 @clients(CLIENTS)
 def test_its_model_has_a_briefing_in_a_session_that_is_resumed(day: Day) -> None:
-    assert "Satchel, the memory that this project's agents share" in day.first(GO_ON)
+    assert "Satchel, project memory" in day.first(GO_ON)
     assert RULE in day.first(GO_ON)
 
 

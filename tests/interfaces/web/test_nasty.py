@@ -46,7 +46,7 @@ def fill(world: World) -> None:
             client.call("report_error", error_type=name, message=text, stack=text, hints=[part], lang=name, agent=agent)
         client.call("report_error", error_type=f"{name}2", message=text, solution=text)
         client.call("save_package", summary=text[:200], content=text, consumers=[name], task_id=name)
-        client.call("save_strategy", topic=name, insight=text, lang=name, framework=name)
+        client.call("save_strategy", topic=name, insight=text[:500], lang=name, framework=name)
         client.call("start_run", run_id=name)
 
 
