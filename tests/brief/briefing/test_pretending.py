@@ -66,7 +66,7 @@ def expected(**fields: Any) -> dict[str, str]:
 
 
 @given(text=_TEXT, other=_TEXT, name=_TEXT, key=_TEXT)
-@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_strict_reader_finds_in_a_briefing_what_was_stored(
     open_in: Callable[..., Satchel], project: Path, text: str, other: str, name: str, key: str
 ) -> None:

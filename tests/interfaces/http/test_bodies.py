@@ -83,7 +83,7 @@ _NESTED = st.recursive(
 
 
 @given(value=_NESTED, limit=st.integers(1, 6), is_ascii=st.booleans())
-@settings(max_examples=examples(500))
+@settings(max_examples=examples(120))
 def test_the_depth_of_a_text_is_that_of_its_value(value: object, limit: int, is_ascii: bool) -> None:
     text = json.dumps(value, ensure_ascii=is_ascii).encode()
     with pytest.MonkeyPatch.context() as patch:
@@ -97,7 +97,7 @@ def test_the_depth_of_a_text_is_that_of_its_value(value: object, limit: int, is_
 
 
 @given(text=st.binary(max_size=30) | st.text(st.sampled_from('"\\[,'), max_size=30).map(str.encode))
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(60))
 def test_no_bytes_are_too_odd_to_be_looked_at(text: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bodies, "MAX_DEPTH", 1)

@@ -74,7 +74,7 @@ def _calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 @example(call=("moments.make", {"wire": wire.VERSION, "arguments": [3]}))
 @example(call=("search", {"wire": wire.VERSION, "named": {"$t": [1]}}))
 @given(call=_calls())
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(60))
 def test_a_malformed_call_of_a_program_is_no_fault_of_ours(ask: Asks, call: tuple[str, dict[str, Any]]) -> None:
     answer = ask(*call)
     assert not has_fault(answer), (call, answer.body)
@@ -82,7 +82,7 @@ def test_a_malformed_call_of_a_program_is_no_fault_of_ours(ask: Asks, call: tupl
 
 @example(call=("read_context", {"since": "word"}))
 @given(call=st.tuples(st.sampled_from(_OPERATIONS), st.dictionaries(st.sampled_from(_PARAMETERS), _JSON, max_size=3)))
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(60))
 def test_malformed_arguments_of_an_operation_are_no_fault_of_ours(ask: Asks, call: tuple[str, dict[str, Any]]) -> None:
     name, arguments = call
     arguments.pop("wait_seconds", None)
@@ -117,7 +117,7 @@ _METHODS = (
         st.dictionaries(st.sampled_from(["name", "uri", "arguments", "_meta"]), _JSON, max_size=3) | _JSON,
     )
 )
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(60))
 def test_a_malformed_message_of_mcp_is_no_fault_of_ours(server: Served, call: tuple[str, Any]) -> None:
     method, params = call
     if isinstance(params, dict) and isinstance(params.get("arguments"), dict):
