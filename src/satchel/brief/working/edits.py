@@ -10,7 +10,7 @@ from satchel.base.errors import InvalidInput, Refused
 from satchel.base.records import NamedTuple
 from satchel.base.text import quoted_line, shortened
 from satchel.brief.fields import by, name_text
-from satchel.brief.working.hook_context import CLAIM, HookContext, ItemVersion
+from satchel.brief.working.hook_context import HookContext, ItemVersion
 from satchel.keep import deliveries, events
 from satchel.keep.expiry import end_expired
 from satchel.keep.files import changes, claims
@@ -183,7 +183,7 @@ def hints(context: HookContext, conflicts: Conflicts, *, is_made: bool = False) 
     """
     if not conflicts.explicit and not conflicts.automatic:
         return [], []
-    got = deliveries.delivered(context.transaction, context.window).get(CLAIM, {})
+    got = deliveries.delivered(context.transaction, context.window).get(deliveries.CLAIM, {})
     lines: list[str] = []
     items: list[ItemVersion] = []
     for all_leases in conflicts:
@@ -199,7 +199,7 @@ def hints(context: HookContext, conflicts: Conflicts, *, is_made: bool = False) 
             )
         else:
             lines.append(warning(context, leases, is_made=is_made))
-        items += [(CLAIM, one.claim.id, one.claim.seq) for one in leases]
+        items += [(deliveries.CLAIM, one.claim.id, one.claim.seq) for one in leases]
     return lines, items
 
 

@@ -25,18 +25,12 @@ ItemVersion = tuple[int, int, int]
 _NEW_WINDOW = 0
 """Windows of sessions are numbered from 1."""
 
-FILE, SOLUTION, CLAIM, TASK = 0, -1, -2, -6
-"""Pseudo-kinds in the deliveries table: a file whose notes were shown, a fix, another agent's claim, and the first
-prompt of a window that stated a task."""
-
-REMINDERS = {Kind.CONSTRAINT.number: -4, Kind.DECISION.number: -5}
-"""Pseudo-kinds by kind: a rule or decision that was shown because it binds a file."""
-
-RELATED = {Kind.ENTRY: -8, Kind.CONSTRAINT: -9, Kind.DECISION: -10}
-"""Pseudo-kinds by kind: an item that is related to the task, with the strength in thousandths as the seq."""
-
-SPENT = -7
-"""The pseudo-kind of a file with the tokens spent on it in the window, as the seq."""
+REMINDERS = {Kind.CONSTRAINT: deliveries.BINDING_RULE, Kind.DECISION: deliveries.BINDING_DECISION}
+RELATED = {
+    Kind.ENTRY: deliveries.RELATED_NOTE,
+    Kind.CONSTRAINT: deliveries.RELATED_RULE,
+    Kind.DECISION: deliveries.RELATED_DECISION,
+}
 
 
 class HookContext(NamedTuple):

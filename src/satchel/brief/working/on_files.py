@@ -13,7 +13,7 @@ from satchel.base.tokens import PROSE_MARGIN
 from satchel.brief.briefing.page import title_of
 from satchel.brief.fields import REASON, name_text, value_text
 from satchel.brief.working import notes
-from satchel.brief.working.hook_context import FILE, RELATED, REMINDERS, SPENT, HookContext, ItemVersion, estimate
+from satchel.brief.working.hook_context import RELATED, REMINDERS, HookContext, ItemVersion, estimate
 from satchel.find.kind import Kind
 from satchel.find.words import STOP_WORDS, WORD
 from satchel.keep import binding, deliveries, names
@@ -97,11 +97,13 @@ def tell(
         if got is None:
             got = deliveries.delivered(context.transaction, context.window)
         number = names.ensure_file(context.transaction, context.project_id, file, context.now)
-        before = got.get(SPENT, {}).get(number, 0)
+        before = got.get(deliveries.SPENT_ON_FILE, {}).get(number, 0)
         tokens_left = min(budget - before, deliveries.tokens_left(got) - spent)
         wanted, known = _binding_lines(binding_file, got)
         # notes come once a file, whatever is written there later
-        note_lines, fresh = ([], 0) if number in got.get(FILE, {}) else _note_lines(context, on_file, code or "", got)
+        note_lines, fresh = (
+            ([], 0) if number in got.get(deliveries.FILE, {}) else _note_lines(context, on_file, code or "", got)
+        )
         name = name_text(shortened(file, _NAME_CHARS))
         frame = _tokens(f"Satchel on {name} (20 of 20; {_BOTH}):")
         rules, items_shown, cost, rest = _fitting(wanted, tokens_left - frame)
@@ -120,8 +122,8 @@ def tell(
             lines.append(f"{rest} more {more} it: get_constraints(file={json.dumps(file, ensure_ascii=False)})")
         cost += _tokens(lines[-1]) * bool(rest)
         spent += cost
-        items += [*items_shown, *known_items, *note_items, (SPENT, number, before + cost)]
-        items += [(FILE, number, 0)] if reports and code is not None else []
+        items += [*items_shown, *known_items, *note_items, (deliveries.SPENT_ON_FILE, number, before + cost)]
+        items += [(deliveries.FILE, number, 0)] if reports and code is not None else []
     return lines, items
 
 
@@ -151,7 +153,7 @@ def _binding_lines(bound: Sequence[Binding], got: Mapping[int, Mapping[int, int]
     known: list[tuple[int, str, ItemVersion]] = []
     for one in bound:
         kind = one.kind.number
-        version, reminder = (kind, one.item, one.seq), (REMINDERS[kind], one.item, one.seq)
+        version, reminder = (kind, one.item, one.seq), (REMINDERS[one.kind], one.item, one.seq)
         if got.get(reminder[0], {}).get(one.item, -1) >= one.seq:
             continue
         if got.get(kind, {}).get(one.item, -1) >= one.seq:

@@ -196,7 +196,7 @@ class Working:
             if self._config.hooks_claims == "off" or not touched:
                 return NOTHING
             leases = moment.find_conflicts(context, touched).explicit
-            items = tuple((hook_context.CLAIM, one.claim.id, one.claim.seq) for one in leases)
+            items = tuple((deliveries.CLAIM, one.claim.id, one.claim.seq) for one in leases)
             text = moment.warning(context, leases, is_made=True) if leases else ""
             return HookAnswer(text, items=items, window=context.window)
 
@@ -223,9 +223,9 @@ class Working:
             contents = prompts.window_contents(context)
             budget, unseen, shown = self._config.hooks_prompt, [], found
             first: list[ItemVersion] = []
-            if found.is_task and self._config.hooks_first_prompt and hook_context.TASK not in contents:
+            if found.is_task and self._config.hooks_first_prompt and deliveries.TASK not in contents:
                 budget = self._config.hooks_first_prompt
-                first = [(hook_context.TASK, 0, 0), *prompts.related_versions(found)]
+                first = [(deliveries.TASK, 0, 0), *prompts.related_versions(found)]
                 unseen = prompts.unseen_rules(context.transaction, context.project_id, contents)
                 shown = prompts.with_weaker(context, found, contents)
             budget = min(budget, deliveries.tokens_left(contents))
