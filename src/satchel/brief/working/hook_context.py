@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from satchel.base.errors import NotFound
-from satchel.base.records import NamedTuple, dataclass
+from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.base.tokens import PROSE_MARGIN, estimating
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, projects
@@ -81,6 +81,11 @@ class HookAnswer:
     moment: str = ""
     why: str = ""
     problem: str = ""
+
+    def plus(self, context: HookContext, lines: Iterable[str], items: Iterable[ItemVersion]) -> HookAnswer:
+        """Return the answer with more lines and their items."""
+        text = "\n".join(filter(None, [self.text, *lines]))
+        return replace(self, text=text, items=(*self.items, *items), window=context.window)
 
 
 NOTHING = HookAnswer()
