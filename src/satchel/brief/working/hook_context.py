@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from satchel.base.errors import NotFound
 from satchel.base.records import NamedTuple, dataclass, replace
@@ -21,6 +21,9 @@ from satchel.store.transaction import Transaction
 
 ItemVersion = tuple[int, int, int]
 """A kind number, an item id, and the item's seq."""
+
+Contents = Mapping[int, Mapping[int, int]]
+"""The items that a window has: the seq by kind number and item id."""
 
 _NEW_WINDOW = 0
 """Windows of sessions are numbered from 1."""
@@ -122,6 +125,12 @@ def find(transaction: Transaction, work: Workplace) -> HookContext | None:
     if work.caller is None or work.caller.find(transaction, project.id) is None:
         return None
     return HookContext(transaction, work, project.id, reading(transaction, work, project.id, None), 0, work.clock())
+
+
+def has(contents: Contents, version: ItemVersion) -> bool:
+    """Return whether a window has a version of an item, or a later one."""
+    kind, item, seq = version
+    return contents.get(kind, {}).get(item, -1) >= seq
 
 
 _COUNTER = estimating("a hook has no time to load a vocabulary")
