@@ -11,8 +11,7 @@ _MAX_CHARS = 80
 _PLAIN = re.compile(r"[^\s\"'<>:;,()\[\]{}|`…]+")
 _QUOTED_OR_WORD = re.compile(r'"(?:[^"\\]|\\.)*"\S*|\S+')
 _ELLIPSIS = "…"
-REASON = "(because:"
-"""Begins the reason of a decision, behind its value."""
+_REASON = "(because:"
 
 OWN_WORDS = frozenset(
     {
@@ -44,7 +43,12 @@ def quoted(text: str) -> str:
 
 def value_text(value: str | float) -> str:
     """Return a decision's value, quoted if it could pass for one with a reason."""
-    return quoted(value) if isinstance(value, str) and REASON in value.lower() else str(value)
+    return quoted(value) if isinstance(value, str) and _REASON in value.lower() else str(value)
+
+
+def reason_text(reason: str | None) -> str:
+    """Return the reason of a decision as it follows the value; empty if there is none."""
+    return f" {_REASON} {reason})" if reason else ""
 
 
 def by(agent: str | None) -> str | None:

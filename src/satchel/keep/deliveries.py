@@ -25,11 +25,29 @@ SESSION_TOKENS = 4_000
 _LEAST_AGAIN, _FOR_PROMPTS = 1_400, 150
 """What a window gets after a compaction, however much the one before has taken, and what of the rest is not used."""
 
-_SPENT, _BY_HOOKS = -3, 0
-"""The pseudo-kind and item of a delivery whose seq is what hooks have spent in the window."""
+(
+    FILE,
+    SOLUTION,
+    CLAIM,
+    _SPENT,
+    BINDING_RULE,
+    BINDING_DECISION,
+    TASK,
+    SPENT_ON_FILE,
+    RELATED_NOTE,
+    RELATED_RULE,
+    RELATED_DECISION,
+    _ROLE,
+) = range(0, -12, -1)
+"""Pseudo-kinds, which are stored beside the numbers of :class:`Kind`, so no two may be the same.
 
-_ROLE = -4
-"""The pseudo-kind of a delivery whose item stands for the first role that asked in the window of a session."""
+A file whose notes were shown; a fix; another agent's claim; the tokens that hooks have spent, as the seq of item 0; a
+rule and a decision that were shown because they bind a file; the first prompt that stated a task; the tokens spent on a
+file, as the seq; a note, rule and decision related to the task, with the strength in thousandths as the seq; the role
+that first asked in the window, by its checksum.
+"""
+
+_BY_HOOKS = 0
 
 _NONE, _NOBODY = "", 0
 """Stored for a missing task, role, run, session or agent: nulls would be distinct in the key."""

@@ -59,10 +59,11 @@ def parsed(line: str) -> tuple[str, dict[str, str]]:
 
 
 def expected(**fields: Any) -> dict[str, str]:
-    texts = {
-        name: neutral(str(value).strip().translate(_ONE_LINE)) for name, value in fields.items() if value is not None
+    texts = {name: str(value).strip().translate(_ONE_LINE) for name, value in fields.items() if value is not None}
+    return {  # a tag that is cut is none
+        name: neutral(text if name in {"text", "value", "reason"} else shortened(text, 80))
+        for name, text in texts.items()
     }
-    return {name: text if name in {"text", "value", "reason"} else shortened(text, 80) for name, text in texts.items()}
 
 
 @given(text=_TEXT, other=_TEXT, name=_TEXT, key=_TEXT)

@@ -40,3 +40,16 @@ def test_another_iteration_gets_it_again(server: Satchel) -> None:
 def test_the_first_role_has_what_its_session_was_given_without_one(server: Satchel) -> None:
     asked = Asker(server)
     assert [RULE in asked.text("get_briefing", **role) for role in ({}, {"role": "developer"})] == [True, False]
+
+
+def test_the_first_role_keeps_the_window_in_which_a_hook_showed_what_binds_a_file(
+    server: Satchel, project: Path
+) -> None:
+    asked = Asker(server)
+    assert RULE in asked.text("get_briefing")
+    server.constraints.add("Sizes are ints", category="data", priority="medium", agent="planner", paths=["a.py"])
+    work = server.working
+    answer = work.before_edit(str(project), [("a.py", "modified")])
+    assert "Sizes are ints" in answer.text
+    work.record(answer)
+    assert RULE not in asked.text("get_briefing", role="developer")

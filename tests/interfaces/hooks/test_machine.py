@@ -276,7 +276,8 @@ class Hooks(RuleBasedStateMachine):
             fresh = [note for note, author in reversed(self.notes[path]) if author != own and note not in shown]
             if path not in opened and fresh:
                 opened.add(path)
-                expected |= set(fresh[:NOTES])  # the newest: none of them shares a word with an edit
+                # of more, the newest alone: none of them shares a word with an edit
+                expected |= set(fresh if len(fresh) <= NOTES else fresh[:1])
         return expected
 
     def expected_messages(self, session: Session, subagent: str | None) -> set[str]:

@@ -239,13 +239,13 @@ def _wordings(left_out: Sequence[LeftOut]) -> tuple[str, ...]:
     urgent = [str(replace(one, count=one.critical)) for one in critical]
     binding = [one for one in ordered if one.kind in BINDING]
     rest = sum(one.count for one in left_out if one.kind not in BINDING)
-    named = [*map(str, binding), *([f"{count_text(rest)} more (search)"] if rest else [])]
+    short = [*map(str, binding), *([f"{count_text(rest)} more (search)"] if rest else [])]
     return tuple(
         f"left out: {text}"
         for text in dict.fromkeys(
             (
                 ", ".join(map(str, ordered)),
-                *([", ".join(named)] if binding and all(one.kind in BINDING for one in critical) else []),
+                *([", ".join(short)] if binding and all(one.kind in BINDING for one in critical) else []),
                 ", ".join([*urgent, *more]),
                 ", ".join([f"{sum(one.critical for one in critical)} critical"] * bool(critical) + more),
             )

@@ -100,7 +100,7 @@ def fill(page: Page, ordered: Sequence[Candidate], budget: int, *, has_query: bo
 
 
 def _add(page: Page, candidates: Iterable[Candidate], reserve: int = 0, at_most: int | None = None) -> int:
-    """Show the items that fit beside a reserve, and return their tokens, which are ``at_most`` so many."""
+    """Add the items that fit without using the reserve, within ``at_most`` tokens; return the tokens used."""
     before, misses = page.used, 0
     for one in candidates:
         room = page.room - reserve - page.used

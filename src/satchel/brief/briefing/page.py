@@ -9,7 +9,7 @@ from satchel.base.grouping import grouped
 from satchel.base.records import dataclass, field
 from satchel.base.text import neutral, shortened
 from satchel.brief.briefing.records import Candidate
-from satchel.brief.fields import REASON, cut_head
+from satchel.brief.fields import cut_head, reason_text
 from satchel.find.kind import Kind
 
 Count = Callable[[str], int]
@@ -143,14 +143,23 @@ class Page:
 
 def line_of(candidate: Candidate, *, gives_reason: bool = False) -> str:
     """Return the line of an item with its whole text."""
-    reason = f" {REASON} {candidate.reason})" if gives_reason and candidate.reason else ""
-    return neutral(f"{_start(candidate)}{candidate.text.strip()}{reason}".translate(_ONE_LINE).rstrip(": "))
+    reason = reason_text(candidate.reason) if gives_reason else ""
+    return neutral(f"{_start(candidate)} {candidate.text.strip()}{reason}".translate(_ONE_LINE).rstrip(": "))
 
 
 def title_line(candidate: Candidate) -> str:
-    """Return the line of an item with its title: the key of a decision, else the first sentence or words."""
-    start = _start(candidate)
-    return neutral(f"{start}…" if candidate.kind is Kind.DECISION else f"{start}{title_of(candidate.text)}")
+    """Return the line of an item with its title."""
+    return neutral(with_title(candidate.kind, _start(candidate), candidate.text))
+
+
+def with_title(kind: Kind, start: str, text: str) -> str:
+    """Return the start of a line with a title: a decision's key is in the start, others have a first sentence."""
+    return f"{start} {'…' if kind is Kind.DECISION else title_of(text)}"
+
+
+def start_of(ref: str, head: str | None, *, is_persons: bool) -> str:
+    """Return what stands before the text of an item: its id, the mark of a person and its head."""
+    return f"{ref}{PERSONS if is_persons else ''}{f' {head}' if head else ''}:"
 
 
 def title_of(text: str) -> str:
@@ -162,8 +171,7 @@ def title_of(text: str) -> str:
 
 
 def _start(candidate: Candidate) -> str:
-    mark = PERSONS if candidate.is_persons else ""
     is_apart = candidate.is_critical and candidate.kind is not Kind.CONSTRAINT
     head = f"{candidate.label} {candidate.head}".strip() if is_apart else candidate.head
     head = cut_head(head.translate(_ONE_LINE), _MAX_HEAD_CHARS)
-    return f"{candidate.ref}{mark}{f' {head}' if head else ''}: "
+    return start_of(candidate.ref, head, is_persons=candidate.is_persons)

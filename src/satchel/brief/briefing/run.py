@@ -38,7 +38,7 @@ UNNAMED = "an unnamed agent"
 """The author of an attempt without a name."""
 
 _PROGRESS = re.compile(r"(?!.*\bby\b)[\w ,.%/-]*")
-"""A state of work, of which one part is free text, that cannot be taken for an author."""
+"""A state of work that needs no quotes: its free text cannot be taken for an author."""
 
 _LIVE = "c.project_id = :project AND c.superseded_by IS NULL"
 

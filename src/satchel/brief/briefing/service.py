@@ -55,10 +55,10 @@ class Prepared:
     @property
     def shows_all(self) -> bool:
         """Whether every item that was read is shown whole."""
-        shown = {
+        whole = {
             one.key for item in self.items if not item.is_title for one in (item.candidate, *item.candidate.stands_for)
         }
-        return all(one.key in shown for gathered in self.collected.gathered for one in gathered.candidates.values())
+        return all(one.key in whole for gathered in self.collected.gathered for one in gathered.candidates.values())
 
 
 class Briefings:
@@ -210,10 +210,10 @@ def record(work: Workplace, prepared: Prepared, moment: str, wait_ms: int, token
             items = [(*item.key, item.seq) for item in candidates]
             total = briefing.tokens if tokens is None else tokens
             deliveries.deliver(transaction, window, items, now, moment=moment, tokens=total)
-            if shown := [one.number for one in candidates if one.kind is Kind.STRATEGY]:
+            if strategy_ids := [one.number for one in candidates if one.kind is Kind.STRATEGY]:
                 from satchel.keep import strategies  # most briefings show none
 
-                strategies.touch(transaction, shown, now)
+                strategies.touch(transaction, strategy_ids, now)
             if marks:
                 deliveries.record(transaction, window, marks, now)
     except (Busy, ReadOnly, StoreFull) as error:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from satchel.base.errors import InvalidInput, NotFound, TooLarge
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
-from satchel.brief.working.hook_context import SOLUTION, HookContext, ItemVersion, fitting
+from satchel.brief.working.hook_context import HookContext, ItemVersion, fitting
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, events
 from satchel.keep.loop_scope import LoopScope
@@ -175,7 +175,7 @@ def find_error(
 
 def _solution_in(pattern: ErrorPattern, items: list[ItemVersion]) -> int | None:
     own = {one.id for one in pattern.solutions}
-    return next((number for kind, number, _ in items if kind == SOLUTION and number in own), None)
+    return next((number for kind, number, _ in items if kind == deliveries.SOLUTION and number in own), None)
 
 
 def pending_fix(context: HookContext, budget: int) -> tuple[list[str], list[ItemVersion]]:
@@ -208,7 +208,7 @@ def _was_delivered(context: HookContext, solution: int) -> bool:
         SELECT 1 FROM windows w JOIN deliveries d ON d.window_id = w.id
         WHERE w.session_id = :session AND d.kind = :kind AND d.item_id = :solution LIMIT 1
         """,
-        {"session": context.actor.session, "kind": SOLUTION, "solution": solution},
+        {"session": context.actor.session, "kind": deliveries.SOLUTION, "solution": solution},
     )
     return row is not None
 
@@ -331,7 +331,7 @@ def _render(
 ) -> tuple[list[str], list[ItemVersion]]:
     """Return lines on an error, unless this window has its fix already."""
     delivered = deliveries.delivered(context.transaction, context.window)
-    got, fixes = delivered.get(Kind.ERROR_PATTERN.number, {}), delivered.get(SOLUTION, {})
+    got, fixes = delivered.get(Kind.ERROR_PATTERN.number, {}), delivered.get(deliveries.SOLUTION, {})
     advised = _advised(pattern)
     if advised:
         best = advised[0]
@@ -350,11 +350,11 @@ def _render(
         )
         if len(lines) < 2:
             return [], []
-        return lines, [(Kind.ERROR_PATTERN.number, pattern.id, pattern.seq), (SOLUTION, best.id, best.seq)]
+        return lines, [(Kind.ERROR_PATTERN.number, pattern.id, pattern.seq), (deliveries.SOLUTION, best.id, best.seq)]
     from satchel.keep.patterns.similar import similar_to
 
     failed = [one for one in tried if one.id not in fixes]
-    items = [(SOLUTION, one.id, one.seq) for one in failed]
+    items = [(deliveries.SOLUTION, one.id, one.seq) for one in failed]
     lines = [f"Satchel: no fix of {pattern.ref} is known."]
     lines += (
         f"Tried {one.failed} time{'s' * (one.failed > 1)}, did not help: {shortened(one.text, _FIX_CHARS)}"
@@ -369,7 +369,7 @@ def _render(
                 f"{shortened(one.message, _ERROR_CHARS)}",
                 f"What fixed that ({fix.ref}): {shortened(fix.text, _FIX_CHARS)}",
             )
-            items += ((Kind.ERROR_PATTERN.number, fix.pattern_id, fix.seq), (SOLUTION, fix.id, fix.seq))
+            items += ((Kind.ERROR_PATTERN.number, fix.pattern_id, fix.seq), (deliveries.SOLUTION, fix.id, fix.seq))
             break
     fits = len(fitting(lines, budget)) == len(lines)
     return (lines, items) if items and fits else ([], [])

@@ -10,7 +10,7 @@ from satchel.base.errors import InvalidInput, Refused
 from satchel.base.records import NamedTuple
 from satchel.base.text import quoted_line, shortened
 from satchel.brief.fields import by, name_text
-from satchel.brief.working.hook_context import CLAIM, HookContext, ItemVersion
+from satchel.brief.working.hook_context import HookContext, ItemVersion, has
 from satchel.keep import deliveries, events
 from satchel.keep.expiry import end_expired
 from satchel.keep.files import changes, claims
@@ -183,13 +183,15 @@ def hints(context: HookContext, conflicts: Conflicts, *, is_made: bool = False) 
     """
     if not conflicts.explicit and not conflicts.automatic:
         return [], []
-    got = deliveries.delivered(context.transaction, context.window).get(CLAIM, {})
+    contents = deliveries.delivered(context.transaction, context.window)
     lines: list[str] = []
     items: list[ItemVersion] = []
     for all_leases in conflicts:
-        leases = [one for one in all_leases if got.get(one.claim.id, -1) < one.claim.seq]
-        if not leases:
+        versions = {(deliveries.CLAIM, one.claim.id, one.claim.seq): one for one in all_leases}
+        new = {version: one for version, one in versions.items() if not has(contents, version)}
+        if not new:
             continue
+        leases = list(new.values())
         first = leases[0].claim
         if first.automatic:
             span = span_in_words(context.now - first.created_at)
@@ -199,7 +201,7 @@ def hints(context: HookContext, conflicts: Conflicts, *, is_made: bool = False) 
             )
         else:
             lines.append(warning(context, leases, is_made=is_made))
-        items += [(CLAIM, one.claim.id, one.claim.seq) for one in leases]
+        items += new
     return lines, items
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from satchel.base.errors import NotFound
-from satchel.base.records import NamedTuple, dataclass
+from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.base.tokens import PROSE_MARGIN, estimating
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, projects
@@ -22,21 +22,18 @@ from satchel.store.transaction import Transaction
 ItemVersion = tuple[int, int, int]
 """A kind number, an item id, and the item's seq."""
 
+Contents = Mapping[int, Mapping[int, int]]
+"""The items that a window has: the seq by kind number and item id."""
+
 _NEW_WINDOW = 0
 """Windows of sessions are numbered from 1."""
 
-FILE, SOLUTION, CLAIM, TASK = 0, -1, -2, -6
-"""Pseudo-kinds in the deliveries table: a file whose notes were shown, a fix, another agent's claim, and the first
-prompt of a window that stated a task."""
-
-REMINDERS = {Kind.CONSTRAINT.number: -4, Kind.DECISION.number: -5}
-"""Pseudo-kinds by kind: a rule or decision that was shown because it binds a file."""
-
-RELATED = {Kind.ENTRY: -8, Kind.CONSTRAINT: -9, Kind.DECISION: -10}
-"""Pseudo-kinds by kind: an item that is related to the task, with the strength in thousandths as the seq."""
-
-SPENT = -7
-"""The pseudo-kind of a file with the tokens spent on it in the window, as the seq."""
+REMINDERS = {Kind.CONSTRAINT: deliveries.BINDING_RULE, Kind.DECISION: deliveries.BINDING_DECISION}
+RELATED = {
+    Kind.ENTRY: deliveries.RELATED_NOTE,
+    Kind.CONSTRAINT: deliveries.RELATED_RULE,
+    Kind.DECISION: deliveries.RELATED_DECISION,
+}
 
 
 class HookContext(NamedTuple):
@@ -88,6 +85,11 @@ class HookAnswer:
     why: str = ""
     problem: str = ""
 
+    def plus(self, context: HookContext, lines: Iterable[str], items: Iterable[ItemVersion]) -> HookAnswer:
+        """Return the answer with more lines and their items."""
+        text = "\n".join(filter(None, [self.text, *lines]))
+        return replace(self, text=text, items=(*self.items, *items), window=context.window)
+
 
 NOTHING = HookAnswer()
 
@@ -123,6 +125,12 @@ def find(transaction: Transaction, work: Workplace) -> HookContext | None:
     if work.caller is None or work.caller.find(transaction, project.id) is None:
         return None
     return HookContext(transaction, work, project.id, reading(transaction, work, project.id, None), 0, work.clock())
+
+
+def has(contents: Contents, version: ItemVersion) -> bool:
+    """Return whether a window has a version of an item, or a later one."""
+    kind, item, seq = version
+    return contents.get(kind, {}).get(item, -1) >= seq
 
 
 _COUNTER = estimating("a hook has no time to load a vocabulary")

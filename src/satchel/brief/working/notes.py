@@ -10,6 +10,7 @@ from satchel.base.clock import span_in_words
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.brief.fields import by, name_text
+from satchel.brief.working.hook_context import ItemVersion
 from satchel.find.kind import Kind
 from satchel.keep.entries.records import COMPARED_TYPES, ENTRY_TYPES, REVIEW_ISSUE
 from satchel.store.transaction import Transaction
@@ -47,6 +48,10 @@ class Note(NamedTuple):
     line: int | None
     author: str | None
     created_at: int
+
+    @property
+    def version(self) -> ItemVersion:
+        return Kind.ENTRY.number, self.number, self.seq
 
     def head(self, now: int, citation: Citation | None) -> str:
         """Return the part before the text: ref, type unless discovery, place, author, age and citation marks."""

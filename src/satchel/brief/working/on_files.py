@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
-from satchel.base.tokens import PROSE_MARGIN
 from satchel.brief.briefing.page import title_of
-from satchel.brief.fields import REASON, name_text, value_text
+from satchel.brief.fields import name_text, reason_text, value_text
 from satchel.brief.working import notes
-from satchel.brief.working.hook_context import FILE, RELATED, REMINDERS, SPENT, HookContext, ItemVersion, estimate
+from satchel.brief.working.hook_context import RELATED, REMINDERS, Contents, HookContext, ItemVersion, has, tokens_of
 from satchel.find.kind import Kind
 from satchel.find.words import STOP_WORDS, WORD
 from satchel.keep import binding, deliveries, names
@@ -28,7 +26,7 @@ with the task or with what is written. Of more notes that share none, one is sho
 _MOST_FILES = 3
 """For how many files of an edit there is a text."""
 
-_MOST_KNOWN = 6
+_MOST_REPEATED = 6
 """How many rules and decisions that the agent knows are named again, those that are about the task first."""
 
 _NAME_CHARS = 120
@@ -87,7 +85,7 @@ def tell(
     items: list[ItemVersion] = []
     files = files[:_MOST_FILES]
     bound = binding.find(context.transaction, context.project_id, files, code or "")
-    got: Mapping[int, Mapping[int, int]] | None = None
+    got: Contents | None = None
     spent = 0
     for file in files:
         binding_file = [one for one in bound if one.file == file]
@@ -97,19 +95,21 @@ def tell(
         if got is None:
             got = deliveries.delivered(context.transaction, context.window)
         number = names.ensure_file(context.transaction, context.project_id, file, context.now)
-        before = got.get(SPENT, {}).get(number, 0)
+        before = got.get(deliveries.SPENT_ON_FILE, {}).get(number, 0)
         tokens_left = min(budget - before, deliveries.tokens_left(got) - spent)
-        wanted, known = _binding_lines(binding_file, got)
+        new, repeated = _binding_lines(binding_file, got)
         # notes come once a file, whatever is written there later
-        note_lines, fresh = ([], 0) if number in got.get(FILE, {}) else _note_lines(context, on_file, code or "", got)
+        note_lines, fresh = (
+            ([], 0) if number in got.get(deliveries.FILE, {}) else _note_lines(context, on_file, code or "", got)
+        )
         name = name_text(shortened(file, _NAME_CHARS))
-        frame = _tokens(f"Satchel on {name} (20 of 20; {_BOTH}):")
-        rules, items_shown, cost, rest = _fitting(wanted, tokens_left - frame)
+        frame = tokens_of(f"Satchel on {name} (20 of 20; {_BOTH}):\n")
+        rules, items_shown, cost, rest = _fitting(new, tokens_left - frame)
         reports, note_items, note_cost, _ = _fitting(note_lines, tokens_left - frame - cost)
         cost += frame + note_cost
-        above, known_items, known_cost, _ = _fitting(known, tokens_left - cost)
+        above, above_items, above_cost, _ = _fitting(repeated, tokens_left - cost)
         rules += above
-        cost += known_cost
+        cost += above_cost
         if not rules and not reports:
             continue
         kind = _BOTH if rules and reports else _RULES if rules else _REPORTS
@@ -118,10 +118,10 @@ def tell(
         if rest:
             more = "rule or decision binds" if rest == 1 else "rules and decisions bind"
             lines.append(f"{rest} more {more} it: get_constraints(file={json.dumps(file, ensure_ascii=False)})")
-        cost += _tokens(lines[-1]) * bool(rest)
+            cost += tokens_of(f"{lines[-1]}\n")
         spent += cost
-        items += [*items_shown, *known_items, *note_items, (SPENT, number, before + cost)]
-        items += [(FILE, number, 0)] if reports and code is not None else []
+        items += [*items_shown, *above_items, *note_items, (deliveries.SPENT_ON_FILE, number, before + cost)]
+        items += [(deliveries.FILE, number, 0)] if reports and code is not None else []
     return lines, items
 
 
@@ -132,7 +132,7 @@ def _fitting(lines: Sequence[_Line], tokens_left: int) -> tuple[list[str], list[
     cost = 0
     for line in lines:
         for text, delivered in ((line.text, line.items), (line.short, line.short_items)):
-            tokens = _tokens(text)
+            tokens = tokens_of(f"{text}\n")
             if text and (line.is_needed or cost + tokens <= tokens_left):
                 texts.append(text)
                 items += delivered
@@ -141,49 +141,41 @@ def _fitting(lines: Sequence[_Line], tokens_left: int) -> tuple[list[str], list[
     return texts, items, cost, len(lines) - len(texts)
 
 
-def _tokens(text: str) -> int:
-    return math.ceil((estimate(text) + 1) * PROSE_MARGIN) if text else 0
-
-
-def _binding_lines(bound: Sequence[Binding], got: Mapping[int, Mapping[int, int]]) -> tuple[list[_Line], list[_Line]]:
+def _binding_lines(bound: Sequence[Binding], got: Contents) -> tuple[list[_Line], list[_Line]]:
     """Return lines on rules and decisions that the window does not have, and one with the ids of others, each once."""
     lines: list[_Line] = []
-    known: list[tuple[int, str, ItemVersion]] = []
+    repeated: list[tuple[int, str, ItemVersion]] = []
     for one in bound:
         kind = one.kind.number
-        version, reminder = (kind, one.item, one.seq), (REMINDERS[kind], one.item, one.seq)
-        if got.get(reminder[0], {}).get(one.item, -1) >= one.seq:
+        version, reminder = (kind, one.item, one.seq), (REMINDERS[one.kind], one.item, one.seq)
+        if has(got, reminder):
             continue
-        if got.get(kind, {}).get(one.item, -1) >= one.seq:
-            known.append((got.get(RELATED[one.kind], {}).get(one.item, 0), one.ref, reminder))
+        if has(got, version):
+            repeated.append((got.get(RELATED[one.kind], {}).get(one.item, 0), one.ref, reminder))
             continue
         rule = "critical rule" if one.is_critical else "rule"
         head = f"{one.ref} decided, {name_text(one.key)}" if one.key else f"{one.ref} {rule}"
         text = value_text(one.text) if one.key else one.text
-        reason = f" {REASON} {one.reason})" if one.reason else ""
-        whole = notes.line(head, f"{text}{reason}", _WHOLE_CHARS)
+        whole = notes.line(head, f"{text}{reason_text(one.reason)}", _WHOLE_CHARS)
         is_needed = one.is_critical and len(whole) <= _MOST_NEEDED_CHARS
         short = notes.line(head, text, _TITLE_CHARS)
         lines.append(_Line(whole, (version, reminder), short, (reminder,), is_needed))
-    known.sort(key=lambda one: -one[0])
-    refs = " ".join(ref for _, ref, _ in known[:_MOST_KNOWN])
-    return lines, [_Line(f"{_ABOVE} {refs}", tuple(reminder for _, _, reminder in known))] if known else []
+    repeated.sort(key=lambda one: -one[0])
+    refs = " ".join(ref for _, ref, _ in repeated[:_MOST_REPEATED])
+    return lines, [_Line(f"{_ABOVE} {refs}", tuple(reminder for _, _, reminder in repeated))] if repeated else []
 
 
-def _note_lines(
-    context: HookContext, rows: Sequence[notes.Note], code: str, got: Mapping[int, Mapping[int, int]]
-) -> tuple[list[_Line], int]:
+def _note_lines(context: HookContext, rows: Sequence[notes.Note], code: str, got: Contents) -> tuple[list[_Line], int]:
     """Return lines on the notes to show of a file, and how many notes on it the window does not have."""
-    delivered = got.get(Kind.ENTRY.number, {})
-    fresh = [note for note in rows if delivered.get(note.number, -1) < note.seq]
+    fresh = [note for note in rows if not has(got, note.version)]
     compared = notes.compare(context.transaction, context.work.files_root, fresh)
     telling, related = _shared_words(fresh, code), got.get(RELATED[Kind.ENTRY], {})
     for note in fresh:
         telling[note.number] += related.get(note.number, 0) / 1_000
         telling[note.number] *= notes.OF_COMMIT if notes.FROM_COMMIT.match(note.content) else 1.0
     # git has the messages of commits as well
-    chosen = [note for note in fresh if telling[note.number] or not notes.FROM_COMMIT.match(note.content)]
-    chosen.sort(
+    ranked = [note for note in fresh if telling[note.number] or not notes.FROM_COMMIT.match(note.content)]
+    ranked.sort(
         key=lambda note: (
             note.number in compared and compared[note.number].is_stale,
             -telling[note.number],
@@ -191,12 +183,12 @@ def _note_lines(
             not names.is_persons(note.author),
         )
     )
-    is_few = len(chosen) <= _MOST_SHOWN
-    chosen = [note for place, note in enumerate(chosen) if is_few or place == 0 or telling[note.number]]
+    is_few = len(ranked) <= _MOST_SHOWN
+    ranked = [note for place, note in enumerate(ranked) if is_few or place == 0 or telling[note.number]]
     lines = []
-    for note in chosen[:_MOST_TELLING]:
+    for note in ranked[:_MOST_TELLING]:
         head = note.head(context.now, compared.get(note.number))
-        items = ((Kind.ENTRY.number, note.number, note.seq),)
+        items = (note.version,)
         lines.append(_Line(notes.line(head, note.text, _WHOLE_CHARS), items, f"{head}: {title_of(note.text)}", items))
     return lines, len(fresh)
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.base.text import fold, shortened
-from satchel.brief.briefing.page import PERSONS, title_of
+from satchel.brief.briefing.page import start_of, with_title
 from satchel.brief.fields import name_text, value_text
 from satchel.brief.working import notes
-from satchel.brief.working.hook_context import RELATED, HookContext, ItemVersion, tokens_of
+from satchel.brief.working.hook_context import RELATED, Contents, HookContext, ItemVersion, has, tokens_of
 from satchel.find.about import LEAST, LIKELY, RelatedItem, related
 from satchel.find.kind import Kind
 from satchel.find.scopes import Scope
@@ -23,9 +23,6 @@ from satchel.keep.decisions.state import value_of
 from satchel.keep.names import is_persons
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction, set_of
-
-Contents = Mapping[int, Mapping[int, int]]
-"""The items that a window has: the seq by kind number and item id."""
 
 _ACTIVE = STATUSES.index("active") + 1
 _MOST_UNSEEN = 500
@@ -114,7 +111,7 @@ class Item(NamedTuple):
 
     @property
     def title(self) -> str:
-        return f"{self.head} …" if self.kind is Kind.DECISION else f"{self.head} {title_of(self.text)}"
+        return with_title(self.kind, self.head, self.text)
 
 
 class AboutPrompt(NamedTuple):
@@ -193,25 +190,25 @@ def find(
     return AboutPrompt(_distinct(items), tuple(matches), is_task, related_items)
 
 
-def with_weaker(context: HookContext, found: AboutPrompt, contents: Contents) -> AboutPrompt:
+def with_weaker(context: HookContext, about: AboutPrompt, contents: Contents) -> AboutPrompt:
     """Add the fixes and notes that share less with a task, until there are as many as it may have titles."""
-    reports = [one for one in found.items if not one.binds and _is_new(one, contents)]
-    known = {(one.kind, one.number) for one in found.items}
+    reports = [one for one in about.items if not one.binds and not has(contents, one.version)]
+    strong = {(one.kind, one.number) for one in about.items}
     weaker = [
         one
-        for one in found.related
+        for one in about.related
         if one.kind not in _BINDING
-        and (one.kind, one.item) not in known
+        and (one.kind, one.item) not in strong
         and one.item not in contents.get(one.kind.number, {})
         and (one.has_rare or one.strength >= _LEAST_WEAK)
     ][: max(0, _MOST_TITLES - len(reports))]
     more = _load(context.transaction, context.work, weaker, 0.0, lambda: False)
-    return found._replace(items=_distinct([*found.items, *(one._replace(is_weak=True) for one in more)]))
+    return about._replace(items=_distinct([*about.items, *(one._replace(is_weak=True) for one in more)]))
 
 
-def related_versions(found: AboutPrompt) -> list[ItemVersion]:
+def related_versions(about: AboutPrompt) -> list[ItemVersion]:
     """Return what is remembered of the items that are related to a task: their strength as the seq."""
-    some = [one for one in found.related if one.kind in RELATED][:_MOST_RELATED]
+    some = [one for one in about.related if one.kind in RELATED][:_MOST_RELATED]
     return [(RELATED[one.kind], one.item, int(one.strength * 1_000)) for one in some]
 
 
@@ -243,8 +240,8 @@ def _distinct(items: Sequence[Item]) -> list[Item]:
 def _without_log(prompt: str) -> str:
     """Return a prompt without pasted lines of a log or trace."""
     lines = prompt.splitlines()
-    kept = [line for line in lines if not _LOG_LINE.match(line)]
-    return "\n".join(kept) if len(lines) - len(kept) >= _LEAST_LOG_LINES else prompt
+    prose = [line for line in lines if not _LOG_LINE.match(line)]
+    return "\n".join(prose) if len(lines) - len(prose) >= _LEAST_LOG_LINES else prompt
 
 
 def unseen_rules(transaction: Transaction, project_id: int, contents: Contents) -> list[Item]:
@@ -261,7 +258,7 @@ def unseen_rules(transaction: Transaction, project_id: int, contents: Contents) 
         values,
     )
     items = [*(_rule(row) for row in rules), *(_decision(row) for row in decisions)]
-    return [item for item in items if _is_new(item, contents)]
+    return [item for item in items if not has(contents, item.version)]
 
 
 def window_contents(context: HookContext) -> dict[int, dict[int, int]]:
@@ -276,15 +273,17 @@ def window_contents(context: HookContext) -> dict[int, dict[int, int]]:
 
 
 def render(
-    found: AboutPrompt, contents: Contents, budget: int, unseen: Sequence[Item] = ()
+    about: AboutPrompt, contents: Contents, budget: int, unseen: Sequence[Item] = ()
 ) -> tuple[list[str], list[ItemVersion]]:
     """Return the lines for items that a window does not have, and the items to record.
 
     ``unseen`` are rules and decisions that come in any case as far as the budget allows, those that the prompt is about
     first.
     """
-    most, tokens = (_MOST_TITLES, _TASK_TOKENS) if found.is_task else (_MOST_SURE, _SURE_TOKENS)
-    fresh = sorted((one for one in found.items if _is_new(one, contents)), key=lambda one: (one.place, -one.strength))
+    most, tokens = (_MOST_TITLES, _TASK_TOKENS) if about.is_task else (_MOST_SURE, _SURE_TOKENS)
+    fresh = sorted(
+        (one for one in about.items if not has(contents, one.version)), key=lambda one: (one.place, -one.strength)
+    )
     if unseen:  # these have room of their own
         listed = {one.version for one in unseen}
         unseen = [*unseen, *(one for one in fresh if one.binds and one.version not in listed)]
@@ -292,12 +291,12 @@ def render(
     lines = _fitting(fresh[:most], min(tokens, budget - _TOKENS_OF_OPENING))
     budget -= _TOKENS_OF_OPENING + sum(tokens_of(f"{line}\n") for line in lines.values())
     budget -= _TOKENS_OF_OPENING if unseen else 0
-    strength = {(one.kind, one.item): one.strength for one in found.related}
+    strength = {(one.kind, one.item): one.strength for one in about.related}
     rest = sorted(unseen, key=lambda one: (-strength.get((one.kind, one.number), 0.0), one.kind is not Kind.CONSTRAINT))
-    about = [one for one in rest if (one.kind, one.number) in strength]
-    more = _fitting(about, budget, is_whole=True)
+    on_task = [one for one in rest if (one.kind, one.number) in strength]
+    more = _fitting(on_task, budget, is_whole=True)
     budget -= sum(tokens_of(f"{line}\n") for line in more.values())
-    more |= _fitting(rest[len(about) :], min(budget, _UNRELATED_TOKENS), is_whole=True)
+    more |= _fitting(rest[len(on_task) :], min(budget, _UNRELATED_TOKENS), is_whole=True)
     if not lines and not more:
         return [], []
     binding = {one.version: lines[one.version] for one in fresh if one.binds and one.version in lines} | more
@@ -334,10 +333,6 @@ def _left_out(left: Mapping[Kind, int]) -> list[str]:
     tools = {Kind.CONSTRAINT: "rules (get_constraints)", Kind.DECISION: "decisions (search)"}
     listed = ", ".join(f"{left[kind]} {what}" for kind, what in tools.items() if left[kind])
     return [f"left out: {listed}"] if listed else []
-
-
-def _is_new(item: Item, contents: Contents) -> bool:
-    return contents.get(item.kind.number, {}).get(item.number, -1) < item.seq
 
 
 def _are_alike(text: str, other: str) -> bool:
@@ -378,7 +373,7 @@ _DECISION = (
 
 def _decision(row: Row) -> Item:
     number, seq, key, text, value, author = row
-    head = f"{_ref(Kind.DECISION, number, author)} {name_text(key)}:"
+    head = start_of(Kind.DECISION.ref(number), name_text(key), is_persons=is_persons(author))
     return Item(Kind.DECISION, number, seq, head, value_text(value_of(text, value)))
 
 
@@ -392,11 +387,8 @@ _RULE = "c.id, c.seq, c.text, c.priority, a.name FROM constraints c LEFT JOIN ag
 
 def _rule(row: Row) -> Item:
     number, seq, text, priority, author = row
-    return Item(Kind.CONSTRAINT, number, seq, f"{_ref(Kind.CONSTRAINT, number, author)}:", text, priority=priority)
-
-
-def _ref(kind: Kind, number: int, author: str | None) -> str:
-    return f"{kind.ref(number)}{PERSONS if is_persons(author) else ''}"
+    head = start_of(Kind.CONSTRAINT.ref(number), None, is_persons=is_persons(author))
+    return Item(Kind.CONSTRAINT, number, seq, head, text, priority=priority)
 
 
 def _errors(matches: _Matches) -> list[Item]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from satchel.base.config_keys import Config
 from satchel.base.errors import Busy, Interrupted, ReadOnly, StoreFull
 from satchel.base.records import replace
-from satchel.base.text import shortened
 from satchel.brief.working import hook_context
 from satchel.brief.working.hook_context import (
     NOTHING,
@@ -18,32 +17,19 @@ from satchel.brief.working.hook_context import (
     HookContext,
     ItemVersion,
     estimate,
-    fitting,
     tokens_of,
 )
-from satchel.find.kind import Kind
 from satchel.keep import deliveries, events
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions import updates
 from satchel.keep.sessions.caller import HOOK_WAIT_MS
 
 if TYPE_CHECKING:
     from satchel.brief.working.edits import EditedFile
     from satchel.brief.working.prompts import AboutPrompt, PromptPreview
 
-_MESSAGES_MS = 60_000
-"""The least time between messages in answers."""
-
-_MOST_MESSAGES = 5
-_MESSAGE_CHARS = 220
-
 _SHORT, _SLOW = "it was short of time", "the store was slow"
 _GOT = "the agent has what matches the prompt"
 _NO_TEXT = "the client passes no text to the model at this moment"
-_REMINDER = (
-    "Satchel: this session changed files and stored nothing yet. If others need what you learned or decided, store it "
-    "with write_context or `satchel write`."
-)
 
 
 class _Undone(Exception):
@@ -196,9 +182,8 @@ class Working:
             if self._config.hooks_claims == "off" or not touched:
                 return NOTHING
             leases = moment.find_conflicts(context, touched).explicit
-            items = tuple((hook_context.CLAIM, one.claim.id, one.claim.seq) for one in leases)
-            text = moment.warning(context, leases, is_made=True) if leases else ""
-            return HookAnswer(text, items=items, window=context.window)
+            items = [(deliveries.CLAIM, one.claim.id, one.claim.seq) for one in leases]
+            return NOTHING.plus(context, [moment.warning(context, leases, is_made=True)] if leases else [], items)
 
         return self._act(agent_id, "edit", act)
 
@@ -214,25 +199,25 @@ class Working:
         """
         from satchel.brief.working import prompts
 
-        found, why = self._about(text, is_over)
-        if not found.items and not found.is_task:  # the usual case takes no lock
+        about, why = self._about(text, is_over)
+        if not about.items and not about.is_task:  # the usual case takes no lock
             problem = f"{_SHORT}: notes on a prompt were not looked up" if why == _SLOW else ""
             return replace(NOTHING, why=why, problem=problem)
 
         def act(context: HookContext) -> HookAnswer:
             contents = prompts.window_contents(context)
-            budget, unseen, shown = self._config.hooks_prompt, [], found
+            budget, unseen, candidates = self._config.hooks_prompt, [], about
             first: list[ItemVersion] = []
-            if found.is_task and self._config.hooks_first_prompt and hook_context.TASK not in contents:
+            if about.is_task and self._config.hooks_first_prompt and deliveries.TASK not in contents:
                 budget = self._config.hooks_first_prompt
-                first = [(hook_context.TASK, 0, 0), *prompts.related_versions(found)]
+                first = [(deliveries.TASK, 0, 0), *prompts.related_versions(about)]
                 unseen = prompts.unseen_rules(context.transaction, context.project_id, contents)
-                shown = prompts.with_weaker(context, found, contents)
+                candidates = prompts.with_weaker(context, about, contents)
             budget = min(budget, deliveries.tokens_left(contents))
-            lines, versions = prompts.render(shown, contents, budget, unseen)
+            lines, versions = prompts.render(candidates, contents, budget, unseen)
             if not lines:
                 return replace(NOTHING, why=why or _GOT)
-            return HookAnswer("\n".join(lines), items=(*first, *versions), window=context.window)
+            return NOTHING.plus(context, lines, (*first, *versions))
 
         return self._act(agent_id, "prompt", act)
 
@@ -245,11 +230,11 @@ class Working:
         from satchel.brief.working import prompts
         from satchel.brief.working.prompts import PromptPreview
 
-        found, why = self._about(text, is_over)
-        lines, _ = prompts.render(found, {}, self._config.hooks_prompt)
+        about, why = self._about(text, is_over)
+        lines, _ = prompts.render(about, {}, self._config.hooks_prompt)
         rendered = "\n".join(lines)
         why = "" if rendered else why or "nothing fits the budget"
-        return PromptPreview(rendered, tokens_of(rendered), found.matches, why)
+        return PromptPreview(rendered, tokens_of(rendered), about.matches, why)
 
     def _about(self, text: str, is_over: Callable[[], bool]) -> tuple[AboutPrompt, str]:
         """Return what a prompt is about, delivered or not, and why there is nothing."""
@@ -263,12 +248,12 @@ class Working:
             with work.engine.read() as transaction:
                 transaction.is_out_of_time = is_over
                 project = projects.find(transaction, work)
-                found = prompts.find(transaction, work, project.id, text, is_over)
+                about = prompts.find(transaction, work, project.id, text, is_over)
         except Interrupted:
             if not is_over():
                 raise
             return prompts.AboutPrompt(), _SLOW
-        return found, "" if found.items else "no stored item matches the prompt"
+        return about, "" if about.items else "no stored item matches the prompt"
 
     def command_failed(
         self,
@@ -295,7 +280,7 @@ class Working:
             lines, items = commands.fail(context, cwd, command, status, output, budget)
             if not tells:
                 return replace(NOTHING, why=_NO_TEXT)
-            return self._with_messages(context, HookAnswer("\n".join(lines), items=tuple(items), window=context.window))
+            return self._with_messages(context, NOTHING.plus(context, lines, items))
 
         return self._act(agent_id, "command", act)
 
@@ -305,7 +290,7 @@ class Working:
 
         def act(context: HookContext) -> HookAnswer:
             lines, items = commands.last(context, self._config.hooks_error)
-            return self._with_messages(context, HookAnswer("\n".join(lines), items=tuple(items), window=context.window))
+            return self._with_messages(context, NOTHING.plus(context, lines, items))
 
         return self._act(agent_id, "command", act)
 
@@ -400,22 +385,21 @@ class Working:
 
         budget = self._config.hooks_edit
         files = [one.place.path for one in touched]
-        more, more_items = on_files.tell(context, files, text, budget) if budget else ([], [])
-        return HookAnswer("\n".join([*lines, *more]), items=(*items, *more_items), window=context.window)
+        answer = NOTHING.plus(context, lines, items)
+        return answer.plus(context, *on_files.tell(context, files, text, budget)) if budget else answer
 
     def _with_known_error(self, context: HookContext, command: str, output: str, *, has_succeeded: bool) -> HookAnswer:
         from satchel.brief.working import commands
 
         budget = self._config.hooks_error
-        lines, items = commands.find_error(context, command, output, budget, has_succeeded=has_succeeded)
-        return HookAnswer("\n".join(lines), items=tuple(items), window=context.window) if lines else NOTHING
+        return NOTHING.plus(
+            context, *commands.find_error(context, command, output, budget, has_succeeded=has_succeeded)
+        )
 
     def _with_pending_fix(self, context: HookContext, answer: HookAnswer) -> HookAnswer:
         from satchel.brief.working import commands
 
-        lines, items = commands.pending_fix(context, self._config.hooks_error)
-        text = "\n".join(filter(None, [answer.text, *lines]))
-        return HookAnswer(text, items=(*answer.items, *items), window=context.window)
+        return answer.plus(context, *commands.pending_fix(context, self._config.hooks_error))
 
     def _with_progress(
         self, context: HookContext, answer: HookAnswer, command: str, output: str, *, has_failed: bool | None
@@ -424,6 +408,8 @@ class Working:
 
         what = progress_of(command, output, has_failed=has_failed)
         if what is not None:
+            from satchel.brief.working import reminder
+
             details = {"what": what}
             if what == COMMIT and (subject := subject_of(output)):
                 from satchel.brief.working.commands import first_words
@@ -437,92 +423,16 @@ class Working:
                 by=context.actor,
                 details=details,
             )
-            if _has_only_changed(context):
-                updates.change(context.transaction, context.actor.session or 0, {"nudged_at": context.now})
-                answer = replace(answer, text="\n".join(filter(None, [answer.text, _REMINDER])))
+            answer = answer.plus(context, reminder.due(context), [])
         return self._with_messages(context, answer)
 
     def _with_messages(self, context: HookContext, answer: HookAnswer) -> HookAnswer:
+        from satchel.brief.working import messages
+
         budget = self._config.hooks_messages
-        lines, items = _messages(context, budget) if budget else ([], [])
-        if not lines:
-            return answer
-        text = "\n".join(filter(None, [answer.text, *lines]))
-        return HookAnswer(text, items=(*answer.items, *items), window=context.window)
+        return answer.plus(context, *messages.unread(context, budget)) if budget else answer
 
 
 def _with_notice(answer: HookAnswer, work: Workplace) -> HookAnswer:
     notice = None if work.caller is None or answer.why == _NO_TEXT else work.caller.pop_warning()
     return answer if notice is None else replace(answer, text="\n".join(filter(None, [notice, answer.text])))
-
-
-def _messages(context: HookContext, budget: int) -> tuple[list[str], list[ItemVersion]]:
-    from satchel.keep.messages.presence import is_any_alive
-
-    if not is_any_alive(context.transaction, context.project_id, context.now):
-        return [], []
-    last = context.transaction.one("SELECT told_at FROM sessions WHERE id = :id", {"id": context.actor.session})
-    if last is not None and last[0] is not None and 0 <= context.now - last[0] < _MESSAGES_MS:
-        return [], []
-    from satchel.keep.messages.visibility import Reader, newest_unseen
-
-    assert context.actor.number is not None
-    is_delivered, values = deliveries.was_delivered(context.project_id, context.actor, Kind.MESSAGE, "m.id")
-    reader = Reader(context.project_id, context.actor.number, context.now)
-    rows = newest_unseen(context.transaction, reader, is_delivered, values, _MOST_MESSAGES)
-    if not rows:
-        return [], []
-    made = {_message(row): row for row in rows}
-    selected = fitting(list(made), budget)
-    if not selected:
-        made = {_message(rows[0], _MESSAGE_CHARS // 3): rows[0]}
-        selected = fitting(list(made), budget)
-    if not selected:
-        return [], []
-    updates.change(context.transaction, context.actor.session or 0, {"told_at": context.now})
-    return selected, [(Kind.MESSAGE.number, made[line][0], made[line][1]) for line in selected]
-
-
-def _message(row: tuple[int, int, str | None, str], chars: int = _MESSAGE_CHARS) -> str:
-    number, _seq, sender, text = row
-    ref, short = Kind.MESSAGE.ref(number), shortened(text, chars)
-    whole = f' (in full: get_items(["{ref}"]))' if short.endswith("…") and not text.rstrip().endswith("…") else ""
-    return f"Message {ref} from {sender or 'Satchel'}: {short}{whole}"
-
-
-def _has_only_changed(context: HookContext) -> bool:
-    """Return whether a session changed files, stored nothing but plans, and was not reminded before."""
-    row = context.transaction.one(
-        """
-        SELECT s.created_at FROM sessions s WHERE s.id = :session AND s.nudged_at IS NULL
-            AND EXISTS (SELECT 1 FROM file_changes c WHERE c.session_id = s.id)
-        """,
-        {"session": context.actor.session},
-    )
-    if row is None:
-        return False
-    values = {
-        "project": context.project_id,
-        "since": row[0],
-        "agent": context.actor.number,
-        "session": context.actor.session,
-    }
-    # the agents briefed in the session; the second condition allows its index
-    agents = "(SELECT agent_id FROM windows WHERE session_id = :session AND session_id <> 0 UNION SELECT :agent)"
-    own_item = context.transaction.one(
-        f"""
-        SELECT 1 FROM context WHERE project_id = :project AND created_at >= :since
-            AND (session_id = :session OR agent_id IN {agents}) AND content NOT LIKE '%"approved_plan":%'
-        UNION ALL SELECT 1 FROM decisions WHERE project_id = :project AND updated_at >= :since AND agent_id IN {agents}
-        UNION ALL SELECT 1 FROM constraints
-            WHERE project_id = :project AND created_at >= :since AND created_by IN {agents}
-        UNION ALL SELECT 1 FROM agent_messages
-            WHERE project_id = :project AND created_at >= :since AND from_agent_id IN {agents}
-        UNION ALL SELECT 1 FROM file_changes WHERE session_id = :session AND description IS NOT NULL
-        UNION ALL SELECT 1 FROM error_solutions
-            WHERE project_id = :project AND created_at >= :since AND agent_id IN {agents}
-        LIMIT 1
-        """,
-        values,
-    )
-    return own_item is None
