@@ -54,7 +54,7 @@ def test_many_stars_do_not_take_forever() -> None:
         (["**"], "paths[0] '**' matches every file"),
         *(
             ([one], f"paths[0] {one!r} matches every file")
-            for one in (".", "./", ".//", "*", "./*", "?*", "***", "*/", "**/", "**/*", "**/**", "**/?*", "*/**", "{*,a}")
+            for one in ". ./ .// * ./* ?* *** */ **/ **/* **/** **/?* */** {*,a}".split()
         ),
         (["!a.py"], "paths[0] '!a.py' is no glob"),
         (["a"] * 21, "paths has 21 globs"),
