@@ -106,6 +106,20 @@ def test_an_agents_change_of_a_persons_decision_is_a_draft_and_a_message(open_in
     assert "postgresql" not in told.message
 
 
+@pytest.mark.parametrize("key", ["dB", "\u0501b", "d\u0432", "\uff24\uff22"])
+def test_a_key_that_looks_like_a_persons_is_a_change_of_theirs(open_in: Open, project: Path, key: str) -> None:
+    person = open_in(project, caller=caller(COMMAND, {"SATCHEL_PERSON": "ann"}))
+    person.decisions.set("db", "sqlite", agent=ANN)
+    agent = open_in(project, caller=SERVER, agent="ben")
+    assert agent.decisions.set("dbx", "of another name").key == "dbx"
+    draft = agent.decisions.set(key, "postgresql")
+    assert (draft.key, draft.value, draft.status) == ("db_draft", "postgresql", "draft")
+    assert person.decisions.find().total == 3
+    (told,) = person.messages.inbox(agent=ANN).items
+    assert draft.ref in told.message
+    assert person.decisions.set(key, "mine", agent=ANN).key == key
+
+
 def test_a_passage_is_shown_to_the_person_until_it_is_seen(open_in: Open, project: Path) -> None:
     satchel = open_in(project, caller=caller(COMMAND))
     note = satchel.entries.write("discovery", "the gateway signs")

@@ -52,6 +52,10 @@ def test_many_stars_do_not_take_forever() -> None:
         (["~/notes"], "paths[0] '~/notes' is outside of the project"),
         (["C:\\x"], "paths[0] 'C:\\\\x' is outside of the project"),
         (["**"], "paths[0] '**' matches every file"),
+        *(
+            ([one], f"paths[0] {one!r} matches every file")
+            for one in ". ./ .// * ./* ?* *** */ **/ **/* **/** **/?* */** {*,a}".split()
+        ),
         (["!a.py"], "paths[0] '!a.py' is no glob"),
         (["a"] * 21, "paths has 21 globs"),
         (["x" * 201], "paths[0] has 201 characters"),
@@ -75,5 +79,6 @@ def test_twenty_globs_as_projects_have_them_are_taken(satchel: Satchel) -> None:
 
 def test_one_glob_has_one_spelling(satchel: Satchel) -> None:
     root = satchel.workplace.files_root
-    given = ["./src//api/**", "src/api/**", "src\\db\\", f"{root}/docs/*.md", "./README.md"]
-    assert satchel.constraints.add("a rule", paths=given).paths == ("src/api/**", "src/db/", "docs/*.md", "./README.md")
+    given = ["./src//api/**", "src/api/**", "src\\db\\", f"{root}/docs/*.md", "./README.md", "./lib/", "lib/"]
+    added = satchel.constraints.add("a rule", paths=given)
+    assert added.paths == ("src/api/**", "src/db/", "docs/*.md", "./README.md", "lib/")

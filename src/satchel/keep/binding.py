@@ -7,8 +7,8 @@ read or written there. A plain word of a language counts only where it is marked
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 
 from satchel.base.records import NamedTuple
 from satchel.find.kind import Kind
@@ -145,33 +145,14 @@ class _Texts:
         else:
             for at in range(len(folders) + 1):
                 name = "/".join([*folders[at:], last])
-                yield name, {self._place(start) for start in self._occurrences(name) if self._is_file(start, name)}
-            yield from self._naming_module(folders, last)
+                yield name, self._places(name, self._is_file)
+            for name in _module_names(folders, last):
+                yield name, self._places(name, self._is_apart)
         for end in range(1, len(folders) + 1):
             for at in range(end):
                 # the name of one folder is a plain word without its slash
                 name = "/".join(folders[at:end]) + "/" * (at == end - 1)
-                yield (
-                    name,
-                    {self._place(start) for start in self._occurrences(name) if self._is_folder(start, name, file)},
-                )
-
-    def _naming_module(self, folders: Sequence[str], last: str) -> Iterator[tuple[str, set[int]]]:
-        stem, dot, suffix = last.partition(".")
-        if dot and suffix:
-            for name in (f"*.{suffix}", f".{suffix} file"):
-                yield name, {self._place(start) for start in self._occurrences(name) if self._is_apart(start, name)}
-        parts = [*folders] if stem in _PACKAGE_FILES else [*folders, stem]
-        if not stem or not parts or not dot:
-            return
-        for at in range(len(parts) - 1):
-            name = ".".join(parts[at:])
-            yield name, {self._place(start) for start in self._occurrences(name) if self._is_apart(start, name)}
-        module = parts[-1]
-        if _is_telling(module):
-            yield module, {self._place(start) for start in self._occurrences(module) if self._is_apart(start, module)}
-        for name in (f"`{module}`", f"{module} module", f"module {module}"):
-            yield name, {self._place(start) for start in self._occurrences(name) if self._is_apart(start, name)}
+                yield name, self._places(name, partial(self._is_folder, file=file))
 
     def holding(self, code: str) -> Iterator[tuple[str, set[int]]]:
         """Yield the identifiers of code that occur, with the places of their texts."""
@@ -184,16 +165,19 @@ class _Texts:
             if len(parts) > 1 and parts[0] not in {"self", "this", "cls"} and all(len(part) > 1 for part in parts):
                 names |= dict.fromkeys(".".join(parts[:end]) for end in range(2, len(parts) + 1))
         for name in list(names)[:_MOST_IDENTIFIERS]:
-            yield name, {self._place(start) for start in self._occurrences(name) if self._is_apart(start, name)}
+            yield name, self._places(name, self._is_apart)
         for match in _regex(_MARKED).finditer(self._text) if "`" in self._text else ():
             name = match[1].removesuffix("()")
             if name in words:
                 yield name, {self._place(match.start())}
 
-    def _occurrences(self, name: str) -> Iterator[int]:
-        text, at = self._text, -1
-        while (at := text.find(name, at + 1)) >= 0:
-            yield at
+    def _places(self, name: str, is_meant: Callable[[int, str], bool]) -> set[int]:
+        """Return the places of the texts with a name; ``is_meant`` judges what surrounds each occurrence."""
+        places, at = set(), -1
+        while (at := self._text.find(name, at + 1)) >= 0:
+            if is_meant(at, name):
+                places.add(self._place(at))
+        return places
 
     def _place(self, start: int) -> int:
         return self._text.count("\0", 0, start)
@@ -232,6 +216,20 @@ class _Texts:
     def _goes_on(self, end: int, joining: str) -> bool:
         text = self._text
         return _is_of_word(text[end]) or (text[end] in f".{joining}" and _is_of_word(text[end + 1]))
+
+
+def _module_names(folders: Sequence[str], last: str) -> Iterator[str]:
+    stem, dot, suffix = last.partition(".")
+    if dot and suffix:
+        yield from (f"*.{suffix}", f".{suffix} file")
+    parts = [*folders] if stem in _PACKAGE_FILES else [*folders, stem]
+    if not stem or not parts or not dot:
+        return
+    yield from (".".join(parts[at:]) for at in range(len(parts) - 1))
+    module = parts[-1]
+    if _is_telling(module):
+        yield module
+    yield from (f"`{module}`", f"{module} module", f"module {module}")
 
 
 def _is_of_word(sign: str) -> bool:

@@ -20,7 +20,8 @@ _MOST_ALTERNATIVES = 32
 _MOST_EFFORT = 100
 """Of all globs of an item: alternatives, and more for signs that take long; a hook matches thousands before an edit."""
 
-_EVERYTHING = frozenset({"", ".", "*", "**", "**/*", "**/**"})
+_UNLIKE = ("a/Z9", "Q-0/b", ".\u00e9/_")
+"""Paths that have nothing in common: a glob that matches them all matches every file."""
 
 
 def check_globs(values: object, workplace: Workplace, field: str = "paths") -> tuple[str, ...]:
@@ -51,11 +52,11 @@ def _check_glob(value: object, workplace: Workplace, field: str) -> str:
     if text.startswith("!") or '"' in text:
         raise InvalidInput(f"{field} {value!r} is no glob", "Name files to bind, such as src/api/** or *.py")
     glob = "/".join(steps) + ("/" if text.endswith("/") else "")
-    if glob in _EVERYTHING:
-        raise InvalidInput(f"{field} {value!r} matches every file", "Leave paths out: what has none binds everywhere")
     if len(_alternatives(glob)) > _MOST_ALTERNATIVES:
         raise InvalidInput(f"{field} {value!r} has too many alternatives", "Give several globs instead")
-    return glob if len(steps) > 1 or not text.startswith("./") else f"./{glob}"
+    if not steps or all(matches(glob, path) for path in _UNLIKE):
+        raise InvalidInput(f"{field} {value!r} matches every file", "Leave paths out: what has none binds everywhere")
+    return f"./{glob}" if text.startswith("./") and "/" not in glob else glob
 
 
 def globs_in(text: str) -> tuple[str, ...]:

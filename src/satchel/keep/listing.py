@@ -397,15 +397,8 @@ def several(field: str, of_item: str, link: str) -> Filter:
 
     def apply(view: View, wanted: tuple[str, ...]) -> None:
         needs_all = view.request.chosen["match"] == "all"
-        was_empty, groups = view.is_empty, []
-        for name in wanted:
-            below = _below(view, name) if field == "tags" else ()
-            number = (
-                names.find_name(view.transaction, field, view.project_id, name)
-                if below
-                else view.number(field, field[:-1], name)
-            )
-            groups.append({*below, *(() if number is None else (number,))})
+        was_empty = view.is_empty
+        groups = [_tags(view, name) if field == "tags" else _named(view, field, name) for name in wanted]
         every = set().union(*groups)
         view.is_empty = was_empty or not every or (needs_all and not all(groups))
         for numbers in groups if needs_all else [every]:
@@ -415,21 +408,25 @@ def several(field: str, of_item: str, link: str) -> Filter:
     return Filter(field, check, apply)
 
 
-def _below(view: View, tag: str) -> tuple[int, ...]:
-    """Return the numbers of the tags below a tag."""
-    name = fold(tag)
+def _named(view: View, table: str, name: str) -> set[int]:
+    number = view.number(table, table[:-1], name)
+    return set() if number is None else {number}
+
+
+def _tags(view: View, name: str) -> set[int]:
+    """Return the numbers of a tag and of those below it."""
+    folded = fold(name)
     rows = view.transaction.all(
-        "SELECT id FROM tags WHERE project_id = :project AND folded > :first AND folded < :end",
-        {"project": view.project_id, "first": f"{name}/", "end": f"{name}0"},  # 0 comes next after the slash
+        "SELECT id FROM tags WHERE project_id = :project AND (folded = :name OR folded > :first AND folded < :end)",
+        # 0 comes next after the slash
+        {"project": view.project_id, "name": folded, "first": f"{folded}/", "end": f"{folded}0"},
     )
-    numbers = tuple(number for (number,) in rows)
-    if numbers:
-        view.numbers[BELOW] = (*view.numbers.get(BELOW, ()), *numbers)
+    if not rows:
+        return _named(view, "tags", name)
+    numbers = {number for (number,) in rows}
+    view.numbers["tag"] = (*view.numbers.get("tag", ()), *numbers)
     return numbers
 
-
-BELOW = "below"
-"""The key of the numbers of tags that stand below those of the request."""
 
 MATCH = Filter("match", choice_check("match", MATCHES), None, "any", hides=False)
 """Whether an item needs any or all of the tags, and of the scopes; used by their filters."""

@@ -194,6 +194,9 @@ def test_scopes_are_whole_names_and_any_or_all_of_them(
         (["auth/login"], "any", {"login"}),
         (["auth", "web"], "all", {"login"}),
         (["auth", "web"], "any", {"login", "owner", "third"}),
+        (["auth", "auth/login"], "all", {"login"}),
+        (["authors", "authors/x"], "all", {"third"}),
+        (["authors", "authors/x"], "any", {"third"}),
         (["aut"], "any", set()),
     ],
 )

@@ -174,7 +174,8 @@ class Room(Reading):
                 expected_revision=expected_revision,
             )
             author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
-            done = decisions.upsert(transaction, work, project.id, author, decisions.prepare(new, work), now, by.passes)
+            setter = decisions.Setter(work, project.id, author, now, by.passes)
+            done = decisions.upsert(transaction, setter, decisions.prepare(new, work))
             if done.overtaken is not None:
                 announcer(work)(transaction, done.overtaken)
             replacing.retract(transaction, project.id, Kind.ENTRY, number)

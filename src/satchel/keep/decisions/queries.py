@@ -69,14 +69,14 @@ def _make(view: View, rows: Sequence[Row]) -> tuple[Decision, ...]:
 
 def _range(view: View) -> tuple[Sequence[int], int] | None:
     query, status = view.request, view.request.chosen.get("status")
-    if filters.BELOW in view.numbers:
-        return None
     dimensions = [(1, "layer", number) for number in view.numbers.get("layer", ())]
     dimensions += [(2, "tag", number) for number in view.numbers.get("tag", ())]
     dimensions += [(3, "scope", number) for number in view.numbers.get("scope", ())]
     others = query.chosen.keys() & {"minimum", "maximum", "author"}
     tags = view.numbers.get("tag", ())
-    if len(dimensions) == len(tags) > 1 and query.chosen["match"] == "all" and not (others or query.common):
+    # one number for each tag of the request: none stands for those below it
+    needs_each = query.chosen["match"] == "all" and len(tags) == len({*tags}) == len(query.chosen.get("tags", ()))
+    if len(dimensions) == len(tags) > 1 and needs_each and not (others or query.common):
         return None if query.after_seq is not None else _with_all(view, sorted(tags), status)
     if len(dimensions) > 1 or others or query.common or query.after_seq is not None:
         return None

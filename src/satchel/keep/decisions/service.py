@@ -108,9 +108,10 @@ class Decisions:
             actor = acting(transaction, work, project.id, agent, now)
             passes = persons_gate(transaction, work, project.id, agent, now)
             author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
+            by = updates.Setter(work, project.id, author, now, passes)
             for place, decision in enumerate(prepared):
                 with _placed(place, several):
-                    one = updates.upsert(transaction, work, project.id, author, decision, now, passes, similar)
+                    one = updates.upsert(transaction, by, decision, similar)
                 if one.overtaken is not None and self._on_overtaken is not None:
                     self._on_overtaken(transaction, one.overtaken)
                 if self._on_set is not None:

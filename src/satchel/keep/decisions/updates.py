@@ -9,15 +9,15 @@ from typing import TypeVar
 from satchel.base.clock import moment_text, year_of
 from satchel.base.errors import Conflict, InvalidInput, nearest
 from satchel.base.paging import check_whole
-from satchel.base.records import dataclass, replace
-from satchel.base.text import shortened
+from satchel.base.records import NamedTuple, dataclass, replace
+from satchel.base.text import fold, shortened
 from satchel.find import likeness, near
 from satchel.find.kind import Kind
 from satchel.keep.decisions import records, tables
 from satchel.keep.decisions import state as states
 from satchel.keep.decisions.state import ACTIVE, DEPRECATED, DRAFT, Current, NumberedName, State
 from satchel.keep.globs import check_globs
-from satchel.keep.names import check_identifier, check_names, ensure_layer, ensure_name, is_persons
+from satchel.keep.names import PERSONS, check_identifier, check_names, ensure_layer, ensure_name, is_persons
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, named_secret
 from satchel.store.transaction import Transaction, set_of
@@ -123,6 +123,26 @@ def _check_label(label: str | records.Keep | None, field: str) -> str | records.
     return check_identifier(label, field) if label != "" else None
 
 
+class Setter(NamedTuple):
+    """The author of decisions, where and when.
+
+    Attributes:
+        agent: number and name, or None.
+        now: milliseconds UTC.
+        passes: tells whether it may change what a person wrote.
+    """
+
+    workplace: Workplace
+    project_id: int
+    agent: NumberedName | None
+    now: int
+    passes: Callable[[str], bool]
+
+    @property
+    def is_person(self) -> bool:
+        return self.agent is not None and is_persons(self.agent[1])
+
+
 @dataclass(frozen=True, slots=True)
 class SetResult:
     """Result of setting a decision, with the author of the replaced state if it was another agent."""
@@ -131,62 +151,67 @@ class SetResult:
     overtaken: records.ChangedDecision | None
 
 
-def upsert(
-    transaction: Transaction,
-    workplace: Workplace,
-    project_id: int,
-    agent: NumberedName | None,
-    new: Prepared,
-    now: int,
-    passes: Callable[[str], bool],
-    similar: Sequence[int] = (),
-) -> SetResult:
-    """Set a decision; one of a person only if the caller ``passes``, else as a draft beside it.
+def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequence[int] = ()) -> SetResult:
+    """Set a decision; one of a person only if the caller passes, else as a draft beside it.
 
     ``similar`` are decisions with nearly the same value, from :func:`similar_values`.
     """
-    before = states.load(transaction, project_id, new.key)
-    _check_revision(new, before, now)
+    before = states.load(transaction, by.project_id, new.key)
+    _check_revision(new, before, by.now)
+    if before is None and not by.is_person:
+        before = _persons_alike(transaction, by.project_id, new.key)
+        new = new if before is None else replace(new, key=before.key)
     if before is None:
-        return _create(transaction, workplace, project_id, agent, new, now, similar)
+        return _create(transaction, by, new, similar)
     if before.state.status == ACTIVE and new.status == DRAFT:
         raise Conflict(
             f"{new.key} is active: a draft would hide the active value",
             f"Draft it under another key, such as {new.key}_draft: the deciding agent sets {new.key} then",
         )
-    wanted = _resolve(transaction, workplace, project_id, new, before.state, now)
+    wanted = _resolve(transaction, by, new, before.state)
     if wanted == before.state:
         return SetResult(decision(before, notes=(*new.notes, _UNCHANGED)), None)
-    if before.agent is not None and is_persons(before.agent[1]) and not passes(Kind.DECISION.ref(before.id)):
-        return _propose(transaction, workplace, project_id, agent, new, now, before, wanted)
-    after = tables.change(transaction, project_id, before, wanted, agent, now)
+    if before.agent is not None and is_persons(before.agent[1]) and not by.passes(Kind.DECISION.ref(before.id)):
+        return _propose(transaction, by, new, before, before.agent, wanted)
+    after = tables.change(transaction, by.project_id, before, wanted, by.agent, by.now)
     value_is_new = wanted.value != before.state.value
-    bands = tables.value_bands(project_id, wanted.value)
-    alike = _similar(transaction, project_id, None, wanted.value, bands, similar, before.id) if value_is_new else ()
-    replaced = _replaced(before, now)
+    bands = tables.value_bands(by.project_id, wanted.value)
+    alike = _similar(transaction, by.project_id, None, wanted.value, bands, similar, before.id) if value_is_new else ()
+    replaced = _replaced(before, by.now)
     notes = new.notes
     if isinstance(new.rationale, records.Keep) and before.state.rationale is not None and wanted.rationale is None:
         dropped = shortened(before.state.rationale)
         notes = (*notes, f'the reason went with the old value: "{dropped}"; rationale=TEXT gives the new one')
     result = decision(after, notes=notes, replaced=replaced, similar=alike)
-    previous, by = before.agent, None if agent is None else agent[0]
-    if previous is None or previous[0] == by:
+    previous, agent = before.agent, None if by.agent is None else by.agent[0]
+    if previous is None or previous[0] == agent:
         return SetResult(result, None)
-    return SetResult(result, records.ChangedDecision(project_id, previous[0], by, replaced, result))
+    return SetResult(result, records.ChangedDecision(by.project_id, previous[0], agent, replaced, result))
+
+
+def _persons_alike(transaction: Transaction, project_id: int, key: str) -> Current | None:
+    """Return a person's decision whose key looks like a new one."""
+    rows = transaction.all(
+        f"SELECT id, key FROM decisions WHERE project_id = :project AND agent_id IN {PERSONS} ORDER BY id",
+        {"project": project_id},
+    )
+    alike = _alike(key) if rows else ""
+    number = next((number for number, other in rows if _alike(other) == alike), None)
+    return None if number is None else states.load_number(transaction, project_id, number)
+
+
+def _alike(key: str) -> str:
+    if key.isascii():
+        return fold(key)
+    from satchel.base.confusables import skeleton  # most keys are ASCII
+
+    return skeleton(key)
 
 
 def _propose(
-    transaction: Transaction,
-    workplace: Workplace,
-    project_id: int,
-    agent: NumberedName | None,
-    new: Prepared,
-    now: int,
-    before: Current,
-    wanted: State,
+    transaction: Transaction, by: Setter, new: Prepared, before: Current, owner: NumberedName, wanted: State
 ) -> SetResult:
-    assert before.agent is not None
-    number, person = before.agent
+    number, person = owner
     key = check_identifier(f"{new.key}_draft", "key")
     what = "to end it" if wanted.status == DEPRECATED else "a change"
     note = f"{new.key} was decided by {person} and stays: this draft proposes {what}, and {person} got a message"
@@ -201,30 +226,25 @@ def _propose(
         expected_revision=None,
         notes=(*new.notes, note),
     )
-    made = upsert(transaction, workplace, project_id, agent, draft, now, passes=lambda _: False).decision
-    by = None if agent is None else agent[0]
+    made = upsert(transaction, by._replace(passes=lambda _: False), draft).decision
+    agent = None if by.agent is None else by.agent[0]
     is_new = _UNCHANGED not in made.notes
     proposal = (
-        records.ChangedDecision(project_id, number, by, _replaced(before, now), made, new.key) if is_new else None
+        records.ChangedDecision(by.project_id, number, agent, _replaced(before, by.now), made, new.key)
+        if is_new
+        else None
     )
     return SetResult(made, proposal)
 
 
-def _create(
-    transaction: Transaction,
-    workplace: Workplace,
-    project_id: int,
-    agent: NumberedName | None,
-    new: Prepared,
-    now: int,
-    similar: Sequence[int],
-) -> SetResult:
+def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequence[int]) -> SetResult:
+    project_id = by.project_id
     if isinstance(new.value, records.Keep):
         raise InvalidInput(
             f"there is no decision {new.key!r} yet, so it needs a value",
             _suggestion(nearest_key(transaction, project_id, new.key)) + "Give value, or check the key",
         )
-    wanted = _resolve(transaction, workplace, project_id, new, State(new.value), now)
+    wanted = _resolve(transaction, by, new, State(new.value))
     bands = tables.bands_of(project_id, new.key, wanted.value)
     # a draft over an active key was refused
     alike = () if wanted.status == DRAFT else _similar(transaction, project_id, new.key, wanted.value, bands, similar)
@@ -232,7 +252,7 @@ def _create(
     spelt = _spelt_otherwise(transaction, project_id, new.key)
     if spelt is not None and spelt not in {one.key for one in alike}:
         notes = (*notes, f"{new.key} is new; did you mean {spelt}, which exists?")
-    made = tables.create(transaction, project_id, new.key, wanted, agent, now, bands)
+    made = tables.create(transaction, project_id, new.key, wanted, by.agent, by.now, bands)
     return SetResult(decision(made, notes=notes, similar=alike), None)
 
 
@@ -284,9 +304,9 @@ def _check_revision(new: Prepared, before: Current | None, now: int) -> None:
     )
 
 
-def _resolve(
-    transaction: Transaction, workplace: Workplace, project_id: int, new: Prepared, before: State, now: int
-) -> State:
+def _resolve(transaction: Transaction, by: Setter, new: Prepared, before: State) -> State:
+    project_id, now = by.project_id, by.now
+
     def resolve_names(
         table: str, names: tuple[str, ...] | records.Keep, before: tuple[NumberedName, ...]
     ) -> tuple[NumberedName, ...]:
@@ -300,7 +320,7 @@ def _resolve(
 
     layer = before.layer
     if not isinstance(new.layer, records.Keep):
-        layer = None if new.layer is None else ensure_layer(transaction, workplace, project_id, new.layer, now)
+        layer = None if new.layer is None else ensure_layer(transaction, by.workplace, project_id, new.layer, now)
     value = _keep_or(new.value, before.value)
     # a version and a rationale belong to their value
     return State(
