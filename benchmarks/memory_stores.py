@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import random
 from collections.abc import Mapping, Sequence
@@ -130,7 +129,7 @@ def _write(satchel: Satchel, item: Item, refs: Mapping[str, str]) -> str:
     if "rule" in item:
         replaced = refs.get(item.get("replaces", ""))
         return satchel.constraints.add(
-            item["rule"], priority=item["priority"], supersedes=replaced, agent=by, **_paths(satchel.constraints, item)
+            item["rule"], priority=item["priority"], supersedes=replaced, agent=by, **_paths(item)
         ).ref
     if "decision" in item:
         return satchel.decisions.set(
@@ -138,15 +137,14 @@ def _write(satchel: Satchel, item: Item, refs: Mapping[str, str]) -> str:
             item["value"],
             rationale=item.get("rationale"),
             agent=by,
-            **_paths(satchel.decisions, item),
+            **_paths(item),
         ).ref
     return satchel.patterns.report(item["error"], item["message"], solution=item["fix"], agent=by).pattern.ref
 
 
-def _paths(service: Any, item: Item) -> dict[str, Any]:
-    """Return the paths of an item, where the library takes any."""
-    write = service.add if "rule" in item else service.set
-    return {"paths": item["paths"]} if "paths" in item and "paths" in inspect.signature(write).parameters else {}
+def _paths(item: Item) -> dict[str, Any]:
+    # a decision that is set again keeps its paths
+    return {"paths": item["paths"]} if "paths" in item else {}
 
 
 def _several(chance: random.Random, make: Any, number: int) -> list[Item]:

@@ -109,7 +109,6 @@ class Moment:
 class Played:
     """A session as it was played."""
 
-    is_main: bool
     moments: list[Moment] = field(default_factory=list)
 
     @property
@@ -129,7 +128,7 @@ class Player:
 
     def play(self, number: int, session: Mapping[str, Any]) -> Played:
         """Play one session from its start to its end."""
-        played = Played(bool(session.get("main")))
+        played = Played()
         needed = {label for event in session["events"] for label in event.get("needs", ())}
         fitting = needed | set(session["fits"])
         name = f"s{number}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from satchel import Satchel
-from satchel.find.about import LEAST, RelatedItem, about
+from satchel.find.about import LEAST, RelatedItem, related
 from satchel.find.scopes import Scope
 from satchel.keep import projects
 from satchel.keep.entries import NewEntry
@@ -32,7 +32,8 @@ def asked(satchel: Satchel, text: str) -> list[RelatedItem]:
     with satchel.workplace.engine.read() as transaction:
         project = projects.find(transaction, satchel.workplace)
         assert project is not None
-        return about(transaction, text, Scope(project.id, now=satchel.workplace.clock()), 10)
+        items = related(transaction, text, Scope(project.id, now=satchel.workplace.clock()), 10).items
+        return [one for one in items if one.is_sure]
 
 
 @pytest.mark.parametrize("others", [3, 50, 400])

@@ -11,7 +11,7 @@ from satchel.find import search
 from satchel.find.conditions import Term
 from satchel.find.forms import forms_of
 from satchel.find.index import Index, index_of, scoped_index
-from satchel.find.kind import Kind
+from satchel.find.kind import KIND_OF, Kind
 from satchel.find.query import Query, word_counts
 from satchel.find.scopes import Scope, population_of
 from satchel.find.scoring import K1
@@ -139,9 +139,9 @@ class RelatedItem:
     item: int
     strength: float
     words: tuple[str, ...]
-    is_sure: bool = True
-    is_likely: bool = True
-    has_rare: bool = True
+    is_sure: bool
+    is_likely: bool
+    has_rare: bool
 
     @property
     def ref(self) -> str:
@@ -170,11 +170,6 @@ class Related:
 
     items: tuple[RelatedItem, ...]
     telling: int
-
-
-def about(transaction: Transaction, text: str, scope: Scope, most: int) -> list[RelatedItem]:
-    """Return the items that a text is certainly about, the strongest first, or none."""
-    return [one for one in related(transaction, text, scope, most).items if one.is_sure]
 
 
 def related(transaction: Transaction, text: str, scope: Scope, most: int) -> Related:
@@ -257,8 +252,7 @@ def _items(transaction: Transaction, results: Sequence[_Result], sure: int, like
         return []
     documents = set_of(document for _, document, _, _ in results)
     rows = transaction.all(f"SELECT id, kind, item_id FROM documents WHERE id IN {documents}")
-    kinds = {kind.number: kind for kind in Kind}
-    items = {document: (kinds[kind], item) for document, kind, item in rows}
+    items = {document: (KIND_OF[kind], item) for document, kind, item in rows}
     return [
         RelatedItem(
             *items[document], strength, tuple(word.text for word in contained), place < sure, place < likely, has_rare

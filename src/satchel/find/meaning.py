@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module, util
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
 from satchel.base.records import dataclass
+from satchel.find.exact import Texts
 from satchel.store.transaction import Transaction, set_of
 
 PACKAGE = "wordllama"
@@ -39,8 +40,6 @@ documents of the store they are looked for."""
 
 _MAX_CACHED = 50_000
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
-
-Texts = Callable[[Transaction, Sequence[int]], Mapping[int, str]]
 
 
 def is_installed() -> bool:
@@ -85,14 +84,14 @@ class Model:
         """Return the distinct tokens of the first words of a text, and the share of its words that these are."""
         words = [word.lower() for word in _WORD.findall(text[:_MAX_CHARS]) if len(word) > 1]
         cut = max(1.0, len(text) / _MAX_CHARS) * max(1.0, len(words) / _MAX_WORDS)
-        known = self._tokens
+        cache = self._tokens
         tokens: set[int] = set()
         for word in words[:_MAX_WORDS]:
-            numbers = known.get(word)
+            numbers = cache.get(word)
             if numbers is None:
-                if len(known) >= _MAX_CACHED:
-                    known.clear()
-                numbers = known[word] = tuple(self._tokenizer.encode(word, add_special_tokens=False).ids)
+                if len(cache) >= _MAX_CACHED:
+                    cache.clear()
+                numbers = cache[word] = tuple(self._tokenizer.encode(word, add_special_tokens=False).ids)
             tokens.update(numbers)
         return self._numpy.fromiter(tokens, self._numpy.int64, len(tokens)), 1 / cut
 
@@ -103,12 +102,12 @@ class Model:
         return total / (float(numpy.linalg.norm(total)) or 1.0)
 
     def rarity(self, transaction: Transaction, store: str, project_id: int, texts: Texts) -> Any:
-        """Return the weights of tokens in a project, from its newest texts; again once it has doubled."""
+        """Return the weights of tokens in a project; compute them again once it has doubled."""
         row = transaction.one("SELECT documents FROM projects WHERE id = :project", {"project": project_id})
         documents = row[0] if row else 0
-        known = self._rarities.get((store, project_id))
-        if known is not None and known.documents <= documents <= 2 * known.documents:
-            return known.weights
+        cached = self._rarities.get((store, project_id))
+        if cached is not None and cached.documents <= documents <= 2 * cached.documents:
+            return cached.weights
         # spread over the whole store, since the newest are often about one thing
         row = transaction.one("SELECT min(id), max(id) FROM documents")
         first, last = (row[0] or 0, row[1] or 0) if row else (0, 0)
@@ -148,10 +147,10 @@ class Meaning:
         weights = self.model.rarity(transaction, self.store, project_id, self.texts)
         of_query = self.model.vector(self.model.tokens(query)[0], weights)
         cosines: dict[int, float] = {}
-        known: dict[int, float] = {}
+        shares_read: dict[int, float] = {}
         code = 0
         for document, text in texts.items():
-            tokens, known[document] = self.model.tokens(text)
+            tokens, shares_read[document] = self.model.tokens(text)
             cosines[document] = float(self.model.vector(tokens, weights) @ of_query) if len(tokens) else 0.0
             code += _is_code(text[:_MAX_CHARS])
         if not cosines:
@@ -159,7 +158,7 @@ class Meaning:
         weight = _WEIGHT_OF_TEXT + (_WEIGHT_OF_CODE - _WEIGHT_OF_TEXT) * code / len(cosines)
         mean = math.fsum(cosines.values()) / len(cosines)
         scale = weight * max(totals.values())
-        return {document: scale * known[document] * (cosine - mean) for document, cosine in cosines.items()}
+        return {document: scale * shares_read[document] * (cosine - mean) for document, cosine in cosines.items()}
 
 
 def _is_code(text: str) -> bool:

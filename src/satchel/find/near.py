@@ -37,7 +37,7 @@ _OPPOSITES = tuple(
         "enable disable|enabled disabled|allow deny|before after|add remove|adds removes|added removed|"
         "on off|increase decrease|min max|minimum maximum|first last|start stop|open close|opened closed|push pull|"
         "read write|client server|upgrade downgrade|lock unlock|encode decode|encrypt decrypt|pass fail|passes fails|"
-        "true false|left right|above below|more less|sync async|public private|commit rollback|up down|left right"
+        "true false|left right|above below|more less|sync async|public private|commit rollback|up down"
     ).split("|")
 )
 """Words that make the opposite of a text when one takes the place of the other."""

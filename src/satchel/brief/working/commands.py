@@ -10,6 +10,7 @@ from contextlib import suppress
 from satchel.base.errors import InvalidInput, NotFound, TooLarge
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
+from satchel.brief.fields import by
 from satchel.brief.working.hook_context import HookContext, ItemVersion, fitting
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, events
@@ -340,17 +341,15 @@ def _render(
         how = "known to help" if best.confidence >= KNOWN else "not confirmed yet"
         times = f"{pattern.occurrences} time{'s' * (pattern.occurrences > 1)}"
         words = f" by its words ({', '.join(recorded.words)})" if recorded is not None and recorded.words else ""
-        lines = fitting(
-            [
-                f"Satchel: this error is {pattern.ref}{words}, met {times}. A fix ({best.ref}"
-                f"{f' by {best.agent}' if best.agent else ''}, {how}):",
-                shortened(best.text, _FIX_CHARS),
-            ],
-            budget,
+        author = f" {by(best.agent)}" if best.agent else ""
+        # on one line, since a fix on its own could pass for what Satchel says of another
+        line = (
+            f"Satchel: this error is {pattern.ref}{words}, met {times}. "
+            f"A fix ({best.ref}{author}, {how}): {shortened(best.text, _FIX_CHARS)}"
         )
-        if len(lines) < 2:
+        if not fitting([line], budget):
             return [], []
-        return lines, [(Kind.ERROR_PATTERN.number, pattern.id, pattern.seq), (deliveries.SOLUTION, best.id, best.seq)]
+        return [line], [(Kind.ERROR_PATTERN.number, pattern.id, pattern.seq), (deliveries.SOLUTION, best.id, best.seq)]
     from satchel.keep.patterns.similar import similar_to
 
     failed = [one for one in tried if one.id not in fixes]

@@ -63,7 +63,7 @@ def read(text: str) -> OutputError:
     """
     lines = unwrapped(text)
     is_python = any("Traceback (most recent call last)" in line or _python_frame().match(line) for line in lines)
-    is_pytest = sum(line.startswith(("E   ", "E       ")) for line in text.splitlines()) > 0
+    is_pytest = any(line.startswith("E   ") for line in text.splitlines())
     relevant = [line for line in _first_paragraphs(without_stacks("\n".join(lines)).splitlines()) if not is_noise(line)]
     if not any(line.strip() for line in relevant):
         relevant = [line for line in lines if line.strip()]
@@ -157,7 +157,7 @@ def _extract(block: tuple[re.Match[str] | None, list[str]]) -> OutputError:
     message = "\n".join(line for line in lines if line.strip())
     if "fatal" in head[0] and (header := _include().match(message)) is not None:
         # in any language of the system, this means a missing header file
-        return OutputError("", f"no header {' '.join(re.split(r'[/]', header[1]))}", True)
+        return OutputError("", f"no header {header[1].replace('/', ' ')}", True)
     if head["panic"]:
         message = _panic_place().sub("", message.strip())
         message = message.removeprefix("'").removesuffix("'")
