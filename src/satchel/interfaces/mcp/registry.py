@@ -204,7 +204,7 @@ class Registry(Generic[ServiceT]):
                 "Read it back instead of repeating the call"
             )
         if isinstance(error, AnswerLost) and not tool.read_only:
-            return Outcome(f"done, but the answer was lost. {error.remedy}")
+            return Outcome(str(error))
         if isinstance(error, OSError):
             error = system_error(error) or error
         if isinstance(error, SatchelError):
