@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redaction.secret_samples import ALNUM, SECRETISH, TOKENS, chars
+from redaction.named_samples import SECRETISH
+from redaction.secret_samples import ALNUM, TOKENS, chars
 from satchel.redaction import formats
 from satchel.redaction.formats import LITERALS, TOKEN_FORMATS, compiled, matches
 from satchel.redaction.prefilter import long_words

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redaction.secret_samples import ADVERSARIAL, ALNUM, KEPT_BESIDE, SECRETISH, SPARED, TOKENS, UPPER, chars
+from redaction.named_samples import KEPT_BESIDE, SECRETISH, SPARED
+from redaction.secret_samples import ADVERSARIAL, ALNUM, TOKENS, UPPER, chars
 from satchel.redaction import finds_secret, redact
 from satchel.redaction.formats import TOKEN_FORMATS
 from satchel.redaction.values import is_plain_word

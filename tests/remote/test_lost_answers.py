@@ -36,7 +36,7 @@ def written(satchel: Satchel, text: str) -> str:
     try:
         write(satchel, text)
     except AnswerLost as error:
-        return "kept" if "what was to be kept is kept" in str(error) else str(error)
+        return "kept" if "done, but the answer was lost" in str(error) else str(error)
     except Unreachable as error:
         return "unknown" if "whether anything was kept is not known" in str(error) else "unsent"
     return "answered"

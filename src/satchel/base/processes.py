@@ -118,7 +118,7 @@ def _machine() -> str | None:
     if _HAS_PROC:
         try:
             boot = _content("/proc/sys/kernel/random/boot_id").decode("ascii").strip()
-            return f"{boot} {os.readlink(_NAMESPACE)}"  # noqa: PTH115 -- as in pid:[4026531836]
+            return f"{boot} {os.readlink(_NAMESPACE)}"  # noqa: PTH115 -- no path: pid:[4026531836]
         except OSError:
             return None
     import psutil

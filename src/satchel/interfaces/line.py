@@ -81,12 +81,9 @@ def _count(environ: Mapping[str, str]) -> AtWork | None:
 
 
 def _person(environ: Mapping[str, str]) -> str:
-    from satchel.base.config import FILE_NAME, load_config
-    from satchel.base.folders import config_folder
-    from satchel.keep.persons import person_here
+    from satchel.keep.persons import local_person
 
-    config = load_config(None, environ, user_file=config_folder() / FILE_NAME)
-    return person_here(config.person_name, environ)
+    return local_person(environ)
 
 
 def counted(satchel: Satchel) -> AtWork:

@@ -53,6 +53,15 @@ def person_here(configured: str | None, environ: Mapping[str, str]) -> str:
     return next((person for one in candidates if one and (person := person_named(one)) is not None), HUMAN)
 
 
+def local_person(environ: Mapping[str, str]) -> str:
+    """Return the stored name of the local person by the user's own configuration."""
+    from satchel.base.config import FILE_NAME, load_config
+    from satchel.base.folders import config_folder
+
+    config = load_config(None, environ, user_file=config_folder() / FILE_NAME)
+    return person_here(config.person_name, environ)
+
+
 def _login() -> str | None:
     try:
         import pwd

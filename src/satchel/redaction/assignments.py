@@ -40,20 +40,8 @@ _HARMLESS_KEYS = (
 # Paging, cancellation and vocabulary tokens do not grant access.
 _HARMLESS_TOKENS = (
     *("next", "page", "continuation", "sync", "cancellation", "cancel", "eos", "bos", "pad", "public", "sep", "cls"),
-    *(
-        "publickey",
-        "mask",
-        "unk",
-        "stop",
-        "special",
-        "cursor",
-        "scroll",
-        "paging",
-        "pagination",
-        "resume",
-        "end",
-        "start",
-    ),
+    *("publickey", "mask", "unk", "stop", "special", "cursor", "scroll", "paging", "pagination", "resume", "end"),
+    "start",
 )
 _HARMLESS = {
     "key": tuple(word + joint for word in _HARMLESS_KEYS for joint in ("", "_", "-", " ")),

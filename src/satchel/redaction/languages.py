@@ -67,11 +67,8 @@ def foreign(text: str, lowered: str, places: Places) -> Iterator[Span]:
                 elif sign is stated:
                     is_secret = is_strong_password(password)
                 else:
-                    is_secret = (
-                        is_password(password)
-                        or looks_random(password, 12)
-                        or _is_setting(text, at, match, end, password)
-                    )
+                    is_secret = is_password(password) or looks_random(password, 12)
+                    is_secret = is_secret or _is_setting(text, at, match, end, password)
                 if (
                     is_secret
                     and not is_placeholder(password)

@@ -14,6 +14,7 @@ _QUOTED = r"\"([^\"\n$`]{3,200})\"|'([^'\n]{3,200})'"
 _BARE = r"([^\s\"'`|$<>;&()]{3,200})"
 _LONGEST_COMMAND = 300
 _VALUE_GROUPS = (1, 2, 3, 5)
+"""The groups of the value in the patterns: quoted, bare, or a line of a here-document."""
 
 
 @cache

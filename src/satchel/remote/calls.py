@@ -19,21 +19,15 @@ from satchel.keep.sessions.caller import COMMAND, HOOK, SERVER, Caller
 from satchel.keep.sessions.clients import CLIENTS, VARIABLE
 from satchel.remote.connection import Connection, Lost, Reply, Untaken
 from satchel.remote.facts import Fact, Facts, Surroundings
-from satchel.remote.proof import plain
+from satchel.remote.proof import error_in, plain
 
 CONTENT_TYPE = "application/vnd.satchel.call+json"
 SERVED = frozenset(
     {
         *("brief", "entries.load_state", "notices.line", "moments.make", "sessions.end", "files.check_commit"),
         *("sessions.record_hooks", "sessions.recorded"),
-        *(
-            "working.before_edit",
-            "working.after_edit",
-            "working.after_read",
-            "working.unchecked_edit",
-            "working.prompt",
-            "working.look",
-        ),
+        *("working.before_edit", "working.after_edit", "working.after_read", "working.unchecked_edit"),
+        *("working.prompt", "working.look"),
         *("working.command_failed", "working.command_succeeded", "working.command_ended", "working.plan_approved"),
         *("dry_working.before_edit", "dry_working.after_edit", "dry_working.after_read", "dry_working.plan_approved"),
         *("dry_working.command_ended", "dry_working.last_error"),
@@ -50,7 +44,8 @@ NOTHING: Any = object()
 SECONDS = 75.0
 """So long a call waits for its answer: waiting for a claim may take 45 s."""
 
-_READ_BACK = "Read it back rather than ask for it again"
+_DONE = "done, but the answer was lost"
+_READ_BACK = "Read it back instead of repeating the call"
 
 RECORDED = "sessions.recorded"
 """What a program asks for as a session starts, to send what holds of it here."""
@@ -184,13 +179,13 @@ class Calls:
         if self._caller is not None and isinstance(fields.get("notes"), str):
             self._caller.notes.append(plain(fields["notes"]))
         if "answer" not in fields:
-            raise AnswerLost("the answer was lost; what was to be kept is kept", _READ_BACK)
+            raise AnswerLost(_DONE, _READ_BACK)
         try:
             return unpacked(fields["answer"])
         except InvalidInput as error:
             if not fields.get("kept"):
                 raise
-            raise AnswerLost(f"what was to be kept is kept; {error.problem}", _READ_BACK) from None
+            raise AnswerLost(f"{_DONE}: {error.problem}", _READ_BACK) from None
 
     def _exchange(self, name: str, request: Mapping[str, Any], deadline: float) -> dict[str, Any]:
         """Send a request until it is answered; its key ensures that it runs once.
@@ -295,9 +290,8 @@ def _read(reply: Reply, lost: str | None) -> dict[str, Any]:
     status = f"status {reply.status}, {kind or 'no type'}"
     if not isinstance(fields, dict) and (reply.status >= 500 or is_cut):
         raise Lost(status)
-    error = fields.get("error") if isinstance(fields, dict) else None
-    if isinstance(error, dict) and isinstance(error.get("code"), str) and isinstance(error.get("problem"), str):
-        failure = wire.error_of({name: plain(text) for name, text in error.items() if isinstance(text, str)})
+    failure = error_in(fields)
+    if failure is not None:
         if isinstance(failure, Unreachable) or (lost is not None and isinstance(failure, Busy)):
             raise Lost(failure.problem)
         if lost is not None and isinstance(fields, dict) and "kept" not in fields:

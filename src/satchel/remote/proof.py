@@ -13,7 +13,7 @@ import re
 from contextlib import suppress
 
 from satchel.base import wire
-from satchel.base.errors import Unreachable
+from satchel.base.errors import SatchelError, Unreachable
 from satchel.base.text import clean_content
 
 TYPE_CHECKING = False  # importing typing takes 4 ms
@@ -50,9 +50,8 @@ def prove(connection: HTTPConnection, path: str, host: str, token: str) -> None:
     fields = None
     with suppress(ValueError, RecursionError):
         fields = json.loads(body)
-    error = fields.get("error") if isinstance(fields, dict) else None
-    if response.status != 200 and isinstance(error, dict) and all(isinstance(error.get(one), str) for one in _TEXTS):
-        raise wire.error_of({name: plain(text) for name, text in error.items() if isinstance(text, str)})
+    if response.status != 200 and (error := error_in(fields)) is not None:
+        raise error
     if response.status != 200 or not isinstance(fields, dict) or "proof" not in fields:
         kind = plain(response.headers.get("Content-Type", "") or "no type")[:80]
         raise Unreachable(
@@ -72,9 +71,6 @@ def prove(connection: HTTPConnection, path: str, host: str, token: str) -> None:
         )
 
 
-_TEXTS = ("code", "problem")
-
-
 def identify(token: str) -> tuple[str, bytes]:
     """Return the public id of a token, and the digest of its secret."""
     from hashlib import sha256  # slow to import
@@ -89,6 +85,14 @@ def proof(key: bytes, host: str, nonce: str) -> str:
     from hashlib import blake2b  # as above
 
     return blake2b(f"satchel server\n{host}\n{nonce}".encode("latin-1", "replace"), key=key, digest_size=32).hexdigest()
+
+
+def error_in(fields: object) -> SatchelError | None:
+    """Return the error that a server has answered with; None for any other answer."""
+    error = fields.get("error") if isinstance(fields, dict) else None
+    if not isinstance(error, dict) or not all(isinstance(error.get(name), str) for name in ("code", "problem")):
+        return None
+    return wire.error_of({name: plain(text) for name, text in error.items() if isinstance(text, str)})
 
 
 def plain(text: str) -> str:

@@ -109,6 +109,7 @@ def test_clear_empties_one_field_and_leaves_the_others(cli: Cli, field: str, cle
         (("decisions", "--limit", "501"), "limit 501 is out of range"),
         (("decisions", "--key", "ttl", "--status", "draft"), "--status cannot be combined with --key"),
         (("decisions", "--key", "ttl", "sessions"), "WORDS cannot be combined with --key"),
+        (("rule", "list", "a.py", "--layer", "data"), "--layer cannot be combined with FILE"),
         (("decisions", "--since", "soon"), "since 'soon' is not a time"),
         (("rule", "add", " "), "text is empty"),
         (("rule", "add", "x", "--priority", "urgent"), "'urgent' is not one of 'low', 'medium'"),

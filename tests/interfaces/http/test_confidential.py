@@ -21,11 +21,12 @@ def test_the_error_of_a_store_names_no_path_of_the_server_by_any_way_to_call_it(
     store = made_store(tmp_path / "secret place")
     with served(FixedTokens(store)) as server:
         store.chmod(0o666)
-        call = {"name": "read_context", "arguments": {}}
+        call, state = {"name": "read_context", "arguments": {}}, {"uri": "satchel://state"}
         ways: tuple[tuple[str, dict[str, object], dict[str, str]], ...] = (
             ("/api/read_context", {}, {}),
             ("/api/read_context", {"wire": wire.VERSION}, {"Content-Type": CONTENT_TYPE}),
             ("/mcp?toolsets=all", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}, _MCP),
+            ("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": state}, _MCP),
         )
         for path, body, headers in ways:
             answer = server.ask(path, method="POST", body=json.dumps(body).encode(), headers=headers)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from satchel.base.errors import Conflict, InvalidInput
+from satchel.interfaces.mcp.answer import notice_for
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Registry, Tool
 
@@ -249,3 +250,23 @@ def test_what_a_cancelled_handler_raises_is_no_fault(capsys: pytest.CaptureFixtu
 def test_a_faulty_declaration_is_refused(faulty: list[Tool[int]]) -> None:
     with pytest.raises(ValueError, match=r"search|additionalProperties"):
         Registry(faulty)
+
+
+def test_what_a_caller_must_not_read_is_hidden_in_each_answer_about_an_error() -> None:
+    def write(call: Call[Any], /, n: int = 1) -> str:
+        call.is_done = n > 1
+        raise Conflict("it is in /srv/p")
+
+    call: Call[Any] = Call(None, hide=lambda text, code: text.replace("/srv/p", f"({code})"))
+    subject = tool("write", handler=write, read_only=False)
+    assert run(subject, {}, call)[0] == "error [conflict]: it is in (conflict)"
+    assert "written: it is in (conflict). Read it back" in run(subject, {"n": 2}, call)[0]
+    call.service = Broken()
+    assert (
+        notice_for(call, None) == "notice: claims and messages of others could not be looked up (it is in (conflict))"
+    )
+
+
+class Broken:
+    def interrupter(self) -> None:
+        raise Conflict("it is in /srv/p")

@@ -96,7 +96,7 @@ def _failed(arguments: Sequence[str], error: BaseException) -> int:
         raise error
     failure = _as_satchel_error(error)
     if isinstance(failure, AnswerLost):
-        _say(f"done, but the answer was lost. {failure.remedy}")
+        _say(str(failure))
         return 0
     if outcome.has_kept:
         _say(f"done, but the answer could not be shown ({failure.problem})")

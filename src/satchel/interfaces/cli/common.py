@@ -45,26 +45,16 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")(command)
 
 
-def local_person() -> str:
-    """Return the stored name of the person who works here."""
-    import os
-
-    from satchel.base.config import FILE_NAME, load_config
-    from satchel.base.folders import config_folder
-    from satchel.keep.persons import person_here
-
-    config = load_config(None, os.environ, user_file=config_folder() / FILE_NAME)
-    return person_here(config.person_name, os.environ)
-
-
 def require_person_here(action: str) -> None:
     """Refuse an action that belongs to no store, as in "make a token", to agents."""
     import os
 
+    from satchel.keep.persons import local_person
     from satchel.keep.sessions.caller import COMMAND, Caller
     from satchel.keep.sessions.standing import require_person
 
-    require_person(Caller(COMMAND, os.environ), action, "Ask your user to do it in a terminal", local_person)
+    remedy = "Ask your user to do it in a terminal"
+    require_person(Caller(COMMAND, os.environ), action, remedy, lambda: local_person(os.environ))
 
 
 def leave_trace(what: str) -> None:

@@ -12,7 +12,7 @@ from satchel.base.errors import InvalidInput
 from satchel.brief.briefing.records import BriefingRequest
 from satchel.interfaces.http.public import DRY_RUN
 from satchel.interfaces.mcp.schema import Schema, check_arguments, excerpt
-from satchel.interfaces.operations.declaration import Operation
+from satchel.interfaces.operations.declaration import Operation, schema_of
 from satchel.interfaces.operations.parameters import DETAIL
 
 _VERSIONS = "Server and local program need the same version"
@@ -24,7 +24,7 @@ def named_arguments(operation: Operation, arguments: Sequence[Any], named: Mappi
     """Return the arguments of an operation, by their names in the service.
 
     Raises:
-        InvalidInput: one is unknown or of the wrong type, or has no name.
+        InvalidInput: one is unknown, missing or of the wrong type, or has no name.
     """
     if arguments:
         raise InvalidInput(f"{operation.name} takes its arguments by name", _VERSIONS)
@@ -48,8 +48,7 @@ def _schema(operation: Operation) -> Schema:
     taken = {one.passed_as or one.name: one for one in operation.parameters if one.name not in not_passed}
     taken |= {DRY_RUN.name: DRY_RUN} if operation.asks else {}
     # the choices are left to the service, whose errors are the same as without a server
-    properties = {name: one.but(choices=()).schema() for name, one in taken.items()}
-    return {"type": "object", "properties": properties, "additionalProperties": False}
+    return schema_of(one.but(name=name, choices=(), for_people=False) for name, one in taken.items())
 
 
 def check_fit(method: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> None:

@@ -7,7 +7,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import partial
-from inspect import signature
 from operator import attrgetter
 from typing import Any
 
@@ -15,7 +14,7 @@ from satchel import __version__
 from satchel.base import machine, wire
 from satchel.base.config import parse_value
 from satchel.base.config_keys import KEYS, Config
-from satchel.base.errors import Conflict, Interrupted, InvalidInput, Refused, SatchelError, Unavailable
+from satchel.base.errors import Conflict, Interrupted, Refused, SatchelError, Unavailable
 from satchel.base.machine import reset_elsewhere, set_elsewhere
 from satchel.base.records import replace
 from satchel.base.wire import packed, unpacked
@@ -188,7 +187,7 @@ class Calls:
         if operation.of_program:
             raise Unavailable(f"{operation.name} asks the program itself", "Ask it where it runs")
         named = named_arguments(operation, arguments, named)
-        answer = _fitting(operation.bound(satchel), named)
+        answer = operation.bound(satchel)(**named)
         elsewhere.is_done = True
         reply: Reply = {"answer": packed(answer)}
         if isinstance(ask.fields.get("notice"), dict):
@@ -286,18 +285,6 @@ def _moment(sent: Any) -> Moment:
         if isinstance(sent, Moment) and (sent.name, sent.opens_window) == (moment.name, moment.opens_window):
             return moment
     raise malformed("the moment")
-
-
-def _fitting(function: Callable[..., Any], named: Mapping[str, Any]) -> Any:
-    """Call a function, and refuse arguments that it does not take."""
-    try:
-        return function(**named)
-    except TypeError:
-        try:
-            signature(function).bind(**named)
-        except TypeError as error:
-            raise InvalidInput(f"the call has other arguments ({error})", "Server and program differ") from None
-        raise
 
 
 def _with_settings(config: Config, given: Mapping[str, Any]) -> Config:

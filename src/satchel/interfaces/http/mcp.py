@@ -7,7 +7,6 @@ is progress to report or the call takes long.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -61,8 +60,6 @@ _STREAM_HEADERS = [
 ]
 
 _YES, _NO = frozenset({"", "1", "true", "yes"}), frozenset({"0", "false", "no"})
-
-_CODE = re.compile(rb'"text":"error \[([a-z_]+)\]')
 
 Key = tuple[str, str, Id]
 """Token, session and id of a request."""
@@ -148,7 +145,7 @@ class Endpoint:
                 with suppress(RuntimeError):  # the loop has ended before the thread
                     loop.call_soon_threadsafe(events.put_nowait, encode_notification(method, params))
 
-        call: Call[Satchel] = Call(cast("Satchel", None), meta_of(request), notify)
+        call: Call[Satchel] = Call(cast("Satchel", None), meta_of(request), notify, self._stores.without_places)
         if request.method not in APPLICATION_METHODS:
             body, error = server.reply(request, revision, call)
             await _json(body, 200 if error is None else status_of(error, revision))(http.scope, http.receive, send)
@@ -194,15 +191,9 @@ class Endpoint:
         try:
             if request.method == "tools/call":
                 call.service = self._satchel(context)
-            body, failure = server.reply(request, revision, call)
-            if b'"isError":true' in body:
-                code = _CODE.search(body)
-                named = "" if code is None else code[1].decode()
-                body = self._stores.without_places(body.decode(), named).encode()
-            return body, failure
+            return server.reply(request, revision, call)
         except SatchelError as error:
-            text = self._stores.without_places(str(error), error.code)
-            content = [{"type": "text", "text": f"error [{error.code}]: {text}"}]
+            content = [{"type": "text", "text": f"error [{error.code}]: {call.hide(str(error), error.code)}"}]
             return encode_result(request.id, {"content": content, "isError": True}), None
         finally:
             call.finish()

@@ -54,7 +54,8 @@ def notice_for(
                 taken=taken,
             )
     except Exception as error:  # noqa: BLE001 - the answer stands without it, and what was written is written
-        return f"notice: claims and messages of others could not be looked up ({reason_of(error, 'a notice')})"
+        reason = call.hide(reason_of(error, "a notice"), getattr(error, "code", ""))
+        return f"notice: claims and messages of others could not be looked up ({reason})"
 
 
 def notice_beside_error(call: Call[Satchel], arguments: Mapping[str, object]) -> str | None:

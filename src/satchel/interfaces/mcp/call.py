@@ -15,6 +15,8 @@ ServiceT = TypeVar("ServiceT")
 Notify = Callable[[str, dict[str, Any]], None]
 """Sends a notification to the client: its method and params."""
 
+Hide = Callable[[str, str], str]
+
 _NO_META: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -25,6 +27,7 @@ class Call(Generic[ServiceT]):
         service: the application object that handlers use.
         meta: the request's ``_meta``.
         notify: sends a notification to the caller; None if the transport cannot.
+        hide: given the text of an error and its code, removes what the caller must not read.
 
     Attributes:
         is_done: whether the work is done and only the answer is left to render. A later failure costs part of the
@@ -39,13 +42,21 @@ class Call(Generic[ServiceT]):
         "_lock",
         "_notify",
         "_token",
+        "hide",
         "is_done",
         "meta",
         "service",
     )
 
-    def __init__(self, service: ServiceT, meta: Mapping[str, Any] = _NO_META, notify: Notify | None = None) -> None:
+    def __init__(
+        self,
+        service: ServiceT,
+        meta: Mapping[str, Any] = _NO_META,
+        notify: Notify | None = None,
+        hide: Hide = lambda text, _code: text,
+    ) -> None:
         self.service = service
+        self.hide = hide
         self.meta = meta
         token = meta.get("progressToken")
         self._token: str | int | None = token if type(token) in {str, int} else None

@@ -167,7 +167,7 @@ class Server(Generic[ServiceT]):
         except RpcError:
             raise
         except SatchelError as error:
-            raise RpcError(INVALID_PARAMS, str(error), {"code": error.code}) from None
+            raise RpcError(INVALID_PARAMS, call.hide(str(error), error.code), {"code": error.code}) from None
         except Exception:  # noqa: BLE001 - the edge between a client and our faults
             log_fault(request.method)
             raise RpcError(INTERNAL_ERROR, INTERNAL_TEXT) from None

@@ -199,17 +199,18 @@ class Registry(Generic[ServiceT]):
     ) -> Outcome:
         where = f"tool {tool.name}"
         if call.is_done and not tool.read_only:
+            reason = call.hide(reason_of(error, where), getattr(error, "code", ""))
             return Outcome(
-                f"done, but the answer could not be written: {reason_of(error, where)}. "
-                "Read it back instead of repeating the call"
+                f"done, but the answer could not be written: {reason}. Read it back instead of repeating the call"
             )
         if isinstance(error, AnswerLost) and not tool.read_only:
-            return Outcome(f"done, but the answer was lost. {error.remedy}")
+            return Outcome(str(error))
         if isinstance(error, OSError):
             error = system_error(error) or error
         if isinstance(error, SatchelError):
             line = None if tool.beside is None or call.cancelled() else tool.beside(call, arguments)
-            text = f"error [{error.code}]: {error}{'' if tool.read_only else _nothing_of(arguments)}"
+            problem = call.hide(str(error), error.code)
+            text = f"error [{error.code}]: {problem}{'' if tool.read_only else _nothing_of(arguments)}"
             return Outcome(text if line is None else f"{text}\n{line}", is_error=True)
         if call.cancelled():  # the cancellation caused whatever the interrupted statement raised
             return Outcome("error [interrupted]: the call was cancelled", is_error=True)

@@ -206,16 +206,16 @@ def _in_words_of(operation: Operation) -> Iterator[None]:
 def _refuse_others(names: Collection[str], others: Mapping[str, Collection[str]], selector: str | None) -> None:
     """Refuse options that the selected operation would silently ignore."""
     context = click.get_current_context()
-    for option in context.command.params:
-        name = option.name or ""
+    options = {one.name or "": one for one in context.command.params}
+    labels = {name: one.opts[0] if isinstance(one, click.Option) else name.upper() for name, one in options.items()}
+    for name in options:
         is_given = context.get_parameter_source(name) is not ParameterSource.DEFAULT
         if not is_given or name in {*names, *_ALWAYS_TAKEN, selector}:
             continue
-        label = option.opts[0] if isinstance(option, click.Option) else name.upper()
         if selector is not None:
-            raise click.UsageError(f"{label} cannot be combined with {_flag(selector)}", context)
-        needed = [one for one, names_of_other in others.items() if name in names_of_other]
-        raise click.UsageError(f"{label} needs {' or '.join(map(_flag, needed))}", context)
+            raise click.UsageError(f"{labels[name]} cannot be combined with {labels[selector]}", context)
+        needed = [labels[one] for one, names_of_other in others.items() if name in names_of_other]
+        raise click.UsageError(f"{labels[name]} needs {' or '.join(needed)}", context)
 
 
 def _refuse_missing(operation: Operation, parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
@@ -240,10 +240,6 @@ def _move_words(parameters: Mapping[str, Parameter], values: dict[str, Any]) -> 
         value = values[name] if one.or_words else None
         if value is not None and "/" not in value and not _FILE_NAME.fullmatch(value) and not os.path.isfile(value):  # noqa: PTH113 -- pathlib is not needed
             values[name], values[after] = None, (value, *values[after])
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _act_as_agreed(operation: Operation, act: Callable[..., Any], *, as_json: bool, yes: bool, dry_run: bool) -> Any:

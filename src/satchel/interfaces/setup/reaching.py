@@ -19,7 +19,7 @@ _NO_SERVER = "Check the address; it is that of a `satchel serve`, or of the prox
 
 
 def reach(url: str, token: str) -> str:
-    """Ask a server for its health with a token, and return what was found, in words.
+    """Ask a server for its health with a token, and return a sentence about its answer.
 
     Args:
         url: the server's address, checked.
@@ -32,37 +32,37 @@ def reach(url: str, token: str) -> str:
     """
     if url.startswith("http:"):
         _checked(url, *_asked(url, None))
-    said = _checked(url, *_asked(url, token))
-    if "project" not in said:
+    fields = _checked(url, *_asked(url, token))
+    if "project" not in fields:
         return "the server answers, and does not say whether it takes the token"
-    project = _printable(str(said["project"]))
-    if said.get("store", "ok") != "ok":
-        return f"the server takes the token for project {project}, but its store is {_printable(str(said['store']))}"
+    project = _printable(str(fields["project"]))
+    if fields.get("store", "ok") != "ok":
+        return f"the server takes the token for project {project}, but its store is {_printable(str(fields['store']))}"
     return f"the server takes the token, for project {project}"
 
 
 def _checked(url: str, status: int, headers: dict[str, str], body: bytes) -> dict[str, object]:
-    """Return the fields of a server's health, or raise what else the answer says."""
+    """Return the fields of a server's health; raise an error for any other answer."""
     if status in {301, 302, 303, 307, 308}:
         raise InvalidInput(
             f"{url} leads elsewhere: {_printable(headers.get('location', 'it does not say where'))}",
             "Name the address that it leads to; a token is not sent on",
         )
     try:
-        said = json.loads(body)
+        fields = json.loads(body)
     except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, dict):
+        fields = None
+    if not isinstance(fields, dict):
         raise InvalidInput(f"what answers at {url} is no server of Satchel (status {status})", _NO_SERVER)
-    error = said.get("error")
+    error = fields.get("error")
     if isinstance(error, dict):
         problem, remedy = (_printable(str(error.get(key, ""))) for key in ("problem", "remedy"))
         if status == 401:
             raise Refused(f"the server {url} does not take this token: {problem}", remedy)
         raise InvalidInput(f"the server {url} answers {status}: {problem}", remedy or _NO_SERVER)
-    if status not in {200, 503} or "status" not in said:
+    if status not in {200, 503} or "status" not in fields:
         raise InvalidInput(f"what answers at {url} is no server of Satchel (status {status})", _NO_SERVER)
-    return said
+    return fields
 
 
 def _asked(url: str, token: str | None) -> tuple[int, dict[str, str], bytes]:
@@ -81,8 +81,8 @@ def _asked(url: str, token: str | None) -> tuple[int, dict[str, str], bytes]:
                     _prove(connection, url, token)
             connection.request("GET", f"{parts.path}/health", headers=headers)
             answer = connection.getresponse()
-            found = {name.lower(): value for name, value in answer.getheaders()}
-            return answer.status, found, answer.read(_MOST_BYTES)
+            received = {name.lower(): value for name, value in answer.getheaders()}
+            return answer.status, received, answer.read(_MOST_BYTES)
         finally:
             connection.close()
     except (OSError, HTTPException) as error:

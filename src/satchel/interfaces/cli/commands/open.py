@@ -9,13 +9,13 @@ import click
 from satchel.base.clock import system_clock
 from satchel.base.errors import InvalidInput
 from satchel.base.folders import state_folder
-from satchel.interfaces.cli.common import json_option, leave_trace, local_person, require_person_here, show_json
+from satchel.interfaces.cli.common import json_option, leave_trace, require_person_here, show_json
 from satchel.interfaces.http.running import Servers
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.tables import local_time, show_table
 from satchel.interfaces.web import opening
 from satchel.interfaces.web.logins import LINK_MS, Logins
-from satchel.keep.persons import shown_name
+from satchel.keep.persons import local_person, shown_name
 
 
 @click.command()
@@ -84,7 +84,7 @@ def show_fallback(direct: str | None) -> None:
 
 def name_here() -> str:
     """Return the name of the current user, as other people see it."""
-    return shown_name(local_person())
+    return shown_name(local_person(os.environ))
 
 
 def show(logins: Logins, link: str, secret: str) -> None:
