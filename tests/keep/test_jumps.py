@@ -136,3 +136,15 @@ def test_a_clock_that_is_behind_changes_no_time(satchel: Satchel, clock: ManualC
         satchel.entries.write("discovery", f"behind {number}")
     times = {entry.id: entry.created_at for entry in satchel.entries.read(limit=10).entries}
     assert (times[first.id], times[last.id]) == (first.created_at, last.created_at)
+
+
+def test_a_clock_set_back_revives_the_last_claim_of_a_holder_alone(satchel: Satchel, clock: ManualClock) -> None:
+    for _ in range(2):
+        satchel.files.claim(["a.py"], minutes=30, exclusive=False, agent="ann")
+        satchel.files.claim(["a.py"], minutes=30, exclusive=False, agent="bob")
+        clock.advance(60 * 60_000)
+        satchel.entries.write("discovery", "meanwhile they ended")
+    assert satchel.files.claims().items == ()
+    clock.advance(-DAY_MS // 2)
+    satchel.entries.write("discovery", "the clock was set back")
+    assert sorted(one.agent for one in satchel.files.claims().items) == ["ann", "bob"]

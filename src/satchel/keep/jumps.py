@@ -176,13 +176,17 @@ def _read(transaction: Transaction, project_id: int) -> tuple[_Days, int]:
 
 
 def _revive_claims(transaction: Transaction, project_id: int, now: int) -> None:
-    # unless the place was claimed again since
+    # unless the place was claimed again since, or later by the same holder or exclusively
     transaction.run(
         """
         UPDATE file_claims SET is_over = 0
         WHERE project_id = :project AND is_over = 1 AND expires_at > :now AND NOT EXISTS (
-            SELECT 1 FROM file_claims o WHERE o.project_id = file_claims.project_id AND o.is_over = 0
+            SELECT 1 FROM file_claims o WHERE o.project_id = file_claims.project_id
                 AND o.path = file_claims.path AND o.worktree = file_claims.worktree AND o.is_key = file_claims.is_key
+                AND (o.is_over = 0 OR o.expires_at > :now AND o.id > file_claims.id AND (
+                    o.exclusive + file_claims.exclusive > 0 OR o.agent_id = file_claims.agent_id
+                        OR o.session_id = file_claims.session_id
+                ))
         )
         """,
         {"project": project_id, "now": now},
