@@ -227,8 +227,8 @@ def _collect(
         # several agents may give no name, and each needs everything
         got = {}
         collected.notes.append("no agent name, so everything is repeated; pass agent=NAME to get only what is new")
-    for kind, items in () if request.again else written.in_window.items():
-        got[kind] = {**got.get(kind, {}), **items}
+    if not request.again:
+        written.add_to(got)
     query = None
     if request.query is not None:
         from satchel.brief.briefing import answering  # a briefing without a query does not import search

@@ -36,6 +36,11 @@ class Own:
     in_window: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
     written: Mapping[int, frozenset[int]] = field(default_factory=dict)
 
+    def add_to(self, contents: dict[int, dict[int, int]]) -> None:
+        """Add the notes that were written in the window to its items."""
+        for kind, items in self.in_window.items():
+            contents[kind] = {**contents.get(kind, {}), **items}
+
     def mark(self, candidate: Candidate) -> Candidate:
         """Return a candidate, marked as yours if the reader wrote it."""
         if candidate.number not in self.written.get(candidate.kind.number, ()):

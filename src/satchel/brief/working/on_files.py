@@ -30,7 +30,6 @@ _MOST_REPEATED = 6
 """How many rules and decisions that the agent knows are named again, those that are about the task first."""
 
 _NAME_CHARS = 120
-_TITLE_CHARS = 80
 _ABOVE = "also bind here, shown above:"
 _WHOLE_CHARS = 100_000
 _MOST_NEEDED_CHARS = 2_000
@@ -158,7 +157,7 @@ def _binding_lines(bound: Sequence[Binding], got: Contents) -> tuple[list[_Line]
         text = value_text(one.text) if one.key else one.text
         whole = notes.line(head, f"{text}{reason_text(one.reason)}", _WHOLE_CHARS)
         is_needed = one.is_critical and len(whole) <= _MOST_NEEDED_CHARS
-        short = notes.line(head, text, _TITLE_CHARS)
+        short = f"{head}: {title_of(text)}"
         lines.append(_Line(whole, (version, reminder), short, (reminder,), is_needed))
     repeated.sort(key=lambda one: -one[0])
     refs = " ".join(ref for _, ref, _ in repeated[:_MOST_REPEATED])

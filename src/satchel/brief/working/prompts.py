@@ -266,9 +266,7 @@ def window_contents(context: HookContext) -> dict[int, dict[int, int]]:
     from satchel.brief.briefing import own
 
     got = deliveries.delivered(context.transaction, context.window)
-    written = own.find(context.transaction, context.project_id, context.actor, context.window)
-    for kind, some in written.in_window.items():
-        got[kind] = {**got.get(kind, {}), **some}
+    own.find(context.transaction, context.project_id, context.actor, context.window).add_to(got)
     return got
 
 
