@@ -176,6 +176,7 @@ def _read(transaction: Transaction, project_id: int) -> tuple[_Days, int]:
 
 
 def _revive_claims(transaction: Transaction, project_id: int, now: int) -> None:
+    values = {"project": project_id, "now": now}
     # unless the place was claimed again since, or later by the same holder or exclusively
     transaction.run(
         """
@@ -189,7 +190,12 @@ def _revive_claims(transaction: Transaction, project_id: int, now: int) -> None:
                 ))
         )
         """,
-        {"project": project_id, "now": now},
+        values,
+    )
+    # whatever a reader looks at, the others do not hold again
+    transaction.run(
+        "UPDATE file_claims SET expires_at = :now WHERE project_id = :project AND is_over = 1 AND expires_at > :now",
+        values,
     )
 
 

@@ -17,8 +17,9 @@ from http_serving import FixedTokens, Served, served
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.interfaces.hooks import events
 from satchel.interfaces.http import bodies
-from satchel.interfaces.http.bodies import MAX_DEPTH, MAX_VALUES, check_shape
+from satchel.interfaces.http.bodies import MAX_VALUES, check_shape
 from satchel.interfaces.http.settings import Settings
+from satchel.interfaces.mcp.jsonrpc import MAX_DEPTH
 
 _SECURITY = Path(__file__).parents[3] / "SECURITY.md"
 

@@ -16,7 +16,7 @@ from store.postgres.places import Place
 _CALLS: dict[str, tuple[int, Callable[[Satchel, int], object]]] = {
     "a note": (5, lambda satchel, number: satchel.entries.write("error", f"note {number} of the cache token")),
     "a rule": (6, lambda satchel, number: satchel.constraints.add(f"rule {number}")),
-    "a decision": (7, lambda satchel, number: satchel.decisions.set(f"key-{number}", "value")),
+    "a decision": (8, lambda satchel, number: satchel.decisions.set(f"key-{number}", "value")),
     "a page": (4, lambda satchel, _: satchel.entries.read(limit=20)),
     "a question": (9, lambda satchel, _: satchel.entries.read(query="what about the cache token?")),
     "an identifier": (12, lambda satchel, _: satchel.finding.search("parse_config cache")),
