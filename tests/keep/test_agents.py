@@ -84,6 +84,8 @@ LOOK_ALIKES = (
         "human\u02d0ann",
         "hu\u2800man",
         "builder by human:ann",
+        "human:ann (agent)",
+        "human:ann (imported)",
     ),
     *(
         "hurnan:ann",

@@ -9,7 +9,7 @@ from functools import lru_cache
 from satchel.base.errors import InvalidInput, nearest, unknown_name
 from satchel.base.records import dataclass
 from satchel.base.text import check_name, fold
-from satchel.base.vocabulary import AGENT_MARK, AGENT_OF_NAME, HUMAN, LAYERS
+from satchel.base.vocabulary import AGENT_MARK, AGENT_OF_NAME, HUMAN, IMPORTED_MARK, LAYERS
 from satchel.keep import projects
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions import standing
@@ -193,6 +193,8 @@ def check_author_name(name: str, field: str = "agent") -> None:
         raise InvalidInput(
             f"{field} {name!r} reads like a person's name", f"A person is {HUMAN}:NAME; give an agent another name"
         )
+    if is_persons(name) and alike.endswith((AGENT_MARK, IMPORTED_MARK)):
+        raise InvalidInput(f"{field} {name!r} ends like the name of an agent", "Leave the mark out")
     if not is_persons(name) and _plain(bare_alike) in _RESERVED_PLAIN:
         raise InvalidInput(f"{field} {name!r} is reserved, or looks like a name that is", "Choose another name")
 

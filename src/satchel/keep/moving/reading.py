@@ -6,7 +6,7 @@ from typing import Any
 
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.text import fold
-from satchel.base.vocabulary import LAYERS, MAIN_RUN
+from satchel.base.vocabulary import IMPORTED_MARK, LAYERS, MAIN_RUN
 from satchel.keep import names, runs
 from satchel.keep.fields import SOFT, Codec, Field, Read, Show, read_uid
 from satchel.keep.kind import Line, Part, Rows
@@ -45,7 +45,7 @@ def _steps(fields: tuple[Field, ...]) -> tuple[_Step, ...]:
 
 def claim_of(person: str) -> str:
     """Return the author of what an import says that a person wrote."""
-    return f"{person.partition(':')[2] or 'a person'} (imported)"
+    return f"{person.partition(':')[2] or 'a person'}{IMPORTED_MARK}"
 
 
 class Reading:
