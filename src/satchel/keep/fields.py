@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from satchel.base.clock import iso
+from satchel.base.clock import DAY_MS, iso
 from satchel.base.errors import InvalidInput, SatchelError, unknown_name
 from satchel.base.paging import check_whole
 from satchel.base.records import dataclass
@@ -97,6 +97,11 @@ def _time(value: Any, reading: Reading, name: str) -> int:
         milliseconds = round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1_000)
     except (ValueError, OverflowError):
         raise InvalidInput(f"its {name} {value[:60]!r} is not a time", "Times are ISO 8601") from None
+    if milliseconds > reading.now + DAY_MS and not reading.is_as_written:
+        # it would head every list until then
+        reading.notes.append(f"its {name} {value} is in the future: the time of the import was stored")
+        reading.changed = True
+        return reading.now
     # a time in this format round-trips unchanged
     if len(value) != _TIME_CHARS or value[-1] != "Z":
         reading.changed = True
