@@ -18,7 +18,7 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "doctor": "Check that everything works",
         "guard": "Warn before committing files another agent has claimed",
         "pause": "Turn hooks off and on",
-        "config": "Show the configuration",
+        "config": "Show or change the configuration",
         "mcp": "Run the MCP server (your client starts it)",
         "hook": "Handle an event of a client (your client starts it)",
     },
