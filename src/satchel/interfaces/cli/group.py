@@ -41,6 +41,7 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "decisions": "List decisions",
         "error": "Report errors and look up their fixes",
         "strategy": "Save and list approaches that worked",
+        "tags": "List tags, scopes, layers and categories in use",
         "consult": "Ask another model",
     },
     "Work together": {
@@ -105,6 +106,7 @@ _OPERATIONS: dict[str, str] = {
     "sync": "sharing",
     "proposals": "sharing",
     "stats": "admin",
+    "tags": "admin",
     "who": "team",
 }
 """The module of operations that declares a command; any other command has a module of its own name."""
