@@ -6,23 +6,18 @@ from satchel.base.paging import Page
 from satchel.base.records import dataclass
 from satchel.consult.records import ConversationState, TurnPlan
 
-LOCAL = "local"
-"""The owner of every conversation on stdio and on the command line."""
-
 
 @dataclass(frozen=True, slots=True)
 class ConversationKey:
-    """What tells one conversation of a project from every other.
+    """The identity of a conversation among those of its project and owner.
 
     Attributes:
         assistant: the name of the assistant that answers.
         conversation: the caller's name for the thread.
-        owner: whose it is; nobody else's call ever finds it.
     """
 
     assistant: str
     conversation: str
-    owner: str = LOCAL
 
 
 @dataclass(frozen=True, slots=True)

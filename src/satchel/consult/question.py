@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from satchel.base.errors import InvalidInput
 from satchel.base.records import dataclass
-from satchel.base.text import check_name
 from satchel.consult.conversation_records import ConversationKey
 from satchel.consult.keeping import Keeping, check_keeping
 from satchel.keep.names import check_identifier
@@ -52,7 +51,6 @@ def check_question(
     instructions: str,
     *,
     conversation: str,
-    owner: str,
     context: Sequence[str],
     priority: Sequence[str],
     attachments: Sequence[str],
@@ -85,7 +83,7 @@ def check_question(
         raise InvalidInput("run_id was given without briefing or a note to keep", "Leave it out, or say what it is for")
     asked = check_content(instructions, "instructions", max_bytes)
     return Question(
-        key=ConversationKey("", check_identifier(conversation, "conversation"), check_name(owner, "owner")),
+        key=ConversationKey("", check_identifier(conversation, "conversation")),
         instructions=asked.text,
         notes=tuple(f"question: {note}" for note in asked.notes),
         context=tuple(context),

@@ -26,7 +26,6 @@ from satchel.consult.assistants.protocol import Ask, Assistant, Exchange, Reply,
 from satchel.consult.cancelling import IsCancelled, never, raise_if_cancelled
 from satchel.consult.consultation import Consultation, Kept
 from satchel.consult.conversation_records import (
-    LOCAL,
     Conversation,
     ConversationKey,
     ListedConversation,
@@ -44,7 +43,6 @@ from satchel.consult.records import (
 from satchel.consult.sweeping import VectorStore, VectorStores
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.caller import REMOTE
 
 if TYPE_CHECKING:
     from satchel.brief.briefing import Briefing
@@ -137,7 +135,6 @@ class Consulting:
         keep_as: str | None = None,
         force: bool = False,
         dry_run: bool = False,
-        owner: str = LOCAL,
         on_text: Callable[[str], None] | None = None,
         shows_text: bool = True,
         on_progress: Callable[[str], None] | None = None,
@@ -163,7 +160,6 @@ class Consulting:
                 ``decision:`` and a key for a decision.
             force: send files that hold secrets.
             dry_run: only plan: say what would be sent where.
-            owner: whose conversation it is.
             on_text: gets the answer as it arrives.
             shows_text: whether ``on_text`` shows it to anybody; an answer that is cut off unseen is asked for again.
             on_progress: gets what is being done, in a few words.
@@ -183,7 +179,6 @@ class Consulting:
         question = check_question(
             instructions,
             conversation=conversation,
-            owner=owner,
             context=context,
             priority=priority,
             attachments=attachments,
@@ -197,16 +192,10 @@ class Consulting:
             dry_run=dry_run,
             max_bytes=self._workplace.max_content_bytes,
         )
-        caller = self._workplace.caller
-        if (
-            caller is not None
-            and caller.kind == REMOTE
-            and (question.context or question.priority or question.attachments)
-        ):
+        if self._workplace.is_confined and (question.context or question.priority or question.attachments):
             raise Refused(
                 "the server does not see your files",
-                "Files are read on the machine of who asks: put what matters into instructions, or ask there with the "
-                "local program and a store of its own (satchel consult, satchel mcp, without SATCHEL_URL)",
+                "Put what matters into instructions, or ask with the local program (satchel consult, satchel mcp)",
             )
         model = open_assistant(assistant, self._environ, self._settings, timing=self.timing)
         question = replace(question, key=replace(question.key, assistant=model.name))

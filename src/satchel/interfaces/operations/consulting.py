@@ -131,10 +131,7 @@ _TO_RESET = Parameter(
     passed_as="conversation",
     for_people=True,
 )
-_ONLY_HERE = (
-    "Files of a consultation are read, and a provider's key is used, on the machine of who asks: leave SATCHEL_URL "
-    "out, or name a store of your own with --db, to consult with a store here"
-)
+_ONLY_HERE = "Run `satchel consult`, which asks from your machine, or call the tool consult at /mcp with text only"
 _RESET = Operation(
     tool="reset_conversation",
     toolset="consult",
@@ -154,6 +151,7 @@ _RESET = Operation(
     fields=text.consultations.reset_fields,
     asks=text.consultations.may_reset,
     only_here=_ONLY_HERE,
+    of_program=True,
 )
 
 _LIST = Operation(
@@ -178,6 +176,7 @@ _LIST = Operation(
     fields=text.consultations.conversations_fields,
     shown=text.consultations.show_conversations,
     only_here=_ONLY_HERE,
+    of_program=True,
 )
 
 OPERATIONS = (
@@ -275,6 +274,7 @@ OPERATIONS = (
         names_files=lambda done: list(done.paths),
         status=lambda done: done.kept and done.kept.failure and done.kept.failure.kind.exit_status,
         only_here=_ONLY_HERE,
+        of_program=True,
         instead={"list": _LIST, "reset": _RESET.but(parameters=(_TO_RESET, _ASSISTANT))},
     ),
     _LIST,
