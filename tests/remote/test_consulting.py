@@ -16,7 +16,9 @@ Opens = Callable[..., Satchel]
 
 
 @pytest.fixture
-def consulting(open_at: Opens, here: Path, server: Served, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Satchel]:
+def consulting(
+    open_at: Opens, here: Path, server: Served, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str, Parrot], Satchel]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr(service, "state_folder", lambda: here.parent / "state")
     (here / "a.py").write_text("print('here')\n")

@@ -10,7 +10,7 @@ from satchel.consult.cancelling import IsCancelled, raise_if_cancelled
 from satchel.consult.conversations import Conversations
 from satchel.consult.planning import plan_turn
 from satchel.consult.project_files import ProjectFiles
-from satchel.consult.question import Question
+from satchel.consult.question import DEFAULT_CONVERSATION, Question
 from satchel.consult.reading import read_content
 from satchel.consult.records import (
     Content,
@@ -23,6 +23,7 @@ from satchel.consult.records import (
     TurnRequest,
     Window,
 )
+from satchel.consult.window import ALONE_SHARE, INLINE_SHARE
 from satchel.keep.projects import Workplace
 
 _TOLD_EVERY_FILES = 500
@@ -68,7 +69,7 @@ class Preparing:
 
         Raises:
             InvalidInput, NotFound, Refused, TooLarge: a path is not acceptable, or what must be sent fits nowhere.
-            WindowFull: the conversation must end; names the session to continue under.
+            WindowFull: the conversation must end; names the conversation to continue in.
             Interrupted: it was cancelled.
         """
         # before the files are looked at: one that changes from now on is taken for changed
@@ -92,6 +93,7 @@ class Preparing:
             taken=self._conversations.sessions(question.key),
             earlier=earlier,
             search_reserve=search_reserve(window),
+            inline_share=ALONE_SHARE if question.key.conversation == DEFAULT_CONVERSATION else INLINE_SHARE,
         )
         done = 0
 

@@ -11,6 +11,9 @@ from satchel.consult.keeping import Keeping, check_keeping
 from satchel.keep.names import check_identifier
 from satchel.keep.texts import check_content
 
+DEFAULT_CONVERSATION = "default"
+"""The conversation of questions that name none."""
+
 
 @dataclass(frozen=True, slots=True)
 class BriefingRequest:

@@ -35,7 +35,7 @@ from satchel.consult.conversations import Conversations
 from satchel.consult.placements import list_placements
 from satchel.consult.planning import forgotten
 from satchel.consult.preparing import Preparing
-from satchel.consult.question import Question, check_question
+from satchel.consult.question import DEFAULT_CONVERSATION, Question, check_question
 from satchel.consult.records import (
     ConversationState,
     TurnPlan,
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from satchel.brief.briefing import Briefing
     from satchel.consult.keeping import AnswerKeeper
 
-DEFAULT_SESSION = "default"
 _LEASE_BEYOND_SILENCE_S = 60
 _RENEWALS = 3
 """How often within its length a lease is renewed while an answer arrives."""
@@ -123,7 +122,7 @@ class Consulting:
         assistant: str,
         instructions: str,
         *,
-        conversation: str = DEFAULT_SESSION,
+        conversation: str = DEFAULT_CONVERSATION,
         context: Sequence[str] = (),
         priority: Sequence[str] = (),
         attachments: Sequence[str] = (),
@@ -170,7 +169,7 @@ class Consulting:
 
         Raises:
             InvalidInput, NotFound, Refused, TooLarge: an argument or path is not acceptable.
-            WindowFull: the conversation must end; names the session to continue under.
+            WindowFull: the conversation must end; names the conversation to continue in.
             Conflict: another call is in the conversation, and who.
             Unavailable: a key or the vendor's SDK is missing.
             AssistantFailed, Interrupted: nothing was answered and nothing recorded.
@@ -373,6 +372,7 @@ class Consulting:
             answer=None if reply is None else reply.text,
             inline=inline,
             overflow=overflow,
+            searchable=len(plan.overflow) - len(plan.attachments),
             attachments=plan.attachments,
             held_back=(*plan.held_back, *(reply.dropped if reply else ())),
             sent_tokens=plan.tokens,

@@ -362,7 +362,7 @@ def test_a_list_says_what_each_holds_and_who_can_be_asked(cli: Cli) -> None:
     assert status == 0
     assert "3 of 3 conversations" in out
     assert "other compatible:tiny turns:1" in out
-    assert "assistants: openai (OPENAI_API_KEY is not set), " in err
+    assert "not set: openai (OPENAI_API_KEY), " in err
 
 
 @pytest.mark.usefixtures("known_things")

@@ -50,9 +50,9 @@ def rest_lines(done: Consultation) -> list[str]:
     if done.answer is None:
         lines += _part_lines("inline", done.inline) + _part_lines("overflow", done.overflow)
         lines += [f"attachments {len(done.attachments)}: {_paths_text(done.attachments)}"] if done.attachments else []
-    elif done.paths:
-        counts = (("inline", done.inline), ("overflow", done.overflow), ("attachments", done.attachments))
-        lines.append("files: " + ", ".join(f"{len(files)} {part}" for part, files in counts if files))
+    elif done.inline or done.searchable or done.attachments:
+        counts = ((len(done.inline), "inline"), (done.searchable, "searchable"), (len(done.attachments), "attachments"))
+        lines.append("files: " + ", ".join(f"{count} {part}" for count, part in counts if count))
     if done.queries:
         lines.append(f"searched: {' '.join(value_text(query) for query in done.queries)}")
     if done.cited:
@@ -125,10 +125,10 @@ def conversations_fields(listed: Conversations) -> Fields:
 
 
 def assistants_line(states: Sequence[ProviderState]) -> str:
-    """List the assistants, with what is missing for those that are unavailable."""
-    return "assistants: " + ", ".join(
-        one.provider if one.missing is None else f"{one.provider} ({one.missing})" for one in states
-    )
+    """List the assistants, with what is not set for those that are unavailable."""
+    able = ", ".join(one.provider for one in states if one.missing is None)
+    others = ", ".join(f"{one.provider} ({one.missing})" for one in states if one.missing is not None)
+    return f"assistants: {able}" + (f"; not set: {others}" if others else "")
 
 
 def may_reset(would: Reset) -> str:
