@@ -70,6 +70,11 @@ class Consultation:
     notes: tuple[str, ...]
 
     @property
+    def failure(self) -> SatchelError | None:
+        """Why the answer was not kept, where it was to be."""
+        return self.kept.failure if self.kept else None
+
+    @property
     def paths(self) -> tuple[str, ...]:
         """The files that the question was about."""
         return (*(file.path for file in (*self.inline, *self.overflow)), *self.attachments)

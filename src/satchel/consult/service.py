@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from satchel.base.config_keys import Config
 from satchel.base.errors import (
     Conflict,
     Interrupted,
+    InvalidInput,
     MissingExtra,
     NotFound,
     Refused,
@@ -21,6 +24,7 @@ from satchel.base.errors import (
 from satchel.base.paging import MAX_LIMIT
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter, token_counter
+from satchel.consult.assistants.models import MAX_WINDOW, find_model
 from satchel.consult.assistants.opening import AssistantSettings, ProviderState, open_assistant, providers
 from satchel.consult.assistants.protocol import Ask, Assistant, Exchange, Reply, ThreadLost, Timing, noop
 from satchel.consult.cancelling import IsCancelled, never, raise_if_cancelled
@@ -32,9 +36,11 @@ from satchel.consult.conversation_records import (
     TurnResult,
 )
 from satchel.consult.conversations import Conversations
+from satchel.consult.keeping import check_keeping
+from satchel.consult.panel import Failure, Panel, comparison_request
 from satchel.consult.placements import list_placements
 from satchel.consult.planning import forgotten
-from satchel.consult.preparing import Preparing
+from satchel.consult.preparing import Preparing, SharedReading
 from satchel.consult.question import DEFAULT_CONVERSATION, Question, check_question
 from satchel.consult.records import (
     ConversationState,
@@ -108,9 +114,7 @@ class Consulting:
 
     @cached_property
     def _preparing(self) -> Preparing:
-        return Preparing(
-            self._workplace, self.conversations, self.counter, is_stable=self._config.consult_stable_inline_list
-        )
+        return Preparing(self._workplace, self.conversations, is_stable=self._config.consult_stable_inline_list)
 
     @cached_property
     def counter(self) -> TokenCounter:
@@ -191,6 +195,29 @@ class Consulting:
             dry_run=dry_run,
             max_bytes=self._workplace.max_content_bytes,
         )
+        return self._turn(
+            assistant,
+            question,
+            SharedReading(self.counter),
+            dry_run=dry_run,
+            on_text=on_text,
+            shows_text=shows_text,
+            on_progress=on_progress,
+            is_cancelled=is_cancelled,
+        )
+
+    def _turn(
+        self,
+        assistant: str,
+        question: Question,
+        shared: SharedReading,
+        *,
+        dry_run: bool,
+        on_text: Callable[[str], None] | None = None,
+        shows_text: bool = True,
+        on_progress: Callable[[str], None] | None = None,
+        is_cancelled: IsCancelled | None = None,
+    ) -> Consultation:
         if self._workplace.is_confined and (question.context or question.priority or question.attachments):
             raise Refused(
                 "the server does not see your files",
@@ -205,7 +232,7 @@ class Consulting:
         listener = on_progress or noop
         if dry_run:
             state = self.conversations.state(question.key)
-            plan = self._preparing.plan(state, question, known, model.window, listener, is_cancelled)
+            plan = self._preparing.plan(state, question, known, model.window, listener, is_cancelled, shared)
             return self._told(question, model, state, plan)
         swept = self._sweep(model, is_cancelled)
         lease_ms = int((self.timing.silence + _LEASE_BEYOND_SILENCE_S) * 1_000)
@@ -216,7 +243,7 @@ class Consulting:
                 renew()
                 listener(what)
 
-            plan = self._preparing.plan(thread.state, question, known, model.window, tell, is_cancelled)
+            plan = self._preparing.plan(thread.state, question, known, model.window, tell, is_cancelled, shared)
             ask = Ask(
                 plan.prompt,
                 thread.state.provider_ref,
@@ -241,7 +268,7 @@ class Consulting:
                 starts_over = True
                 state = forgotten(thread.state)
                 earlier = self.conversations.past(question.key)
-                plan = self._preparing.plan(state, question, known, model.window, tell, is_cancelled, earlier)
+                plan = self._preparing.plan(state, question, known, model.window, tell, is_cancelled, shared, earlier)
                 again = replace(ask, prompt=plan.prompt, provider_ref=None, history=(), searchable=plan.overflow)
                 reply = model.ask(replace(again, tokens=plan.tokens))
             # of a thread that we keep only the text comes again, not what the model thought
@@ -255,6 +282,93 @@ class Consulting:
         lost = (_THREAD_LOST,) if starts_over else ()
         kept = self._keep(question, model, reply)
         return self._told(question, model, committed.state, plan, reply, kept, (*swept, *lost, *committed.notes))
+
+    def consult_many(
+        self,
+        assistants: Sequence[str],
+        instructions: str,
+        *,
+        synthesis: str | None = None,
+        keep_as: str | None = None,
+        dry_run: bool = False,
+        on_progress: Callable[[str], None] | None = None,
+        is_cancelled: IsCancelled | None = None,
+        **request: Any,
+    ) -> Panel:
+        """Ask several assistants at once; the files are gathered, read and counted once.
+
+        Args:
+            assistants: the models, each with a conversation of the name of its own.
+            synthesis: the model that compares the answers; None compares nothing.
+            keep_as: what the comparison is kept as.
+            instructions, dry_run, on_progress, is_cancelled: as for :meth:`consult`.
+            request: what else :meth:`consult` takes of a question.
+
+        Raises:
+            InvalidInput: a model is named twice, or there is no comparison to keep.
+            SatchelError: the question is not acceptable, or every assistant failed; the error of the first.
+        """
+        from concurrent.futures import ThreadPoolExecutor  # it takes long to import
+
+        names = [_full_name(one) for one in assistants]
+        if len(set(names)) < len(names):
+            raise InvalidInput("a model is named twice", "Name each model once")
+        if synthesis is not None and len(names) < 2:
+            raise InvalidInput("one answer cannot be compared", "Name more models, or leave out synthesis")
+        if keep_as is not None and synthesis is None:
+            raise InvalidInput("several answers cannot be kept as one", "Name a synthesis to keep, or ask one model")
+        keeping = check_keeping(keep_as, dry_run=dry_run)
+        question = check_question(instructions, max_bytes=self._workplace.max_content_bytes, dry_run=dry_run, **request)
+        check_agent(self._workplace, question.agent)
+        shared, lock, stop = SharedReading(self.counter), threading.Lock(), threading.Event()
+        listener, is_cancelled = on_progress or noop, is_cancelled or never
+
+        def is_over() -> bool:
+            return stop.is_set() or is_cancelled()
+
+        def ask(name: str) -> Consultation | Failure:
+            def tell(what: str) -> None:
+                with lock:
+                    listener(f"{name}: {what}")
+
+            try:
+                return self._turn(
+                    name, question, shared, dry_run=dry_run, shows_text=False, on_progress=tell, is_cancelled=is_over
+                )
+            except SatchelError as error:
+                return Failure(name, error)
+
+        with ThreadPoolExecutor(len(names)) as pool:
+            try:
+                panel = Panel.of(pool.map(ask, names))
+            except BaseException:
+                stop.set()  # the pool waits for its threads
+                raise
+        raise_if_cancelled(is_cancelled)
+        if not panel.answers:
+            raise panel.failures[0].error
+        if synthesis is None or dry_run or len(panel.answers) < 2:
+            return panel
+        comparison = check_question(
+            comparison_request(question.instructions, panel.answers),
+            max_bytes=sys.maxsize,
+            conversation=f"{question.key.conversation} synthesis",
+            agent=question.agent,
+        )
+        comparison = replace(comparison, keeping=keeping)
+        try:
+            done = self._turn(
+                synthesis,
+                comparison,
+                shared,
+                dry_run=False,
+                shows_text=False,
+                on_progress=listener,
+                is_cancelled=is_cancelled,
+            )
+        except SatchelError as error:
+            return replace(panel, failures=(*panel.failures, Failure(synthesis, error)))
+        return replace(panel, synthesis=done)
 
     def find(self, conversation: str, assistant: str | None = None) -> ListedConversation:
         """Find the one conversation that a name means.
@@ -392,3 +506,10 @@ class Consulting:
                 *(kept.notes if kept else ()),
             ),
         )
+
+
+def _full_name(assistant: str) -> str:
+    try:
+        return find_model(assistant, window=MAX_WINDOW).full_name
+    except InvalidInput:
+        return assistant  # its own turn refuses it

@@ -103,7 +103,7 @@ OPTIONS: list[tuple[tuple[str, ...], str, tuple[str, ...], Look, object]] = [
 
 ALONE = {
     *(("consult", name) for name in ("MODEL", "QUESTION", "--run", "--agent")),
-    ("consult", "--list"),
+    *(("consult", name) for name in ("--list", "--also", "--synthesis")),
 }
 """Those with a test of their own."""
 
@@ -163,6 +163,18 @@ def test_an_option_counts(
     own = () if command[0] != "consult" or "--conversation" in given else ("--conversation", "without")
     assert look(asked(cli, command, *own)) != expected
     assert look(asked(cli, command, *given)) == expected
+
+
+@pytest.mark.usefixtures("provider")
+def test_several_models_answer_at_once_beside_one_that_fails(cli: Cli) -> None:
+    status, out, err = cli(*CONSULT, "--also", "ollama:tiny", "--also", "openai:gpt-6", "--synthesis", "ollama:big")
+    assert status != 0
+    assert [line for line in out.split("\n") if line.startswith("## ") and ":" in line and "answer" not in line] == [
+        "## compatible:tiny",
+        "## ollama:tiny",
+        "## Synthesis by ollama:big",
+    ]
+    assert "openai:gpt-6 gave no answer [unavailable]: there is no key for openai:gpt-6" in err
 
 
 @pytest.mark.usefixtures("provider")

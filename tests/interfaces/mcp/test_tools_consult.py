@@ -67,6 +67,8 @@ CASES = [
     asked("context", ["src"], inline, ["src/auth.py", "src/mail.py"]),
     asked("priority", ["long.py"], inline, ["long.py"], context=["long.py", "short.py"]),
     asked("attachments", ["src/mail.py"], sent("src/: mail.py"), True),
+    asked("also", ["ollama:tiny"], lambda answer: len(answer.get("answers", ())), 2),
+    asked("synthesis", "ollama:big", lambda answer: bool(answer.get("synthesis")), True, also=["ollama:tiny"]),
     asked("briefing", True, sent("refresh tokens early"), True, run_id="r1", keep_as="discovery"),
     asked("force", True, inline, [".env"], context=[".env"]),
     asked("dry_run", True, field("answer"), None),

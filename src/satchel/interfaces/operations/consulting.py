@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from satchel.client import Satchel
     from satchel.consult.consultation import Consultation
+    from satchel.consult.panel import Panel
     from satchel.interfaces.mcp.call import Call
     from satchel.interfaces.text.consultations import Conversations, Reset
     from satchel.keep.common_filters import CommonFilters
@@ -31,9 +32,17 @@ def answer_agent(call: Call[Satchel], /, *, format: str = "text", **request: Any
 
     on_progress, on_text = _tellers(call)
     call.check()
-    done = call.service.consulting.consult(
-        **request, on_text=on_text, shows_text=False, on_progress=on_progress, is_cancelled=call.cancelled
-    )
+    consulting, also, synthesis = call.service.consulting, request.pop("also", ()), request.pop("synthesis", None)
+    done: Consultation | Panel
+    if also or synthesis:
+        assistants = (request.pop("assistant"), *also)
+        done = consulting.consult_many(
+            assistants, synthesis=synthesis, **request, on_progress=on_progress, is_cancelled=call.cancelled
+        )
+    else:
+        done = consulting.consult(
+            **request, on_text=on_text, shows_text=False, on_progress=on_progress, is_cancelled=call.cancelled
+        )
     return answer(
         call,
         format,
@@ -111,13 +120,13 @@ def _reset(
     return Reset(match, is_done)
 
 
-def _ask(satchel: Satchel, *, quiet: bool, **values: Any) -> Consultation:
+def _ask(satchel: Satchel, *, quiet: bool, **values: Any) -> Consultation | Panel:
     from satchel.interfaces.cli.consulting import ask
 
     return ask(satchel, quiet=quiet, **values)
 
 
-def _show(done: Consultation) -> None:
+def _show(done: Consultation | Panel) -> None:
     from satchel.interfaces.cli.consulting import show_consultation
 
     show_consultation(done)
@@ -207,6 +216,19 @@ OPERATIONS = (
             ),
             Parameter("instructions", about="The question", required=True, option="QUESTION", reads="stdin"),
             Parameter(
+                "also",
+                list[str],
+                about="More models to ask at once",
+                help="Another model to ask at the same time; repeatable.",
+                metavar="MODEL",
+            ),
+            Parameter(
+                "synthesis",
+                about="Model that compares their answers",
+                help="The model that compares the answers of several.",
+                metavar="MODEL",
+            ),
+            Parameter(
                 "conversation",
                 about="Conversation name; reuse it to continue",
                 help="The conversation. Default: default.",
@@ -272,7 +294,7 @@ OPERATIONS = (
         shown=_show,
         shows_notes=True,
         names_files=lambda done: list(done.paths),
-        status=lambda done: done.kept and done.kept.failure and done.kept.failure.kind.exit_status,
+        status=lambda done: done.failure and done.failure.kind.exit_status,
         only_here=_ONLY_HERE,
         of_program=True,
         instead={"list": _LIST, "reset": _RESET.but(parameters=(_TO_RESET, _ASSISTANT))},

@@ -21,15 +21,25 @@ if TYPE_CHECKING:
     from satchel.consult.assistants.opening import ProviderState
     from satchel.consult.consultation import Consultation
     from satchel.consult.conversation_records import ListedConversation, ListedFile
+    from satchel.consult.panel import Panel
     from satchel.consult.records import HeldBack
 
 _MAX_NAMED, _MAX_LISTED = 50, 10
 """The most files of a part that a consultation, and a conversation in a list, name."""
 
 
-def consultation_text(done: Consultation) -> str:
+def consultation_text(done: Consultation | Panel) -> str:
+    from satchel.consult.panel import Panel
+
+    if isinstance(done, Panel):
+        parts = [consultation_text(one) for one in (*done.answers, done.synthesis) if one is not None]
+        return "\n\n".join([*parts, *failure_lines(done)])
     answer = [] if done.answer is None else content_lines(done.answer)
     return "\n".join([cost_line(done), *answer, *rest_lines(done)])
+
+
+def failure_lines(panel: Panel) -> list[str]:
+    return [f"{one.assistant} gave no answer [{one.error.code}]: {one.error}" for one in panel.failures]
 
 
 def cost_line(done: Consultation) -> str:

@@ -170,6 +170,7 @@ _MADE: Mapping[tuple[str, str], Callable[[Any], object]] = {
     ("Found", "marks"): lambda result: result.snippet.marks,
     ("Consultation", "kept"): lambda done: done.kept and done.kept.ref,
     ("Consultation", "not_kept"): lambda done: done.kept.told if done.kept and done.kept.failure else None,
+    ("Failure", "error"): lambda one: f"[{one.error.code}] {one.error}",
     ("ListedConversation", "conversation"): lambda one: one.key.conversation,
     ("ListedConversation", "assistant"): lambda one: one.key.assistant,
     ("ListedFile", "removed"): lambda file: file.is_removed or None,
