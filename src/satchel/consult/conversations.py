@@ -6,7 +6,8 @@ A call acquires a conversation, and either commits its turn or releases it: in b
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from satchel.consult.conversation_records import (
     Conversation,
     ConversationHistory,
     ConversationKey,
+    EarlierAnswer,
     ForgottenConversation,
     Lease,
     ListedConversation,
@@ -27,7 +29,7 @@ from satchel.consult.conversation_records import (
 )
 from satchel.consult.leases import LEASE_MS, LONGEST_LEASE_MS
 from satchel.consult.placements import list_placements
-from satchel.consult.records import ConversationState, PastTurn
+from satchel.consult.records import ConversationState, KnownFile, PastTurn
 from satchel.keep import expiry, names, past_conversations, projects
 from satchel.keep.projects import Project, Workplace
 from satchel.keep.texts import storable
@@ -46,6 +48,12 @@ _COLUMNS = f"""
 _OF_KEY = "project_id = :project AND owner = :owner AND assistant = :assistant AND session_id = :session"
 _HAS_TURNS = f"turns > 0 AND {past_conversations.GOES_ON}"
 """What is there for readers."""
+
+_COMPARED = 200
+"""How many conversations are searched for an earlier answer."""
+
+_NEARLY = 0.9
+"""The share of its words that a question must have in common with an earlier one."""
 
 
 class Conversations:
@@ -262,6 +270,33 @@ class Conversations:
             number = self._number(transaction, key)
             return () if number is None else conversation_tables.load_past(transaction, number)
 
+    def answered(self, key: ConversationKey, question: str, files: Mapping[str, KnownFile]) -> EarlierAnswer | None:
+        """Find the last answer of any of the owner's conversations with the assistant to nearly the same question.
+
+        Args:
+            files: what the answer must have been about, in the same contents.
+        """
+        key, work = _checked(key), self._workplace
+        words, contents = _words(redact(question).text), _contents(files)
+        with work.engine.read() as transaction:
+            project = projects.find(transaction, work)
+            rows = transaction.all(
+                f"""
+                SELECT c.id, c.session_id, t.n, t.created_at, t.question, t.answer
+                FROM conversations c JOIN conversation_turns t ON t.conversation_id = c.id AND t.n = c.turns
+                WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {_HAS_TURNS}
+                ORDER BY updated_at DESC LIMIT {_COMPARED}
+                """,
+                {**_values(work, project, key), "now": work.clock()},
+            )
+            for number, session, n, created_at, asked, answer in rows:
+                others = _words(asked)
+                if len(words & others) >= _NEARLY * len(words | others) and contents == _contents(
+                    conversation_tables.load_files(transaction, number)
+                ):
+                    return EarlierAnswer(session, n, created_at, answer)
+        return None
+
     def reader(self) -> Callable[[bytes], str | None]:
         """Return what reads an earlier content of the conversations' files by its digest; None where it is gone."""
 
@@ -370,6 +405,14 @@ class Conversations:
             {**_values(work, project, key), "now": work.clock()},
         )
         return int(row[0]) if row else None
+
+
+def _words(question: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", question.casefold()))
+
+
+def _contents(files: Mapping[str, KnownFile]) -> set[tuple[str, bytes]]:
+    return {(path, one.digest) for path, one in files.items() if one.digest is not None}
 
 
 def _checked(key: ConversationKey) -> ConversationKey:

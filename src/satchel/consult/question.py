@@ -35,6 +35,7 @@ class Question:
         keeping: what the answer is kept as; None keeps nothing.
         run_id, agent: of the briefing, and of what is kept.
         force: whether files that hold secrets are sent.
+        reuse: whether an earlier answer will do.
     """
 
     key: ConversationKey
@@ -48,6 +49,7 @@ class Question:
     run_id: str | None
     agent: str | None
     force: bool
+    reuse: bool
 
 
 def check_question(
@@ -65,6 +67,7 @@ def check_question(
     agent: str | None = None,
     keep_as: str | None = None,
     force: bool = False,
+    reuse: bool = False,
     dry_run: bool = False,
 ) -> Question:
     """Check what a call asks; the parameters are those of :meth:`satchel.consult.service.Consulting.consult`.
@@ -97,4 +100,5 @@ def check_question(
         run_id=None if run_id is None else check_identifier(run_id, "run_id"),
         agent=None if agent is None else check_identifier(agent, "agent"),
         force=force,
+        reuse=reuse,
     )

@@ -32,11 +32,12 @@ from satchel.consult.consultation import Consultation, Kept
 from satchel.consult.conversation_records import (
     Conversation,
     ConversationKey,
+    EarlierAnswer,
     ListedConversation,
     TurnResult,
 )
 from satchel.consult.conversations import Conversations
-from satchel.consult.keeping import check_keeping
+from satchel.consult.keeping import REMEMBERED, check_keeping
 from satchel.consult.panel import Failure, Panel, comparison_request
 from satchel.consult.placements import list_placements
 from satchel.consult.planning import forgotten
@@ -137,6 +138,7 @@ class Consulting:
         agent: str | None = None,
         keep_as: str | None = None,
         force: bool = False,
+        reuse: bool = False,
         dry_run: bool = False,
         on_text: Callable[[str], None] | None = None,
         shows_text: bool = True,
@@ -162,6 +164,7 @@ class Consulting:
             keep_as: what the answer is kept as: ``discovery``, ``error`` or ``decision`` for a note of that type,
                 ``decision:`` and a key for a decision.
             force: send files that hold secrets.
+            reuse: return an earlier answer of this assistant to nearly the same question about the same files.
             dry_run: only plan: say what would be sent where.
             on_text: gets the answer as it arrives.
             shows_text: whether ``on_text`` shows it to anybody; an answer that is cut off unseen is asked for again.
@@ -192,6 +195,7 @@ class Consulting:
             agent=agent,
             keep_as=keep_as,
             force=force,
+            reuse=reuse,
             dry_run=dry_run,
             max_bytes=self._workplace.max_content_bytes,
         )
@@ -233,7 +237,8 @@ class Consulting:
         if dry_run:
             state = self.conversations.state(question.key)
             plan = self._preparing.plan(state, question, known, model.window, listener, is_cancelled, shared)
-            return self._told(question, model, state, plan)
+            earlier = self.conversations.answered(question.key, question.instructions, plan.files)
+            return self._told(question, model, state, plan, notes=_earlier_notes(earlier))
         swept = self._sweep(model, is_cancelled)
         lease_ms = int((self.timing.silence + _LEASE_BEYOND_SILENCE_S) * 1_000)
         with self.conversations.acquire_lease(question.key, lease_ms) as thread:
@@ -244,6 +249,11 @@ class Consulting:
                 listener(what)
 
             plan = self._preparing.plan(thread.state, question, known, model.window, tell, is_cancelled, shared)
+            earlier = self.conversations.answered(question.key, question.instructions, plan.files)
+            if earlier is not None and question.reuse:
+                return self._reused(question, model, thread.state, plan, earlier)
+            for note in _earlier_notes(earlier):
+                listener(note)
             ask = Ask(
                 plan.prompt,
                 thread.state.provider_ref,
@@ -267,8 +277,8 @@ class Consulting:
             except ThreadLost:
                 starts_over = True
                 state = forgotten(thread.state)
-                earlier = self.conversations.past(question.key)
-                plan = self._preparing.plan(state, question, known, model.window, tell, is_cancelled, shared, earlier)
+                past = self.conversations.past(question.key)
+                plan = self._preparing.plan(state, question, known, model.window, tell, is_cancelled, shared, past)
                 again = replace(ask, prompt=plan.prompt, provider_ref=None, history=(), searchable=plan.overflow)
                 reply = model.ask(replace(again, tokens=plan.tokens))
             # of a thread that we keep only the text comes again, not what the model thought
@@ -280,8 +290,17 @@ class Consulting:
             raise_if_cancelled(is_cancelled)
             committed = self.conversations.commit(thread, result)
         lost = (_THREAD_LOST,) if starts_over else ()
+        notes = (*_earlier_notes(earlier), *swept, *lost, *committed.notes)
         kept = self._keep(question, model, reply)
-        return self._told(question, model, committed.state, plan, reply, kept, (*swept, *lost, *committed.notes))
+        return self._told(
+            question,
+            model,
+            committed.state,
+            plan,
+            reply,
+            kept,
+            notes,
+        )
 
     def consult_many(
         self,
@@ -422,16 +441,25 @@ class Consulting:
         )
         return briefing.text or None
 
+    def _reused(
+        self, question: Question, model: Assistant, state: ConversationState, plan: TurnPlan, earlier: EarlierAnswer
+    ) -> Consultation:
+        """Return an earlier answer; nothing is sent or recorded."""
+        whole = self._told(question, model, state, plan, notes=(f"nothing was sent: this is {earlier.told}",))
+        return replace(whole, answer=earlier.answer, sent_tokens=0, saved_tokens=plan.resent_tokens)
+
     def _keep(self, question: Question, model: Assistant, reply: Reply) -> Kept | None:
-        if question.keeping is None:
+        keeping = question.keeping or (REMEMBERED if self._config.consult_remember else None)
+        if keeping is None:
             return None
         return self._keeper().keep(
-            question.keeping,
+            keeping,
             model.name,
             question.instructions,
             reply.text,
             run_id=question.run_id,
             agent=question.agent,
+            max_bytes=self._workplace.max_content_bytes,
         )
 
     def _history(self, state: ConversationState, key: ConversationKey, model: Assistant) -> tuple[Exchange, ...]:
@@ -506,6 +534,12 @@ class Consulting:
                 *(kept.notes if kept else ()),
             ),
         )
+
+
+def _earlier_notes(earlier: EarlierAnswer | None) -> tuple[str, ...]:
+    if earlier is None:
+        return ()
+    return (f"nearly the same question about the same files has an answer, {earlier.told}: reuse returns it",)
 
 
 def _full_name(assistant: str) -> str:

@@ -103,7 +103,7 @@ OPTIONS: list[tuple[tuple[str, ...], str, tuple[str, ...], Look, object]] = [
 
 ALONE = {
     *(("consult", name) for name in ("MODEL", "QUESTION", "--run", "--agent")),
-    *(("consult", name) for name in ("--list", "--also", "--synthesis")),
+    *(("consult", name) for name in ("--list", "--show", "--also", "--synthesis", "--reuse")),
 }
 """Those with a test of their own."""
 
@@ -375,6 +375,17 @@ def test_a_list_says_what_each_holds_and_who_can_be_asked(cli: Cli) -> None:
     assert "3 of 3 conversations" in out
     assert "other compatible:tiny turns:1" in out
     assert "not set: openai (OPENAI_API_KEY), " in err
+
+
+@pytest.mark.usefixtures("known_things")
+def test_the_turns_of_a_conversation_are_shown(cli: Cli) -> None:
+    _, out, _ = cli("consult", "--show", "other")
+    assert out.split("\n")[0] == f"other with {MODEL}, 1 turn:"
+    assert "What of it?" in out
+    assert (
+        "nothing was sent: this is turn 1" in cli("consult", MODEL, "Why?", "--reuse")[2] + cli(*CONSULT, "--reuse")[2]
+    )
+    assert "Nothing." in out
 
 
 @pytest.mark.usefixtures("known_things")

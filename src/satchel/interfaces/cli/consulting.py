@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ import click
 
 from satchel.base.errors import SatchelError
 from satchel.interfaces.cli.common import warn_notes
+from satchel.interfaces.operations.consulting import ask_models
 from satchel.interfaces.text.consultations import cost_line, failure_lines, rest_lines
 
 if TYPE_CHECKING:
@@ -29,27 +30,19 @@ _ENDING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal
 _PATHS = ("context", "priority", "attachments")
 
 
-def ask(
-    satchel: Satchel, *, quiet: bool, also: Sequence[str] = (), synthesis: str | None = None, **request: Any
-) -> Consultation | Panel:
+def ask(satchel: Satchel, *, quiet: bool, **request: Any) -> Consultation | Panel:
     """Ask another model and print its answer as it arrives; paths are relative to the current folder."""
     base = satchel.workplace.files_root
     request |= {name: _from_project(request.get(name, ()), base) for name in _PATHS}
     printer = _Printer()
     with _ended_by_signals(), printer:
-        if also or synthesis:
-            return satchel.consulting.consult_many(
-                (request.pop("assistant"), *also),
-                synthesis=synthesis,
-                on_progress=None if quiet else printer.step,
-                **request,
-            )
-        done = satchel.consulting.consult(
+        done = ask_models(
+            satchel,
             **request,
             on_text=None if quiet else printer.arrived,
             on_progress=None if quiet else printer.step,
         )
-        if not quiet and done.answer is not None:
+        if not quiet and getattr(done, "answer", None) is not None:
             printer.end()
     return done
 

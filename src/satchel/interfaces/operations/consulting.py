@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from satchel.base.errors import InvalidInput
 from satchel.base.paging import DEFAULT_LIMIT
-from satchel.interfaces.operations import services, text
+from satchel.interfaces.operations import text
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.interfaces.operations.parameters import AGENT_UNLISTED, PAGE, RUN
+from satchel.interfaces.operations.parameters import AGENT_UNLISTED, LIMIT, OFFSET, PAGE, RUN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from satchel.client import Satchel
     from satchel.consult.consultation import Consultation
+    from satchel.consult.conversation_records import ConversationHistory
     from satchel.consult.panel import Panel
     from satchel.interfaces.mcp.call import Call
     from satchel.interfaces.text.consultations import Conversations, Reset
@@ -32,17 +33,9 @@ def answer_agent(call: Call[Satchel], /, *, format: str = "text", **request: Any
 
     on_progress, on_text = _tellers(call)
     call.check()
-    consulting, also, synthesis = call.service.consulting, request.pop("also", ()), request.pop("synthesis", None)
-    done: Consultation | Panel
-    if also or synthesis:
-        assistants = (request.pop("assistant"), *also)
-        done = consulting.consult_many(
-            assistants, synthesis=synthesis, **request, on_progress=on_progress, is_cancelled=call.cancelled
-        )
-    else:
-        done = consulting.consult(
-            **request, on_text=on_text, shows_text=False, on_progress=on_progress, is_cancelled=call.cancelled
-        )
+    done = ask_models(
+        call.service, **request, on_text=on_text, shows_text=False, on_progress=on_progress, is_cancelled=call.cancelled
+    )
     return answer(
         call,
         format,
@@ -51,6 +44,22 @@ def answer_agent(call: Call[Satchel], /, *, format: str = "text", **request: Any
         agent=request.get("agent"),
         files=done.paths,
     )
+
+
+def ask_models(
+    satchel: Satchel,
+    *,
+    assistant: str,
+    also: Sequence[str] = (),
+    synthesis: str | None = None,
+    on_text: Callable[[str], None] | None = None,
+    shows_text: bool = True,
+    **request: Any,
+) -> Consultation | Panel:
+    """Ask one model, whose answer is passed on as it arrives, or several."""
+    if also or synthesis:
+        return satchel.consulting.consult_many((assistant, *also), synthesis=synthesis, **request)
+    return satchel.consulting.consult(assistant, on_text=on_text, shows_text=shows_text, **request)
 
 
 def _tellers(call: Call[Satchel]) -> tuple[Callable[[str], None], Callable[[str], None]]:
@@ -103,6 +112,13 @@ def _list(
     return Conversations(page, satchel.consulting.providers(), with_files=conversation is not None)
 
 
+def _show_turns(
+    satchel: Satchel, *, conversation: str, assistant: str | None = None, limit: int = DEFAULT_LIMIT, offset: int = 0
+) -> ConversationHistory:
+    match = satchel.consulting.find(conversation, assistant)
+    return satchel.consulting.conversations.read(match.id, limit=limit, offset=offset)
+
+
 def _reset(
     satchel: Satchel,
     *,
@@ -136,6 +152,13 @@ _ASSISTANT = Parameter("assistant", about="Only with this model")
 _TO_RESET = Parameter(
     "reset",
     help="Forget this conversation; its next question starts over.",
+    metavar="NAME",
+    passed_as="conversation",
+    for_people=True,
+)
+_TO_SHOW = Parameter(
+    "show",
+    help="Show the questions and answers of this conversation.",
     metavar="NAME",
     passed_as="conversation",
     for_people=True,
@@ -188,13 +211,21 @@ _LIST = Operation(
     of_program=True,
 )
 
+_TURNS = Operation(
+    parameters=(_TO_SHOW, _ASSISTANT, LIMIT, OFFSET),
+    run=_show_turns,
+    text=text.consultations.turns_text,
+    fields=text.consultations.turns_fields,
+    only_here=_ONLY_HERE,
+    of_program=True,
+)
+
 OPERATIONS = (
     Operation(
         tool="consult",
         toolset="consult",
         title="Consult another model",
-        about="Ask another model for a second opinion. It keeps the conversation; files are sent once, then only their "
-        "changes.",
+        about="Ask another model for a second opinion; files are sent once, then only their changes.",
         found_by="second opinion ask another model review advice gpt gemini claude",
         reaches_out=True,
         command=("consult",),
@@ -218,13 +249,13 @@ OPERATIONS = (
             Parameter(
                 "also",
                 list[str],
-                about="More models to ask at once",
+                about="More models",
                 help="Another model to ask at the same time; repeatable.",
                 metavar="MODEL",
             ),
             Parameter(
                 "synthesis",
-                about="Model that compares their answers",
+                about="Model to compare answers",
                 help="The model that compares the answers of several.",
                 metavar="MODEL",
             ),
@@ -267,6 +298,12 @@ OPERATIONS = (
             Parameter("task_id", unlisted=True, help="The task of the briefing."),
             Parameter("force", bool, about="Send secrets too", help="Send files that hold secrets too."),
             Parameter(
+                "reuse",
+                bool,
+                about="Take an earlier answer",
+                help="Return an earlier answer to nearly the same question about unchanged files, where there is one.",
+            ),
+            Parameter(
                 "dry_run",
                 bool,
                 about="Only show what would be sent",
@@ -282,10 +319,11 @@ OPERATIONS = (
             Parameter("decide", help="Keep the answer as the decision of this key.", metavar="KEY", for_people=True),
             RUN,
             Parameter("list", bool, help="List conversations, and who can be asked, instead.", for_people=True),
+            _TO_SHOW,
             _TO_RESET,
             AGENT_UNLISTED,
         ),
-        run=services.consulting.consult,
+        run=ask_models,
         writes=True,
         prepare=_with_keeping,
         handler=answer_agent,
@@ -297,7 +335,11 @@ OPERATIONS = (
         status=lambda done: done.failure and done.failure.kind.exit_status,
         only_here=_ONLY_HERE,
         of_program=True,
-        instead={"list": _LIST, "reset": _RESET.but(parameters=(_TO_RESET, _ASSISTANT))},
+        instead={
+            "list": _LIST,
+            "show": _TURNS,
+            "reset": _RESET.but(parameters=(_TO_RESET, _ASSISTANT)),
+        },
     ),
     _LIST,
     _RESET,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from satchel.base.paging import Page
     from satchel.consult.assistants.opening import ProviderState
     from satchel.consult.consultation import Consultation
-    from satchel.consult.conversation_records import ListedConversation, ListedFile
+    from satchel.consult.conversation_records import ConversationHistory, ListedConversation, ListedFile
     from satchel.consult.panel import Panel
     from satchel.consult.records import HeldBack
 
@@ -132,6 +132,20 @@ def show_conversations(listed: Conversations) -> None:
 
 def conversations_fields(listed: Conversations) -> Fields:
     return {**fields_of(listed.page, "conversations"), "assistants": fields_of(list(listed.states))}
+
+
+def turns_text(history: ConversationHistory) -> str:
+    one = history.conversation
+    lines = [f"{value_text(one.key.conversation)} with {one.key.assistant}, {counted(one.turns, 'turn')}:"]
+    for turn in history.turns:
+        lines += [f"turn {turn.n} {moment_text(turn.created_at, year_of(one.updated_at))}"]
+        lines += [*content_lines(turn.question), "answer", *content_lines(turn.answer)]
+    return "\n".join(lines)
+
+
+def turns_fields(history: ConversationHistory) -> Fields:
+    key = history.conversation.key
+    return {"conversation": key.conversation, "assistant": key.assistant, **fields_of(history.turns, "turns")}
 
 
 def assistants_line(states: Sequence[ProviderState]) -> str:
