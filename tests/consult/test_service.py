@@ -279,7 +279,7 @@ class TestFullWindows:
         notes: list[str] = []
         full = self.fill(consulted, notes)
         assert full.continue_as == "s-2"
-        assert [note for note in notes if "continue under session 's-2'" in note]
+        assert [note for note in notes if "continue with conversation 's-2'" in note]
 
     def test_a_full_window_changes_nothing_and_sends_nothing(self, consulted: Consulted) -> None:
         self.fill(consulted)
@@ -417,3 +417,19 @@ with open_satchel(cwd=root, environ=environ, settings=settings, clock=lambda: in
     except SatchelError as error:
         print(error)
 """
+
+
+def test_a_question_without_a_named_conversation_may_fill_more_of_the_window(consulted: Consulted) -> None:
+    for number in range(12):
+        consulted.write(f"f{number:02}.txt", f"{number}" + "word " * 500)
+    alone = consulted.ask(context=["."], conversation="default", dry_run=True)
+    kept = consulted.ask(context=["."], conversation="kept", dry_run=True)
+    assert len(alone.inline) > len(kept.inline)
+
+
+def test_files_that_overflowed_are_told_as_searchable_only_in_a_turn_that_can_search_them(consulted: Consulted) -> None:
+    for number in range(12):
+        consulted.write(f"f{number:02}.txt", f"{number}" + "word " * 1_000)
+    assert consulted.ask(context=["."]).searchable > 0
+    after = consulted.ask()
+    assert (after.searchable, bool(after.overflow)) == (0, True)

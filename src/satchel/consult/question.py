@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from satchel.base.errors import InvalidInput
 from satchel.base.records import dataclass
-from satchel.base.text import check_name
 from satchel.consult.conversation_records import ConversationKey
 from satchel.consult.keeping import Keeping, check_keeping
 from satchel.keep.names import check_identifier
 from satchel.keep.texts import check_content
+
+DEFAULT_CONVERSATION = "default"
+"""The conversation of questions that name none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Question:
         keeping: what the answer is kept as; None keeps nothing.
         run_id, agent: of the briefing, and of what is kept.
         force: whether files that hold secrets are sent.
+        reuse: whether an earlier answer will do.
     """
 
     key: ConversationKey
@@ -46,25 +49,26 @@ class Question:
     run_id: str | None
     agent: str | None
     force: bool
+    reuse: bool
 
 
 def check_question(
     instructions: str,
     *,
-    conversation: str,
-    owner: str,
-    context: Sequence[str],
-    priority: Sequence[str],
-    attachments: Sequence[str],
-    briefing: bool,
-    role: str | None,
-    task_id: str | None,
-    run_id: str | None,
-    agent: str | None,
-    keep_as: str | None,
-    force: bool,
-    dry_run: bool,
     max_bytes: int,
+    conversation: str = DEFAULT_CONVERSATION,
+    context: Sequence[str] = (),
+    priority: Sequence[str] = (),
+    attachments: Sequence[str] = (),
+    briefing: bool = False,
+    role: str | None = None,
+    task_id: str | None = None,
+    run_id: str | None = None,
+    agent: str | None = None,
+    keep_as: str | None = None,
+    force: bool = False,
+    reuse: bool = False,
+    dry_run: bool = False,
 ) -> Question:
     """Check what a call asks; the parameters are those of :meth:`satchel.consult.service.Consulting.consult`.
 
@@ -85,7 +89,7 @@ def check_question(
         raise InvalidInput("run_id was given without briefing or a note to keep", "Leave it out, or say what it is for")
     asked = check_content(instructions, "instructions", max_bytes)
     return Question(
-        key=ConversationKey("", check_identifier(conversation, "conversation"), check_name(owner, "owner")),
+        key=ConversationKey("", check_identifier(conversation, "conversation")),
         instructions=asked.text,
         notes=tuple(f"question: {note}" for note in asked.notes),
         context=tuple(context),
@@ -96,4 +100,5 @@ def check_question(
         run_id=None if run_id is None else check_identifier(run_id, "run_id"),
         agent=None if agent is None else check_identifier(agent, "agent"),
         force=force,
+        reuse=reuse,
     )

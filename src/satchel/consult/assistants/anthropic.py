@@ -52,7 +52,6 @@ class AnthropicClient(StainlessClient):
 class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
     """An assistant at Anthropic. Overflow is searched in a store of our own."""
 
-    variable = KEY_VARIABLE
     own_url = OWN_URL
 
     def _open(self, wire: Wire) -> AnthropicClient:

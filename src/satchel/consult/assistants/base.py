@@ -29,19 +29,18 @@ class SdkAssistant(ABC, Generic[ClientT]):
     """An assistant that is asked through its vendor's SDK.
 
     Attributes:
-        variable: the environment variable that holds its key.
         own_url: the vendor's address; empty where there is no vendor.
         address: where it is asked, as it may be shown.
         told: what it is called in errors: its name with its address.
     """
 
-    variable: ClassVar[str]
     own_url: ClassVar[str]
     keeps_history: ClassVar[bool]
 
     def __init__(
         self,
         model: Model,
+        variable: str,
         *,
         key: str | None = None,
         base_url: str | None = None,
@@ -51,10 +50,12 @@ class SdkAssistant(ABC, Generic[ClientT]):
         """Name a model; nothing is sent yet.
 
         Args:
+            variable: the environment variable that holds its key, for errors.
             key: None where none is needed.
             base_url: of another address that speaks the same; None is the vendor's own.
         """
         self.model = model.name
+        self._variable = variable
         self.window = model.window
         self.name = model.full_name
         self.address = public_address(base_url or self.own_url)

@@ -78,7 +78,6 @@ class GeminiClient(SdkClient):
 class GeminiContents(OwnHistoryAssistant[GeminiClient]):
     """An assistant at Google. Overflow is searched in a store of our own."""
 
-    variable = KEY_VARIABLE
     own_url = OWN_URL
 
     def _open(self, wire: Wire) -> GeminiClient:
