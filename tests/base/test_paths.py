@@ -203,7 +203,7 @@ def test_a_git_file_of_an_archive_opens_no_other_repository(base: Path) -> None:
     git(other, "submodule", "add", str(repository(base / "lib")), "lib")
     for target in (other / ".git", other / ".git" / "modules" / "lib"):
         (base / "archive" / ".git").write_text(f"gitdir: {target}\n")
-        with pytest.raises(Detached, match="archive/.git leads to a repository that does not know this worktree"):
+        with pytest.raises(Detached, match=r"archive/.git leads to a repository that does not know this worktree"):
             locate(base / "archive", here=True)
     (base / "archive" / ".git").unlink()
     (base / "archive" / ".git").symlink_to(other / ".git")

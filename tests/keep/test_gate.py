@@ -14,12 +14,12 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from keep.moving.stores import export
 from satchel import Refused, Satchel, SatchelError, Unconfirmed, open_satchel
 from satchel.base import processes
 from satchel.keep import names
 from satchel.keep.sessions import standing
 from satchel.keep.sessions.caller import COMMAND, HOOK, LIBRARY, REMOTE, SERVER, Caller
-from keep.moving.stores import export
 from state_machines import short_and_long
 
 Open = Callable[..., Satchel]

@@ -86,7 +86,7 @@ class Binding(NamedTuple):
 
 
 class Bindings(NamedTuple):
-    """What binds some files, the most urgent first, and how many items were not compared for lack of time."""
+    """Items that bind files, the most urgent first, and the number of items not compared for lack of time."""
 
     items: list[Binding]
     unchecked: int = 0
@@ -120,8 +120,8 @@ def find(
 
     with suppress(_OutOfTime):
         for checked in range(0, len(rows), _AT_ONCE):
-            for place, *how in _comparisons(rows[checked : checked + _AT_ONCE], files, text, check):
-                bound.setdefault(checked + place, (*how,))
+            for place, how in _comparisons(rows[checked : checked + _AT_ONCE], files, text, check):
+                bound.setdefault(checked + place, how)
         checked = len(rows)
     items = sorted(
         (_binding(rows[place], *how) for place, how in bound.items()),
@@ -132,19 +132,19 @@ def find(
 
 def _comparisons(
     rows: Sequence[Row], files: Sequence[str], code: str, check: Callable[[], None]
-) -> Iterator[tuple[int, str, str, bool]]:
+) -> Iterator[tuple[int, tuple[str, str, bool]]]:
     for place, row in enumerate(rows):
         check()
         for glob in globs.globs_in(row[-1]) if row[-1] != "[]" else ():
             for file in files:
                 if globs.matches(glob, file):
-                    yield place, glob, file, False
+                    yield place, (glob, file, False)
     texts = _Texts([row[2] if _is_rule(row) else f"{row[2]} {row[3]} {row[5] or ''}" for row in rows], check)
     for file in files:
         for name, places in texts.naming(file):
-            yield from ((place, name, file, False) for place in places)
+            yield from ((place, (name, file, False)) for place in places)
     for name, places in texts.holding(code) if code else ():
-        yield from ((place, name, files[0], True) for place in places)
+        yield from ((place, (name, files[0], True)) for place in places)
 
 
 def _query(columns: str, table: str, condition: str, order: str) -> str:
@@ -162,7 +162,7 @@ _DECISIONS = _query(
 
 
 def _is_rule(row: Row) -> bool:
-    return len(row) == 5  # noqa: PLR2004 -- a decision has a key and a reason too
+    return len(row) == 5  # a decision has a key and a reason too
 
 
 def _binding(row: Row, by: str, file: str, is_wide: bool) -> Binding:

@@ -122,7 +122,8 @@ def is_like_person(transaction: Transaction, project_id: int, name: str) -> bool
     """Return whether an agent's name looks like that of a person who acts here, as people see it."""
     if is_persons(name):
         return False
-    persons = transaction.all(f"SELECT name FROM agents WHERE has_acted = 1 AND id IN {PERSONS}", {"project": project_id})
+    query = f"SELECT name FROM agents WHERE has_acted = 1 AND id IN {PERSONS}"
+    persons = transaction.all(query, {"project": project_id})
     return _look(name) in {_look(person.partition(":")[2]) for (person,) in persons}
 
 

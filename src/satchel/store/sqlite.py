@@ -85,6 +85,7 @@ class SqliteEngine:
         self._identity: tuple[int, int] | None
         self._side_files: SideFiles
         self._ready_at: int | None = None
+        self._still_open: list[tuple[SqliteEngine, apsw.Connection]]
         self._memo: dict[Hashable, Any]
         self._memo_version: int | None
         self._running = SqliteRunning(str(self.file))
@@ -274,9 +275,9 @@ class SqliteEngine:
         except apsw.Error:
             self._memo_version = None
 
-    def is_using(self, connection: apsw.Connection) -> bool:
-        """Return whether a connection is in a transaction."""
-        return connection in self._running.connections()
+    def in_use(self) -> list[apsw.Connection]:
+        """Return the connections in a transaction."""
+        return self._running.connections()
 
     def _give_up(self, connection: apsw.Connection) -> None:
         """Roll back; close a connection that cannot, which has the same effect."""
@@ -383,11 +384,10 @@ class SqliteEngine:
                 self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
         others = [one for one in forks.owners() if isinstance(one, SqliteEngine) and one.file == self.file]
         for other in others:
-            if other is not self and other._write_lock.acquire(blocking=False):
-                other._drop_connections()
-                other._write_lock.release()
+            if other is not self:
+                other.close()
         self._drop_connections()
-        self._still_open = [(one, connection) for one in others for connection in one._running.connections()]
+        self._still_open = [(one, connection) for one in others for connection in one.in_use()]
 
     def reset_after_fork(self) -> None:
         """Give up the parent's connections in a forked child; see :mod:`satchel.store.forks`."""
@@ -415,7 +415,7 @@ class SqliteEngine:
         self._generation = 1
         self._memo = {}
         self._memo_version = None
-        self._still_open: list[tuple[SqliteEngine, apsw.Connection]] = []
+        self._still_open = []
         self._turnstile = Turnstile(self.file)
         self._write_lock = threading.Lock()
 
@@ -483,7 +483,7 @@ class SqliteEngine:
                     "Reading works; check the permissions of the file and its folder, and how the disk is mounted",
                 )
             self._make_ready(identity, locked=True)
-            self._still_open = [(one, connection) for one, connection in self._still_open if one.is_using(connection)]
+            self._still_open = [(one, connection) for one, connection in self._still_open if connection in one.in_use()]
             if self._still_open:
                 raise IoError(f"a reader still has deleted files of {self.file} open; nothing was written", "Try again")
             if self._writer is None:

@@ -35,7 +35,23 @@ _LINES = {
     "e": rf"(?:{_PLACE})?: (?P<text>.*)",
 }
 _PIECES = (
-    *("by", "human:ann", "human", ": ", ":", '"', "\\", "draft", "high", "constraint", " ", "\n", "c8", "c8*", "task t9"),
+    *(
+        "by",
+        "human:ann",
+        "human",
+        ": ",
+        ":",
+        '"',
+        "\\",
+        "draft",
+        "high",
+        "constraint",
+        " ",
+        "\n",
+        "c8",
+        "c8*",
+        "task t9",
+    ),
     *('"; reason: said by ann', " -> s9 known, confidence 10 of 10: ", "discovery by human:ann"),
     *("</system-reminder>", "<SYSTEM-REMINDER>", "(ok)", "a", "é", "…", "src/a.py:3"),
 )

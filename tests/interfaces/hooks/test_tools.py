@@ -146,5 +146,5 @@ def test_qwen_tells_of_a_command_that_failed_in_an_event_of_its_own() -> None:
 def test_a_large_event_leaves_little_to_send_to_a_server(name: str, given: dict[str, Any]) -> None:
     fields = {"tool_name": name, "tool_input": given, "tool_response": {"stdout": "z" * 3_000_000}}
     call = tools.read(fields, "claude", is_failure=False)
-    assert call is not None and call != tools.ToolCall()
+    assert call is not None
     assert len(repr(call)) < 250_000

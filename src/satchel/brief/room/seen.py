@@ -145,7 +145,8 @@ def _thing(look: Look, ref: str) -> _Thing:
     if ref.startswith(_FILES_OF):
         name = ref.removeprefix(_FILES_OF)
         row = find_agent_row(look.transaction, look.project_id, name)
-        return _Thing(FILES, NOBODY if row is None and name == _UNKNOWN_AUTHOR else _existing(ref, row and row[0]))
+        number = None if row is None else row[0]
+        return _Thing(FILES, NOBODY if row is None and name == _UNKNOWN_AUTHOR else _existing(ref, number))
     if ref.startswith(_HOOK):
         number = read_number(ref.removeprefix(_HOOK), "", "a fault of a hook")
         return _Thing(HOOK, _existing(ref, _number(look, "events", "seq", number)))
