@@ -10,7 +10,7 @@ from satchel.base.errors import InvalidInput, SatchelError, unknown_name
 from satchel.base.paging import check_whole
 from satchel.base.records import dataclass
 from satchel.base.text import fold
-from satchel.keep import globs, names
+from satchel.keep import globs, metadata, names
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, check_short
 from satchel.store.transaction import Transaction
@@ -163,6 +163,12 @@ def _paths(value: Any, reading: Checking, name: str) -> str:
     return globs.text_of(globs.check_globs(value, reading.workplace, name))
 
 
+def _metadata(value: Any, reading: Checking, name: str) -> str:
+    text, notes = metadata.check_metadata(value, name)
+    reading.notes += notes
+    return text
+
+
 def _hex(value: Any, _: Reading, name: str) -> bytes:
     try:
         return bytes.fromhex(value)
@@ -200,6 +206,15 @@ PATHS = Codec(
     decode=globs.globs_in,
 )
 HEX = Codec("hexadecimal digits", bytes.hex, _hex)
+
+
+METADATA = Codec(
+    "an object of texts, numbers, true and false",
+    lambda text: metadata.metadata_in(text) or None,
+    _metadata,
+    check=_metadata,
+    decode=metadata.metadata_in,
+)
 
 
 def short(most: int, *, one_line: bool = False) -> Codec:

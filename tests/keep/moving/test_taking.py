@@ -336,7 +336,7 @@ def test_a_time_in_the_future_becomes_that_of_the_import_and_that_is_said(
     assert f"its created_at {at} is in the future: the time of the import was stored" in str(taken[0])
     clock.advance(HOUR)
     satchel.entries.write("discovery", "written an hour later")
-    assert [entry.content for entry in satchel.entries.read().entries][0] == "written an hour later"
+    assert satchel.entries.read().entries[0].content == "written an hour later"
     assert satchel.decisions.get("store").decision.updated_at == clock() - HOUR
 
 
