@@ -36,6 +36,7 @@ class Question:
         run_id, agent: of the briefing, and of what is kept.
         force: whether files that hold secrets are sent.
         reuse: whether an earlier answer will do.
+        takes_over: whether it goes on with what another assistant discussed under the name.
     """
 
     key: ConversationKey
@@ -50,6 +51,7 @@ class Question:
     agent: str | None
     force: bool
     reuse: bool
+    takes_over: bool
 
 
 def check_question(
@@ -68,6 +70,7 @@ def check_question(
     keep_as: str | None = None,
     force: bool = False,
     reuse: bool = False,
+    takes_over: bool = False,
     dry_run: bool = False,
 ) -> Question:
     """Check what a call asks; the parameters are those of :meth:`satchel.consult.service.Consulting.consult`.
@@ -101,4 +104,5 @@ def check_question(
         agent=None if agent is None else check_identifier(agent, "agent"),
         force=force,
         reuse=reuse,
+        takes_over=takes_over,
     )
