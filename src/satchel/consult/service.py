@@ -141,6 +141,8 @@ class Consulting:
         force: bool = False,
         reuse: bool = False,
         takes_over: bool = False,
+        effort: str | None = None,
+        temperature: float | None = None,
         dry_run: bool = False,
         on_text: Callable[[str], None] | None = None,
         shows_text: bool = True,
@@ -167,6 +169,8 @@ class Consulting:
                 ``decision:`` and a key for a decision.
             force: send files that hold secrets.
             takes_over: begin with the files and the discussion of the conversation of that name with another assistant.
+            effort: how much the model should think: ``low``, ``medium`` or ``high``.
+            temperature: of the sampling, 0 to 2; a provider refuses what its model does not take.
             reuse: return an earlier answer of this assistant to nearly the same question about the same files.
             dry_run: only plan: say what would be sent where.
             on_text: gets the answer as it arrives.
@@ -200,6 +204,8 @@ class Consulting:
             force=force,
             reuse=reuse,
             takes_over=takes_over,
+            effort=effort,
+            temperature=temperature,
             dry_run=dry_run,
             max_bytes=self._workplace.max_content_bytes,
         )
@@ -272,6 +278,8 @@ class Consulting:
                 _Stores(VectorStores(self._workplace), thread.id),
                 renew,
                 shows_text,
+                question.effort,
+                question.temperature,
             )
             starts_over = False
             try:

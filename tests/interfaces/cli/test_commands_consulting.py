@@ -103,7 +103,10 @@ OPTIONS: list[tuple[tuple[str, ...], str, tuple[str, ...], Look, object]] = [
 
 ALONE = {
     *(("consult", name) for name in ("MODEL", "QUESTION", "--run", "--agent")),
-    *(("consult", name) for name in ("--list", "--show", "--also", "--synthesis", "--reuse", "--take-over")),
+    *(
+        ("consult", name)
+        for name in ("--list", "--show", "--also", "--synthesis", "--reuse", "--take-over", "--effort", "--temperature")
+    ),
 }
 """Those with a test of their own."""
 
