@@ -30,6 +30,7 @@ from satchel.consult.conversation_records import (
 from satchel.consult.leases import LEASE_MS, LONGEST_LEASE_MS
 from satchel.consult.placements import list_placements
 from satchel.consult.records import ConversationState, KnownFile, PastTurn
+from satchel.consult.window import NUMBERED
 from satchel.keep import expiry, names, past_conversations, projects
 from satchel.keep.projects import Project, Workplace
 from satchel.keep.texts import storable
@@ -49,6 +50,7 @@ _OF_KEY = "project_id = :project AND owner = :owner AND assistant = :assistant A
 _HAS_TURNS = f"turns > 0 AND {past_conversations.GOES_ON}"
 """What is there for readers."""
 
+_SECOND = 2
 _COMPARED = 200
 """How many conversations are searched for an earlier answer."""
 
@@ -296,6 +298,35 @@ class Conversations:
                 ):
                     return EarlierAnswer(session, n, created_at, answer)
         return None
+
+    def predecessor(self, key: ConversationKey, *, takes_over: bool) -> ConversationKey | None:
+        """Return the conversation whose discussion a new one begins with, or None.
+
+        Args:
+            takes_over: whether it is that of the same name with another assistant, the last continued one; otherwise
+                that with the same assistant which was full, as ``auth`` for ``auth-2``.
+        """
+        key, work = _checked(key), self._workplace
+        numbered = NUMBERED.fullmatch(key.conversation)
+        if takes_over:
+            where, session = "assistant <> :assistant AND session_id = :session", key.conversation
+        elif numbered:
+            stem, number = numbered[1], int(numbered[2])
+            where, session = "assistant = :assistant AND session_id = :session", f"{stem}-{number - 1}"
+            session = stem if number == _SECOND else session
+        else:
+            return None
+        with work.engine.read() as transaction:
+            values = _values(work, projects.find(transaction, work), key)
+            row = transaction.one(
+                f"""
+                SELECT assistant FROM conversations
+                WHERE project_id = :project AND owner = :owner AND {where} AND {_HAS_TURNS}
+                ORDER BY updated_at DESC, id DESC LIMIT 1
+                """,
+                {**values, "session": session, "now": work.clock()},
+            )
+        return None if row is None else ConversationKey(row[0], session)
 
     def reader(self) -> Callable[[bytes], str | None]:
         """Return what reads an earlier content of the conversations' files by its digest; None where it is gone."""

@@ -63,6 +63,10 @@ class Preparing:
         self._is_stable = is_stable
         self._files = ProjectFiles(workplace.files_root)
 
+    def is_gone(self, path: str) -> bool:
+        """Return whether a file that was in the project is not any more."""
+        return self._files.is_gone(path)
+
     def plan(
         self,
         state: ConversationState,

@@ -45,6 +45,7 @@ from satchel.consult.preparing import Preparing, SharedReading
 from satchel.consult.question import DEFAULT_CONVERSATION, Question, check_question
 from satchel.consult.records import (
     ConversationState,
+    PastTurn,
     TurnPlan,
 )
 from satchel.consult.sweeping import VectorStore, VectorStores
@@ -139,6 +140,9 @@ class Consulting:
         keep_as: str | None = None,
         force: bool = False,
         reuse: bool = False,
+        takes_over: bool = False,
+        effort: str | None = None,
+        temperature: float | None = None,
         dry_run: bool = False,
         on_text: Callable[[str], None] | None = None,
         shows_text: bool = True,
@@ -164,6 +168,9 @@ class Consulting:
             keep_as: what the answer is kept as: ``discovery``, ``error`` or ``decision`` for a note of that type,
                 ``decision:`` and a key for a decision.
             force: send files that hold secrets.
+            takes_over: begin with the files and the discussion of the conversation of that name with another assistant.
+            effort: how much the model should think: ``low``, ``medium`` or ``high``.
+            temperature: of the sampling, 0 to 2; a provider refuses what its model does not take.
             reuse: return an earlier answer of this assistant to nearly the same question about the same files.
             dry_run: only plan: say what would be sent where.
             on_text: gets the answer as it arrives.
@@ -196,6 +203,9 @@ class Consulting:
             keep_as=keep_as,
             force=force,
             reuse=reuse,
+            takes_over=takes_over,
+            effort=effort,
+            temperature=temperature,
             dry_run=dry_run,
             max_bytes=self._workplace.max_content_bytes,
         )
@@ -236,7 +246,8 @@ class Consulting:
         listener = on_progress or noop
         if dry_run:
             state = self.conversations.state(question.key)
-            plan = self._preparing.plan(state, question, known, model.window, listener, is_cancelled, shared)
+            question, past = self._take_over(state, question)
+            plan = self._preparing.plan(state, question, known, model.window, listener, is_cancelled, shared, past)
             earlier = self.conversations.answered(question.key, question.instructions, plan.files)
             return self._told(question, model, state, plan, notes=_earlier_notes(earlier))
         swept = self._sweep(model, is_cancelled)
@@ -248,7 +259,8 @@ class Consulting:
                 renew()
                 listener(what)
 
-            plan = self._preparing.plan(thread.state, question, known, model.window, tell, is_cancelled, shared)
+            question, past = self._take_over(thread.state, question)
+            plan = self._preparing.plan(thread.state, question, known, model.window, tell, is_cancelled, shared, past)
             earlier = self.conversations.answered(question.key, question.instructions, plan.files)
             if earlier is not None and question.reuse:
                 return self._reused(question, model, thread.state, plan, earlier)
@@ -266,6 +278,8 @@ class Consulting:
                 _Stores(VectorStores(self._workplace), thread.id),
                 renew,
                 shows_text,
+                question.effort,
+                question.temperature,
             )
             starts_over = False
             try:
@@ -440,6 +454,26 @@ class Consulting:
             dry_run=True,
         )
         return briefing.text or None
+
+    def _take_over(self, state: ConversationState, question: Question) -> tuple[Question, tuple[PastTurn, ...]]:
+        """Return a question with the files, and the turns, of the conversation that a new one continues."""
+        key = question.key
+        before = None
+        if not state.turns:
+            before = self.conversations.predecessor(key, takes_over=question.takes_over)
+        if before is None:
+            if question.takes_over:
+                raise Conflict(
+                    f"there is nothing of {key.conversation!r} for {key.assistant} to take over",
+                    f"Leave out takes_over: {key.assistant} has this conversation"
+                    if state.turns
+                    else "Name a conversation that you had with another model",
+                )
+            return question, ()
+        files = self.conversations.state(before).files if question.takes_over else {}
+        paths = [path for path, one in files.items() if one.digest is not None and not self._preparing.is_gone(path)]
+        question = replace(question, context=tuple(dict.fromkeys((*question.context, *paths))))
+        return question, self.conversations.past(before)
 
     def _reused(
         self, question: Question, model: Assistant, state: ConversationState, plan: TurnPlan, earlier: EarlierAnswer

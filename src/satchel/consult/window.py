@@ -28,7 +28,8 @@ was measured, and errors of files that are added up even out."""
 _FRAME_TOKENS = 64
 """Kept for what a provider puts around messages."""
 
-_NUMBERED = re.compile(r"(.+)-([1-9][0-9]{0,8})")
+NUMBERED = re.compile(r"(.+)-([1-9][0-9]{0,8})")
+"""The name of a conversation that continues a full one, and its number."""
 
 
 class WindowFull(TooLarge):
@@ -40,7 +41,9 @@ class WindowFull(TooLarge):
 
     def __init__(self, problem: str, continue_as: str) -> None:
         self.continue_as = continue_as
-        super().__init__(problem, f"Continue with conversation {continue_as!r}, which begins with all files again")
+        super().__init__(
+            problem, f"Continue with conversation {continue_as!r}, which begins with all files and the last turns"
+        )
 
 
 def room(window: Window, counter: TokenCounter) -> int:
@@ -107,7 +110,7 @@ def next_conversation(conversation: str, taken: Collection[str]) -> str:
         taken: the session ids that are in use.
     """
     stem, number = conversation, 1
-    numbered = _NUMBERED.fullmatch(conversation)
+    numbered = NUMBERED.fullmatch(conversation)
     if numbered and numbered[1] in taken:
         stem, number = numbered[1], int(numbered[2])
     while True:

@@ -11,7 +11,7 @@ from typing import Any
 
 from satchel.base.errors import AssistantFailed
 from satchel.consult.assistants import searching
-from satchel.consult.assistants.base import OwnHistoryAssistant, messages_of
+from satchel.consult.assistants.base import OwnHistoryAssistant, messages_of, without_nones
 from satchel.consult.assistants.openai_client import OpenAIClient
 from satchel.consult.assistants.protocol import Ask
 from satchel.consult.assistants.rounds import Call, Round
@@ -35,9 +35,11 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
     def _messages(self, ask: Ask) -> list[Any]:
         return [*messages_of(ask.history), {"role": "user", "content": ask.prompt}]
 
-    def _send(self, client: OpenAIClient, messages: list[Any], may_search: bool | None) -> Generator[str, None, Round]:
+    def _send(
+        self, client: OpenAIClient, messages: list[Any], may_search: bool | None, ask: Ask
+    ) -> Generator[str, None, Round]:
         limit = "max_completion_tokens" if self.name.startswith("azure:") else "max_tokens"
-        options: dict[str, Any] = {limit: self.window.output}
+        options = without_nones(**{limit: self.window.output}, reasoning_effort=ask.effort, temperature=ask.temperature)
         if may_search is not None:
             options |= {"tools": [_TOOL], "tool_choice": "auto" if may_search else "none"}
         calls = _Calls(f"call_{len(messages)}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.errors import InvalidInput
 from satchel.base.records import replace
 from satchel.consult.assistants import failing
-from satchel.consult.assistants.base import SdkAssistant
+from satchel.consult.assistants.base import SdkAssistant, without_nones
 from satchel.consult.assistants.openai_client import OWN_URL, OpenAIClient
 from satchel.consult.assistants.protocol import Ask, Reply
 from satchel.consult.assistants.rounds import Round, converse
@@ -87,9 +87,11 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
         return OpenAIClient(self.told, wire, base_url=self._base_url, key=self._key, variable=self._variable)
 
     def _send(self, client: OpenAIClient, ask: Ask, filled: Filled | None) -> Generator[str, None, Round]:
-        options: dict[str, Any] = {}
-        if ask.provider_ref is not None:
-            options["previous_response_id"] = ask.provider_ref
+        options = without_nones(
+            previous_response_id=ask.provider_ref,
+            reasoning=ask.effort and {"effort": ask.effort},
+            temperature=ask.temperature,
+        )
         if filled is not None and filled.external_id is not None:
             room = self.window.tokens - self.window.output - ask.tokens
             results = max(1, min(_MAX_RESULTS, room // _RESULT_TOKENS))

@@ -298,6 +298,22 @@ OPERATIONS = (
             Parameter("task_id", unlisted=True, help="The task of the briefing."),
             Parameter("force", bool, about="Send secrets too", help="Send files that hold secrets too."),
             Parameter(
+                "effort",
+                about="How much to think",
+                help="How much the model should think; a model that cannot refuses.",
+                choices=("low", "medium", "high"),
+                unlisted=True,
+            ),
+            Parameter("temperature", float, about="0 to 2", help="Temperature of the sampling, 0 to 2.", unlisted=True),
+            Parameter(
+                "takes_over",
+                bool,
+                about="Continue what another model discussed under this name",
+                help="Begin with the files and the discussion of the conversation of this name with another model.",
+                option="--take-over",
+                unlisted=True,
+            ),
+            Parameter(
                 "reuse",
                 bool,
                 about="Take an earlier answer",
