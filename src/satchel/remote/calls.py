@@ -160,6 +160,11 @@ class Calls:
         """A description of the server."""
         return f"that of the server {self._connection.url}"
 
+    @property
+    def token_id(self) -> str:
+        """Return the public id of the token."""
+        return self._connection.token_id
+
     def take_side(self, name: str) -> Any:
         """Return and clear the ``notice`` or ``receipt`` of this thread's last answer.
 
