@@ -281,6 +281,10 @@ class Config:
         minimum=1,
         maximum=86_400,
     )
+    consult_remember: bool = _key(
+        True,
+        "Whether answers of other models are kept with their questions as notes, which searches and briefings find.",
+    )
     consult_blob_mib: int = _key(
         64,
         "MiB of compressed contents that all conversations of a project may keep to make diffs from. 0 keeps none: a "
