@@ -124,16 +124,18 @@ _DAYS = (
 
 _DOCUMENTS = (
     # texts of documents, such as AGENTS.md, that a person accepted or rejected. line: where it was last; clients: those
-    # that load it by themselves, a space around each name; kind and item_id: what it became, 0 for a rejected text
+    # that load it by themselves, a space around each name, null for an edited text; kind, item_id and seq: what it
+    # became, and that item's last change then; 0 for a rejected text
     """
     CREATE TABLE document_texts (
         project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
         path TEXT NOT NULL,
         digest BLOB NOT NULL,
         line BIGINT NOT NULL,
-        clients TEXT NOT NULL,
+        clients TEXT,
         kind SMALLINT NOT NULL,
         item_id BIGINT NOT NULL,
+        seq BIGINT NOT NULL,
         agent_id BIGINT REFERENCES agents (id) ON DELETE SET NULL,
         created_at BIGINT NOT NULL,
         PRIMARY KEY (project_id, path, digest)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
+
+from satchel.store.transaction import Transaction
 
 LOADED: dict[str, tuple[str, ...]] = {
     "claude": ("CLAUDE.md", ".claude/CLAUDE.md"),
@@ -18,20 +19,26 @@ LOADED: dict[str, tuple[str, ...]] = {
 """By the name of a client; what it loads only on request or with a setting is not listed."""
 
 
-def _pattern(paths: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(re.escape(path).replace(r"\*", ".+") for path in paths))
-
-
 def clients_loading(paths: Iterable[str]) -> str:
     """Return the names of the clients that load any of some documents, as the table stores them."""
+    from fnmatch import fnmatchcase
+
     paths = tuple(paths)
-    names = [name for name, loaded in LOADED.items() if any(map(_pattern(loaded).fullmatch, paths))]
+    names = [name for name, loaded in LOADED.items() if any(fnmatchcase(path, one) for path in paths for one in loaded)]
     return f" {' '.join(names)} " if names else ""
 
 
-def not_loaded(kind: int, item: str, client: str) -> str:
-    """Return the SQL condition that a client does not load an item by itself; ``item`` and ``client`` are SQL."""
-    return (
-        f"NOT EXISTS (SELECT 1 FROM document_texts d WHERE d.kind = {kind} AND d.item_id = {item} "
-        f"AND d.clients LIKE '% ' || {client} || ' %')"
-    )
+def loaded_items(transaction: Transaction, project_id: int, session: int | None) -> dict[int, dict[int, int]]:
+    """Return the items that the client of a session loads by itself: the seq at acceptance, by kind and item number."""
+    items: dict[int, dict[int, int]] = {}
+    if session is not None:
+        rows = transaction.all(
+            """
+            SELECT d.kind, d.item_id, d.seq FROM document_texts d JOIN sessions s ON s.id = :session
+            WHERE d.project_id = :project AND d.item_id <> 0 AND d.clients LIKE '% ' || s.client || ' %'
+            """,
+            {"project": project_id, "session": session},
+        )
+        for kind, item, seq in rows:
+            items.setdefault(kind, {})[item] = seq
+    return items

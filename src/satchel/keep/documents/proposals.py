@@ -56,7 +56,10 @@ _MARKS = (
         ),
     ),
     (NETWORK, re.compile(r"(?i)\b(?:https?|ftp|wss?|ssh)://|\b(?:curl|wget|scp|ssh|webhook|upload)\b")),
-    (SECRETS, re.compile(r"(?i)\b(?:secrets?|passwords?|credentials?|(?:api|access|private)[ _-]?keys?|tokens?)\b|\.env\b")),
+    (
+        SECRETS,
+        re.compile(r"(?i)\b(?:secrets?|passwords?|credentials?|(?:api|access|private)[ _-]?keys?|tokens?)\b|\.env\b"),
+    ),
     (
         TOOLS,
         re.compile(r"(?i)\bmcp__\w+|\b(?:call|invoke|use|run)\b[^.\n]{0,60}\btools?\b|\btools?\b[^.\n]{0,40}\bcall"),
@@ -69,7 +72,7 @@ class Text(NamedTuple):
 
     document: Document
     piece: Piece
-    digest: bytes
+    digest: str
     places: tuple[tuple[str, int], ...]
     clients: str
 
@@ -84,9 +87,9 @@ class Comparison(NamedTuple):
     gone: list[TextState]
 
 
-def texts_of(reading: Reading, skipped: list[tuple[str, str]]) -> dict[bytes, Text]:
+def texts_of(reading: Reading, skipped: list[tuple[str, str]]) -> dict[str, Text]:
     """Return the texts of all documents by digest; ``skipped`` gets the records that hold no decision in force."""
-    texts: dict[bytes, Text] = {}
+    texts: dict[str, Text] = {}
     for document in reading.documents:
         if IS_RECORD(document.path):
             record = read_record(document.path, document.front, document.text, document.first)
@@ -110,12 +113,12 @@ def texts_of(reading: Reading, skipped: list[tuple[str, str]]) -> dict[bytes, Te
     return texts
 
 
-def _digest(piece: Piece, paths: Sequence[str]) -> bytes:
+def _digest(piece: Piece, paths: Sequence[str]) -> str:
     words = " ".join(piece.text.split())
-    return hashlib.blake2b(repr((piece.key, words, tuple(paths))).encode(), digest_size=16).digest()
+    return hashlib.blake2b(repr((piece.key, words, tuple(paths))).encode(), digest_size=16).hexdigest()
 
 
-def compare(transaction: Transaction, project_id: int, reading: Reading, texts: dict[bytes, Text]) -> Comparison:
+def compare(transaction: Transaction, project_id: int, reading: Reading, texts: dict[str, Text]) -> Comparison:
     """Compare the texts of documents with the decided ones."""
     states = load_states(transaction, project_id)
     decided = {one.digest: one for one in states if one.item}
@@ -150,15 +153,17 @@ def _words(text: str) -> str:
 
 
 def _moves(
-    states: Sequence[TextState], texts: dict[bytes, Text], decided: dict[bytes, TextState]
+    states: Sequence[TextState], texts: dict[str, Text], decided: dict[str, TextState]
 ) -> tuple[list[TextState], list[TextState]]:
     """Return the states of texts whose places have changed, and those of places where they are no more."""
     by_place = {(one.path, one.digest): one for one in states}
     moved = []
     for digest, state in decided.items():
         text = texts.get(digest)
-        for path, line in () if text is None else text.places:
-            now = state._replace(path=path, line=line, clients="" if text is None else text.clients)
+        if text is None:
+            continue
+        for path, line in text.places:
+            now = state._replace(path=path, line=line, clients=None if state.clients is None else text.clients)
             if by_place.get((path, digest)) != now:
                 moved.append(now)
     gone = [
@@ -184,7 +189,7 @@ def _is_live(line: Line) -> bool:
     return line.get("status", "active") in {"active", "draft"} and "superseded_by" not in line
 
 
-def _pairs(fresh: Sequence[Text], lost: dict[TextState, Line]) -> dict[bytes, Line]:
+def _pairs(fresh: Sequence[Text], lost: dict[TextState, Line]) -> dict[str, Line]:
     """Return the lines of items that new texts change, by digest: the most alike first, each once."""
     scores = []
     words_of = {text.digest: Counter(text.piece.text.split()) for text in fresh}
@@ -199,7 +204,7 @@ def _pairs(fresh: Sequence[Text], lost: dict[TextState, Line]) -> dict[bytes, Li
             if likeness >= _LEAST_LIKENESS or name == DECISION:
                 is_same_file = state.path in dict(text.places)
                 scores.append((is_same_file, likeness, -abs(state.line - text.piece.line), text.digest, state))
-    pairs: dict[bytes, Line] = {}
+    pairs: dict[str, Line] = {}
     used = set()
     for *_, digest, state in sorted(scores, reverse=True):
         if digest not in pairs and (state.kind, state.item) not in used:
@@ -208,9 +213,9 @@ def _pairs(fresh: Sequence[Text], lost: dict[TextState, Line]) -> dict[bytes, Li
     return pairs
 
 
-def _same_key(transaction: Transaction, project_id: int, fresh: Sequence[Text]) -> dict[bytes, Line]:
+def _same_key(transaction: Transaction, project_id: int, fresh: Sequence[Text]) -> dict[str, Line]:
     """Return the lines of decisions that have the keys of new ones."""
-    lines: dict[bytes, Line] = {}
+    lines: dict[str, Line] = {}
     for text in fresh:
         if text.piece.kind == DECISION:
             row = transaction.one(

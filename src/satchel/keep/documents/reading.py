@@ -21,7 +21,9 @@ _OTHERS = re.compile(
     r"(?:docs/|\.github/)?CONTRIBUTING\.md|NOTES\.md|\.claude/CLAUDE\.md|\.github/copilot-instructions\.md"
     r"|(?:.*/)?\.cursor/rules/.*\.mdc|\.github/instructions/.*\.md"
 )
-_FOREIGN = re.compile(r"(?:^|/)(?:node_modules|vendor|third_party|testdata|fixtures|\.(?!cursor/|github/|claude/)[^/]*)/")
+_FOREIGN = re.compile(
+    r"(?:^|/)(?:node_modules|vendor|third_party|testdata|fixtures|\.(?!cursor/|github/|claude/)[^/]*)/"
+)
 _MOST_DOCUMENTS = 300
 _MOST_IMPORTS = 5
 """How deep documents that import each other are followed."""
@@ -169,7 +171,9 @@ class _Reader:
         if not inner and folder:
             inner = [folder]
         loads = {path} if always or globs else set()
-        return Document(path, below, first, front[1] if front else "", self._checked(path, inner), self._ways(path, loads))
+        return Document(
+            path, below, first, front[1] if front else "", self._checked(path, inner), self._ways(path, loads)
+        )
 
     def _ways(self, path: str, ways: set[str]) -> frozenset[str]:
         waiting = [path]
@@ -204,7 +208,7 @@ def _resolved(path: str, target: str) -> str | None:
 
 
 def _fields(front: str) -> dict[str, list[str]]:
-    """Return the fields of front matter as lists: of globs, separated by commas, in brackets or on lines of their own."""
+    """Return the fields of front matter as lists: values are separated by commas, in brackets or on their own lines."""
     fields: dict[str, list[str]] = {}
     name = ""
     for line in front.split("\n"):

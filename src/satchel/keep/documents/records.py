@@ -61,7 +61,7 @@ class Proposal:
     kind: str
     text: str
     source: str
-    digest: bytes
+    digest: str
     key: str = ""
     reason: str = ""
     paths: tuple[str, ...] = ()

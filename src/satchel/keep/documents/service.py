@@ -10,6 +10,7 @@ from satchel.base.clock import iso
 from satchel.base.errors import InvalidInput, NotFound, Refused
 from satchel.base.records import replace
 from satchel.base.vocabulary import MAIN_RUN
+from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.documents.proposals import KIND_OF, Comparison, Text, compare, texts_of
 from satchel.keep.documents.reading import Reading, read_documents
@@ -107,7 +108,7 @@ class Documents:
                 record_passage(transaction, work, project.id, what, now)
         return replace(decided, held=tuple(held))
 
-    def _read(self) -> tuple[Reading, dict[bytes, Text], list[tuple[str, str]]]:
+    def _read(self) -> tuple[Reading, dict[str, Text], list[tuple[str, str]]]:
         root = self._workplace.files_root
         if root is None:
             raise Refused("this store belongs to no folder, so there are no documents", "Work in a project")
@@ -134,7 +135,7 @@ def _select(proposals: Sequence[Proposal], refs: Sequence[str]) -> tuple[list[Pr
     """Return the named proposals, and those that have to be named; a place names a proposal, a path all of its file."""
     if not refs:
         return [one for one in proposals if not one.needs_a_look], [one for one in proposals if one.needs_a_look]
-    chosen: dict[bytes, Proposal] = {}
+    chosen: dict[str, Proposal] = {}
     for ref in refs:
         matches = [one for one in proposals if ref.removeprefix("./") in {one.ref, one.path}]
         if not matches:
@@ -153,7 +154,7 @@ class _Deciding:
         project_id: int,
         now: int,
         person: tuple[int, str],
-        texts: Mapping[bytes, Text],
+        texts: Mapping[str, Text],
     ) -> None:
         self._workplace = workplace
         self._transaction = transaction
@@ -177,7 +178,7 @@ class _Deciding:
             kind, number = read_ref(verdict.ref)
             self._end_states(kind.number, number)
             if one.why != REMOVED:
-                self._save(one, kind.number, number)
+                self._save(one, kind, number)
         return Decided(True, tuple(items), tuple(failed), (), tuple(dict.fromkeys(notes)))
 
     def reject(self, proposals: Sequence[Proposal]) -> Decided:
@@ -186,22 +187,25 @@ class _Deciding:
                 kind, number = read_ref(one.item)
                 self._end_states(kind.number, number)
             if one.why != REMOVED:
-                self._save(one, 0, 0)
+                self._save(one)
         return Decided(False, tuple((one, one.item) for one in proposals))
 
-    def _save(self, proposal: Proposal, kind: int, number: int) -> None:
-        places = self._texts[proposal.digest].places
+    def _save(self, proposal: Proposal, kind: Kind | None = None, number: int = 0) -> None:
+        text = self._texts[proposal.digest]
+        item = (0, 0, 0)
+        if kind is not None:
+            row = self._transaction.one(f"SELECT seq FROM {kind.table} WHERE id = :id", {"id": number})
+            item = (kind.number, number, 0 if row is None else row[0])
+        clients = proposal.clients if proposal.text == text.piece.text else None
         states = [
-            TextState(path, proposal.digest, line, proposal.clients, kind, number, self._number, self._now)
-            for path, line in places
+            TextState(path, proposal.digest, line, clients, *item, self._number, self._now)
+            for path, line in text.places
         ]
         save_states(self._transaction, self._project, states)
 
     def _end_states(self, kind: int, number: int) -> None:
         # the item keeps no earlier text of a document
-        ended = [
-            one for one in load_states(self._transaction, self._project) if (one.kind, one.item) == (kind, number)
-        ]
+        ended = [one for one in load_states(self._transaction, self._project) if (one.kind, one.item) == (kind, number)]
         delete_states(self._transaction, self._project, ended)
 
     def _line(self, proposal: Proposal, notes: list[str]) -> Line:
@@ -217,7 +221,7 @@ class _Deciding:
         notes += [f"{proposal.ref}: {note}" for note in cleaned.notes]
         text = cleaned.text.strip()
         kind_name = KIND_OF[proposal.kind].name.lower()
-        common = {"kind": kind_name, "agent": self._person}
+        common: Line = {"kind": kind_name, "agent": self._person}
         if not line:
             common |= {"uid": self._new_uid(proposal, kind_name), "created_at": at}
         if proposal.kind == NOTE:
@@ -241,11 +245,9 @@ class _Deciding:
 
     def _new_uid(self, proposal: Proposal, kind: str) -> str:
         # the same in every clone, unless an item that began as this text says something else by now
-        uid = identity(_SOURCE, kind, proposal.digest.hex())
+        uid = identity(_SOURCE, kind, proposal.digest)
         table = KIND_OF[proposal.kind].table
         values = {"project": self._project, "uid": uid}
         if self._transaction.one(f"SELECT 1 FROM {table} WHERE project_id = :project AND uid = :uid", values):
             uid = os.urandom(16)
         return uid.hex()
-
-

@@ -24,8 +24,8 @@ _BINDS = re.compile(
     r"siempre|nunca|toujours|jamais)\b"
 )
 _ORDER = re.compile(
-    r"(?i)(?:\[[ x]\] )?[*_`]*(?:use|keep|follow|write|add|put|place|name|test|check|run|call|return|raise|throw|handle|"
-    r"import|export|define|declare|include|exclude|update|remove|delete|document|comment|format|lint|commit|rebase|"
+    r"(?i)(?:\[[ x]\] )?[*_`]*(?:use|keep|follow|write|add|put|place|name|test|check|run|call|return|raise|throw|"
+    r"handle|import|export|define|declare|include|exclude|update|remove|delete|document|comment|format|lint|commit|rebase|"
     r"squash|open|create|make|set|treat|leave|limit|wrap|mock|cover|validate|verify|review|read|see|respect|stick|"
     r"favor|favour|mark|store|log|pass|split|group|sort|order|pin|bump|request|ask|wait|stop|start|work|think|be|let|"
     r"no|not)\b"

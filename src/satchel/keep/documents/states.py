@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.find.kind import Kind
+from satchel.keep.persons import shown_name
 from satchel.store.transaction import Transaction
 
 
@@ -13,17 +14,18 @@ class TextState(NamedTuple):
     """A decided text.
 
     Attributes:
-        clients: those that load it by themselves.
-        kind, item: numbers of what it became; 0 for a rejected text.
+        clients: those that load it by themselves; None for an edited text.
+        kind, item, seq: what it became, and that item's last change then; 0 for a rejected text.
         agent: the number of the person.
     """
 
     path: str
-    digest: bytes
+    digest: str
     line: int
-    clients: str
+    clients: str | None
     kind: int
     item: int
+    seq: int
     agent: int | None
     created_at: int
 
@@ -31,31 +33,31 @@ class TextState(NamedTuple):
 def load_states(transaction: Transaction, project_id: int) -> list[TextState]:
     rows = transaction.all(
         """
-        SELECT path, digest, line, clients, kind, item_id, agent_id, created_at FROM document_texts
+        SELECT path, digest, line, clients, kind, item_id, seq, agent_id, created_at FROM document_texts
         WHERE project_id = :project ORDER BY path, line, digest
         """,
         {"project": project_id},
     )
-    return [TextState(*row) for row in rows]
+    return [TextState(path, digest.hex(), *rest) for path, digest, *rest in rows]
 
 
 def save_states(transaction: Transaction, project_id: int, states: Iterable[TextState]) -> None:
     transaction.many(
         """
-        INSERT INTO document_texts (project_id, path, digest, line, clients, kind, item_id, agent_id, created_at)
-        VALUES (:project, :path, :digest, :line, :clients, :kind, :item, :agent, :created_at)
+        INSERT INTO document_texts (project_id, path, digest, line, clients, kind, item_id, seq, agent_id, created_at)
+        VALUES (:project, :path, :digest, :line, :clients, :kind, :item, :seq, :agent, :created_at)
         ON CONFLICT (project_id, path, digest) DO UPDATE SET line = excluded.line, clients = excluded.clients,
-            kind = excluded.kind, item_id = excluded.item_id, agent_id = excluded.agent_id,
+            kind = excluded.kind, item_id = excluded.item_id, seq = excluded.seq, agent_id = excluded.agent_id,
             created_at = excluded.created_at
         """,
-        [{"project": project_id, **one._asdict()} for one in states],
+        [{"project": project_id, **one._asdict(), "digest": bytes.fromhex(one.digest)} for one in states],
     )
 
 
 def delete_states(transaction: Transaction, project_id: int, states: Sequence[TextState]) -> None:
     transaction.many(
         "DELETE FROM document_texts WHERE project_id = :project AND path = :path AND digest = :digest",
-        [{"project": project_id, "path": one.path, "digest": one.digest} for one in states],
+        [{"project": project_id, "path": one.path, "digest": bytes.fromhex(one.digest)} for one in states],
     )
 
 
@@ -71,12 +73,13 @@ def notes_of(transaction: Transaction, project_id: int, kind: Kind, number: int)
     if not rows:
         return ()
     places = " and ".join(f"{path}:{line}" for path, line, _ in rows)
-    return (f"from {places}, accepted by {rows[0][2] or 'somebody unnamed'}",)
+    return (f"from {places}, accepted by {shown_name(rows[0][2] or 'somebody unnamed')}",)
 
 
 def forget(transaction: Transaction, project_id: int, kind: Kind, number: int) -> None:
-    """Delete the record of a deleted item's texts."""
+    """Make the texts of a deleted item rejected ones, so that they are not proposed again."""
     transaction.run(
-        "DELETE FROM document_texts WHERE project_id = :project AND kind = :kind AND item_id = :item",
+        "UPDATE document_texts SET kind = 0, item_id = 0, seq = 0 "
+        "WHERE project_id = :project AND kind = :kind AND item_id = :item",
         {"project": project_id, "kind": kind.number, "item": number},
     )
