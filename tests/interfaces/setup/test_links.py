@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from satchel.base import user_files
 from satchel.base.errors import Refused
 from satchel.interfaces.setup.clients import CLIENTS, Place, Wish
 from satchel.interfaces.setup.journal import Journal

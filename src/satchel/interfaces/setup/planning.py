@@ -17,7 +17,8 @@ from satchel.interfaces.setup.entries import JsonPart
 from satchel.interfaces.setup.guide import found_in, left_for_user, reads_hooks_of_claude
 from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, State
-from satchel.interfaces.setup.texts import INSTRUCTIONS, TextPart, instructions_file, instructions_notes
+from satchel.interfaces.setup.texts import INSTRUCTIONS, TextPart
+from satchel.keep.documents.block import instructions_file, instructions_notes
 
 
 class Way(Enum):

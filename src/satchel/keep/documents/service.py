@@ -28,6 +28,7 @@ from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.base.config_keys import Config
+    from satchel.keep.documents.block import Block
     from satchel.keep.projects import Workplace
 
 _SOURCE = "documents"
@@ -83,6 +84,25 @@ class Documents:
         if not refs:
             raise InvalidInput("no proposal is named", "Give places such as AGENTS.md:12, or a document")
         return self._decide(refs, {}, {}, is_accepted=False)
+
+    def write_block(self, *, remove: bool = False, check: bool = False, dry_run: bool = False) -> Block:
+        """Write the block with rules and decisions that a person wrote or confirmed into AGENTS.md.
+
+        It has at most 2,000 tokens and stays the same, byte for byte, while nothing changes. What came from this file
+        is left out. After a merge conflict it is written again.
+
+        Args:
+            remove: take the block out instead.
+            check: only tell whether the file is as it would be written.
+            dry_run: write nothing.
+
+        Raises:
+            Refused: an agent asks, or the file is a link or cannot be written.
+            InvalidInput, Conflict: the block's lines or git's markers around it are incomplete.
+        """
+        from satchel.keep.documents.block import write_block
+
+        return write_block(self._workplace, remove=remove, check=check, dry_run=dry_run)
 
     def _decide(
         self, refs: Sequence[str], texts: Mapping[str, str], kinds: Mapping[str, str], *, is_accepted: bool
