@@ -19,7 +19,7 @@ _STAYS = (
     "not moved: conversations with other models, live sessions (they come as ended), deliveries, claims, events and "
     "cursors"
 )
-_TOOLS = ("sqlew", "bazinga", "server-memory", "claude")
+_TOOLS = ("sqlew", "bazinga", "server-memory", "claude", "claude-mem", "basic-memory")
 
 
 class _Import(click.Group):
@@ -77,7 +77,8 @@ def command(
     Of sqlew come decisions with history, constraints, messages, file changes. Of bazinga, whose PATH may be a folder
     that holds bazinga/bazinga.db: sessions as runs, packages and who was given them, error patterns with what solved
     them, strategies, reasoning and success criteria as notes. Of the memory server of MCP its JSON Lines, and of Claude
-    Code a project's memory folder or a CLAUDE.md, as notes.
+    Code a project's memory folder or a CLAUDE.md, as notes. Of claude-mem come observations and summaries, of
+    basic-memory the notes of a project's folder, as notes.
 
     `satchel import docs` proposes rules and decisions from this repository's own documents.
 
@@ -90,6 +91,7 @@ def command(
       satchel import --from sqlew .sqlew/sqlew.db --dry-run
       satchel import --from bazinga .
       satchel import --from claude ~/.claude/projects/-home-me-shop/memory
+      satchel import --from claude-mem ~/.claude-mem --source-project shop
     """
     from satchel.base.errors import ERROR_KINDS, Incomplete, InvalidInput
     from satchel.keep.moving.files import STANDARD_INPUT
