@@ -76,7 +76,8 @@ def write_block(workplace: Workplace, *, remove: bool, check: bool, dry_run: boo
     if workplace.files_root is None:
         raise Refused("this store belongs to no folder, so there is no AGENTS.md", "Work in a project")
     if not check:
-        require_person(workplace, "write AGENTS.md", "Ask your user to run `satchel share --agents-md` in a terminal")
+        remedy = "Ask your user to run `satchel share --agents-md` in a terminal"
+        require_person(workplace, "write AGENTS.md", remedy, agent=workplace.agent)
     root = Path(workplace.files_root)
     target = instructions_file(root)
     file = user_files.read(target, root)

@@ -16,6 +16,9 @@ from satchel.keep.projects import Workplace
 from satchel.keep.shared.folder import MAX_BYTES, place_of, size_problem
 from satchel.keep.shared.repository import tip_of
 
+FIRST_DOCUMENTS = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursor/rules", ".github/copilot-instructions.md")
+"""Documents that show that a project has rules for agents."""
+
 _NAMES = frozenset(("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md"))
 _OTHERS = re.compile(
     r"(?:docs/|\.github/)?CONTRIBUTING\.md|NOTES\.md|\.claude/CLAUDE\.md|\.github/copilot-instructions\.md"
@@ -31,7 +34,7 @@ _MOST_IMPORTS = 5
 _FRONT = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"^([A-Za-z_]+)[ \t]*:[ \t]*(.*?)[ \t]*$")
 _EVERYTHING = frozenset(("*", "**", "**/*", "/**"))
-_IMPORT = re.compile(r"(?<![\w`@/.-])@((?:~|\.{0,2}/)?[\w.-]+(?:/[\w.-]+)*)")
+_IMPORT = re.compile(r"(?<![\w`@/.-])@((?:~?/)?[\w.-]+(?:/[\w.-]+)*)")
 _CODE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 
 

@@ -36,6 +36,10 @@ _OF_RULES = re.compile(
 )
 
 
+_LONGEST_LEAD = 300
+"""Longer words above a list are a part of their own, and are not repeated with each item."""
+
+
 class Block(NamedTuple):
     """A block of Markdown: its kind, lines and the number of the first one."""
 
@@ -135,7 +139,7 @@ def split(text: str, *, first: int = 1, headings: bool = True) -> list[Piece]:
                 above.append((block.level, block.text))
             lead = None
             continue
-        if block.kind == "text" and block.text.rstrip().rstrip("*_").endswith(":") and following in {"item", "steps"}:
+        if block.kind == "text" and following in {"item", "steps"} and _is_lead(block.text):
             lead = block
             continue
         if block.kind in {"text", "code", "comment"} and lead is not None and blocks[place - 1].kind != "text":
@@ -149,6 +153,10 @@ def split(text: str, *, first: int = 1, headings: bool = True) -> list[Piece]:
         context = " > ".join(title for _, title in above) if headings else ""
         pieces.append(_piece(block, context, lead if block.kind in {"item", "steps"} else None))
     return pieces
+
+
+def _is_lead(text: str) -> bool:
+    return len(text) <= _LONGEST_LEAD and text.rstrip().rstrip("*_").endswith(":")
 
 
 def _piece(block: Block, context: str, lead: Block | None) -> Piece:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -76,8 +75,7 @@ def command(
         if as_json:
             show_json(review)
         elif asks:
-            _show_head(review)
-            _ask(documents, review.proposals)
+            ask(documents, review)
         else:
             _show_head(review)
             for one in review.proposals:
@@ -128,10 +126,12 @@ def _show_decided(decided: Decided) -> None:
     click.echo(f"{len(decided.items)} {'accepted' if decided.accepted else 'rejected'}", err=True)
 
 
-def _ask(documents: Documents, proposals: Sequence[Proposal]) -> None:
+def ask(documents: Documents, review: Review) -> None:
     """Ask a person about one proposal after the other; each answer is stored at once."""
     from satchel.base.records import replace
 
+    _show_head(review)
+    proposals = review.proposals
     keys = ", ".join(f"{key} {meaning}" for key, meaning in _KEYS.items())
     if proposals:
         click.echo(keys)
