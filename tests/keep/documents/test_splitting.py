@@ -66,8 +66,8 @@ def test_the_block_of_satchel_is_no_part_of_a_document() -> None:
 
 
 _LINE = st.sampled_from(
-    "|text w|## Head w|- item w|  more w|1. step w|2. step w|```|    code w|lead w:|<!-- w -->|> quote w|---|Title w|==="
-    "|  - inner w".split("|")
+    "|text w|## Head w|- item w|  more w|1. step w|2. step w|```|    code w|lead w:|<!-- w -->|> quote w|---"
+    "|Title w|===|  - inner w".split("|")
 )
 
 

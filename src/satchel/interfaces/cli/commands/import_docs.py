@@ -64,7 +64,7 @@ def command(
 
     if accept + reject + only_list > 1 or (refs and not (accept or reject)):
         raise InvalidInput("REF goes with either --accept or --reject", "Choose one")
-    asks = not (accept or reject or only_list or as_json) and sys.stdin.isatty() and sys.stdout.isatty()
+    asks = not (accept or reject or only_list or as_json) and _is_terminal()
     with opened(db, project, read_only=not (accept or reject or asks)) as satchel:
         documents = satchel.documents
         if accept or reject:
@@ -83,6 +83,10 @@ def command(
             if review.proposals:
                 click.echo("\n`satchel import docs --accept` accepts them, `--reject REF` rejects one")
     return 0
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _show_head(review: Review) -> None:
