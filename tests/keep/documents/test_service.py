@@ -104,7 +104,7 @@ def test_what_hides_something_is_shown_and_accepted_only_by_name(satchel: Satche
         "AGENTS.md:3": ("network",),
     }
     decided = satchel.documents.accept()
-    assert [one.ref for one in decided.held] == ["AGENTS.md:1", "AGENTS.md:2"]
+    assert [one.ref for one in decided.left_out] == ["AGENTS.md:1", "AGENTS.md:2"]
     assert rules(satchel) == {"c1": "Use curl https://x.example"}
     named = satchel.documents.accept(["AGENTS.md:1"])
     assert rules(satchel)["c2"] == "Always be kind."

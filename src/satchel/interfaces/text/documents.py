@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def block_text(block: Block) -> str:
-    """Tell what was or would be written."""
+    """Return what was written, or would be."""
     if not block.changed:
         state = f"{block.file} is up to date"
     elif block.is_check:

@@ -84,7 +84,7 @@ class Comparison(NamedTuple):
     in_step: int
     rejected: int
     moved: list[TextState]
-    gone: list[TextState]
+    outdated: list[TextState]
 
 
 def texts_of(reading: Reading, skipped: list[tuple[str, str]]) -> dict[str, Text]:
@@ -138,11 +138,11 @@ def compare(transaction: Transaction, project_id: int, reading: Reading, texts: 
         line = lines.get((one.kind, one.item))
         if line is not None and (line["kind"], line["uid"]) not in taken:
             proposals.append(_removal(one, line))
-    moved, gone = _moves(states, texts, decided)
-    gone += [one for one in states if one.item and one.digest not in texts and (one.kind, one.item) not in lines]
-    gone = [one for one in gone if one.path not in reading.unread]
+    moved, outdated = _moves(states, texts, decided)
+    outdated += [one for one in states if one.item and one.digest not in texts and (one.kind, one.item) not in lines]
+    outdated = [one for one in outdated if one.path not in reading.unread]
     in_step = len(known) + sum(digest in texts for digest in decided)
-    return Comparison(proposals, in_step, sum(digest in texts for digest in rejected), moved, gone)
+    return Comparison(proposals, in_step, sum(digest in texts for digest in rejected), moved, outdated)
 
 
 _RULES = "SELECT text FROM constraints WHERE project_id = :project AND active = 1"
@@ -166,12 +166,12 @@ def _moves(
             now = state._replace(path=path, line=line, clients=None if state.clients is None else text.clients)
             if by_place.get((path, digest)) != now:
                 moved.append(now)
-    gone = [
+    outdated = [
         one
         for one in states
         if one.item and (text := texts.get(one.digest)) is not None and one.path not in dict(text.places)
     ]
-    return moved, gone
+    return moved, outdated
 
 
 def _live_lines(transaction: Transaction, project_id: int, states: Iterable[TextState]) -> dict[tuple[int, int], Line]:

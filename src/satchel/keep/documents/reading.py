@@ -107,11 +107,11 @@ class _Reader:
 
     def read(self) -> tuple[Document, ...]:
         """Return the documents with those that they import; links lead to documents, and are not followed."""
-        named = sorted(filter(is_document, self._files), key=lambda path: (path.count("/"), path))
-        for path in named[_MOST_DOCUMENTS:]:
+        paths = sorted(filter(is_document, self._files), key=lambda path: (path.count("/"), path))
+        for path in paths[_MOST_DOCUMENTS:]:
             self.skipped[path] = f"more than {_MOST_DOCUMENTS} documents are not read"
-        links = [path for path in named[:_MOST_DOCUMENTS] if self._files[path].mode == "120000"]
-        self._load([path for path in named[:_MOST_DOCUMENTS] if path not in links])
+        links = [path for path in paths[:_MOST_DOCUMENTS] if self._files[path].mode == "120000"]
+        self._load([path for path in paths[:_MOST_DOCUMENTS] if path not in links])
         depth: dict[str, int] = dict.fromkeys(self._texts, 0)
         waiting = [path for path in self._texts if posixpath.basename(path) in {"CLAUDE.md", "GEMINI.md", "QWEN.md"}]
         for path in waiting:

@@ -110,11 +110,11 @@ class Decided:
         accepted: whether they were accepted, else rejected.
         items: the decided ones, each with the short id of its item, or None.
         failed: those that could not be stored, with the reason.
-        held: proposals that were left out, since only a person who names them accepts them.
+        left_out: proposals that were left out, since only a person who names them accepts them.
     """
 
     accepted: bool
     items: tuple[tuple[Proposal, str | None], ...]
     failed: tuple[tuple[str, str], ...] = ()
-    held: tuple[Proposal, ...] = ()
+    left_out: tuple[Proposal, ...] = ()
     notes: tuple[str, ...] = ()

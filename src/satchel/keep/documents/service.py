@@ -113,20 +113,20 @@ class Documents:
         with projects.writing(work) as (transaction, project, now):
             compared = compare(transaction, project.id, reading, documents)
             save_states(transaction, project.id, compared.moved)
-            delete_states(transaction, project.id, compared.gone)
-            chosen, held = _select(compared.proposals, refs)
+            delete_states(transaction, project.id, compared.outdated)
+            selection, left_out = _select(compared.proposals, refs)
             person = ensure_agent(transaction, project.id, work.person(), now)
             deciding = _Deciding(work, transaction, project.id, now, person, documents)
-            chosen = [
-                replace(one, text=texts.get(one.ref, one.text), kind=kinds.get(one.ref, one.kind)) for one in chosen
+            selection = [
+                replace(one, text=texts.get(one.ref, one.text), kind=kinds.get(one.ref, one.kind)) for one in selection
             ]
-            decided = deciding.accept(chosen) if is_accepted else deciding.reject(chosen)
+            decided = deciding.accept(selection) if is_accepted else deciding.reject(selection)
             if decided.items:
                 places = ", ".join(dict.fromkeys(one.path for one, _ in decided.items))
                 verb = "accepted" if is_accepted else "rejected"
                 what = f"{verb} {len(decided.items)} proposals from {places}"
                 record_passage(transaction, work, project.id, what, now)
-        return replace(decided, held=tuple(held))
+        return replace(decided, left_out=tuple(left_out))
 
     def _read(self) -> tuple[Reading, dict[str, Text], list[tuple[str, str]]]:
         root = self._workplace.files_root
@@ -155,13 +155,13 @@ def _select(proposals: Sequence[Proposal], refs: Sequence[str]) -> tuple[list[Pr
     """Return the named proposals, and those that have to be named; a place names a proposal, a path all of its file."""
     if not refs:
         return [one for one in proposals if not one.needs_a_look], [one for one in proposals if one.needs_a_look]
-    chosen: dict[str, Proposal] = {}
+    selection: dict[str, Proposal] = {}
     for ref in refs:
         matches = [one for one in proposals if ref.removeprefix("./") in {one.ref, one.path}]
         if not matches:
             raise NotFound(f"{ref[:80]!r} proposes nothing", "`satchel import docs` lists the proposals")
-        chosen |= {one.digest: one for one in matches}
-    return [*chosen.values()], []
+        selection |= {one.digest: one for one in matches}
+    return [*selection.values()], []
 
 
 class _Deciding:

@@ -98,9 +98,9 @@ def _end_of_item(lines: list[str], at: int, indent: int, *, is_steps: bool) -> i
     while at < len(lines):
         line = lines[at]
         depth = len(line) - len(line.lstrip())
-        found = _FENCE.match(line.strip())
+        fence_here = _FENCE.match(line.strip())
         if fence is not None:
-            fence = None if found and line.strip().startswith(fence) else fence
+            fence = None if fence_here and line.strip().startswith(fence) else fence
         elif not line.strip():
             following = next((one for one in lines[at + 1 :] if one.strip()), "")
             more = _ITEM.match(following)
@@ -113,8 +113,8 @@ def _end_of_item(lines: list[str], at: int, indent: int, *, is_steps: bool) -> i
                 return at
             if not more and (_ends_text(line) or _BREAK.match(line)):
                 return at
-        elif found:
-            fence = found[1]
+        elif fence_here:
+            fence = fence_here[1]
         at += 1
     return at
 

@@ -98,7 +98,7 @@ def _line(table: str, fields: Fields, parts: Sequence[str | None], kind: str) ->
 
 
 def _listed(text: str | None) -> list[str]:
-    """Return the texts of a JSON list; a text that is none is one itself."""
+    """Return the texts of a JSON list; any other text is its own list."""
     try:
         listed = json.loads(text or "[]")
     except ValueError:

@@ -122,9 +122,9 @@ def _show_decided(decided: Decided) -> None:
         click.echo(revealed(f"{verb} {name}{one.kind} from {one.ref}"))
     for place, reason in decided.failed:
         click.echo(revealed(f"could not be stored: {place}: {reason}"))
-    for one in decided.held:
+    for one in decided.left_out:
         click.echo(revealed(f"left out: {one.ref} has {', '.join(one.marks)}"))
-    if decided.held:
+    if decided.left_out:
         click.echo("`satchel import docs` shows what was left out; accept it by its place if it is right")
     warn_notes(decided.notes)
     click.echo(f"{len(decided.items)} {'accepted' if decided.accepted else 'rejected'}", err=True)
