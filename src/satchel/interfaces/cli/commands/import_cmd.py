@@ -25,6 +25,8 @@ _TOOLS = ("sqlew", "bazinga", "server-memory", "claude", "claude-mem", "basic-me
 class _Import(click.Group):
     """The command, with ``docs`` below it; any other word is its argument."""
 
+    allow_interspersed_args = True
+
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
