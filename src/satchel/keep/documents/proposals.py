@@ -131,7 +131,10 @@ def compare(transaction: Transaction, project_id: int, reading: Reading, texts: 
     lost = [one for digest, one in decided.items() if digest not in texts and digest not in unread]
     lines = _live_lines(transaction, project_id, lost)
     changed = _pairs(fresh, {one: line for one in lost if (line := lines.get((one.kind, one.item))) is not None})
-    changed |= _same_key(transaction, project_id, [text for text in fresh if text.digest not in changed])
+    same_key = _same_key(transaction, project_id, [text for text in fresh if text.digest not in changed])
+    known += [text for text in fresh if text.digest in same_key and text.piece.text == same_key[text.digest]["value"]]
+    fresh = [text for text in fresh if text not in known]
+    changed |= same_key
     proposals = [_proposal(text, changed.get(text.digest)) for text in fresh]
     taken = {(line["kind"], line["uid"]) for line in changed.values()}
     for one in lost:

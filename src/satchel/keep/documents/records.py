@@ -72,8 +72,13 @@ class Proposal:
     clients: str = ""
 
     @property
-    def ref(self) -> str:
+    def place(self) -> str:
         return f"{self.path}:{self.line}"
+
+    @property
+    def ref(self) -> str:
+        """Return what names it: its place, or of a removed text its item."""
+        return self.place if self.source or self.item is None else self.item
 
     @property
     def needs_a_look(self) -> bool:

@@ -68,8 +68,8 @@ class Documents:
         """Accept proposals: new texts become items, changed ones change theirs, removed ones end theirs.
 
         Args:
-            refs: places such as ``AGENTS.md:12``, or documents; none for all but those that only a person who names
-                them accepts, for hidden characters, comments and secrets.
+            refs: places such as ``AGENTS.md:12``, items whose text was removed, or documents; none for all but those
+                that only a person who names them accepts, for hidden characters, comments and secrets.
             texts: edited texts, by place.
             kinds: rule or note, by place, for new texts that are the other.
 
@@ -196,7 +196,8 @@ class _Deciding:
                 continue
             items.append((one, verdict.ref))
             kind, number = read_ref(verdict.ref)
-            self._end_states(kind.number, number)
+            if one.item is not None:
+                self._end_states(kind.number, number)
             if one.why != REMOVED:
                 self._save(one, kind, number)
         return Decided(True, tuple(items), tuple(failed), (), tuple(dict.fromkeys(notes)))

@@ -23,7 +23,7 @@ _KEYS = {
     "k": "change between rule and note",
     "r": "reject",
     "s": "skip",
-    "all": "accept this and the rest",
+    "all": "accept this and the rest, but what hides something",
     "q": "stop here",
 }
 
@@ -51,8 +51,8 @@ def command(
     (MADR, Nygard), as the default branch has them.
 
     At a terminal each proposal is shown in full, to accept, edit, reject or skip. REF is a place such as AGENTS.md:12,
-    or a document. Without REF, --accept leaves out what hides characters, comments or secrets. Run it again when the
-    documents change: changed and removed texts are proposed too.
+    a document, or an item whose text was removed. Without REF, --accept leaves out what hides characters, comments or
+    secrets. Run it again when the documents change: changed and removed texts are proposed too.
 
     \b
     Examples:
@@ -106,12 +106,13 @@ def _lines(one: Proposal) -> list[str]:
     """Return a proposal in full, with the code of each hidden character."""
     item = "" if one.item is None else f" of {one.item}"
     also = f" (also {', '.join(one.also)})" if one.also else ""
-    lines = [f"{one.ref}{also}: {one.why} {one.kind}{item}"]
+    lines = [f"{one.place}{also}: {one.why} {one.kind}{item}"]
     lines += [f"  look at: {', '.join(one.marks)}"] if one.marks else []
     lines += [f"  binds {', '.join(one.paths)}"] if one.paths else []
     lines += [f"  key {one.key}"] if one.key else []
     lines += [f"  - {line}" for line in (one.before or "").split("\n")] if one.item is not None else []
     lines += [f"  {'+' if one.item else '|'} {line}" for line in one.text.split("\n")] if one.source else []
+    lines += [f"  because {one.reason}".replace("\n", "\n  ")] if one.reason else []
     return [revealed(line) for line in lines]
 
 
@@ -119,7 +120,7 @@ def _show_decided(decided: Decided) -> None:
     for one, item in decided.items:
         name = "" if item is None else f"{item} "
         verb = "ended" if decided.accepted and not one.source else "accepted" if decided.accepted else "rejected"
-        click.echo(revealed(f"{verb} {name}{one.kind} from {one.ref}"))
+        click.echo(revealed(f"{verb} {name}{one.kind} from {one.place}"))
     for place, reason in decided.failed:
         click.echo(revealed(f"could not be stored: {place}: {reason}"))
     for one in decided.left_out:
@@ -155,9 +156,9 @@ def ask(documents: Documents, review: Review) -> None:
             return
         if key == "r":
             _show_decided(documents.reject([one.ref]))
-        if key == "a":
+        if key in {"a", "all"}:
             texts = {one.ref: one.text} if is_edited else {}
-            _show_decided(documents.accept([one.ref], texts=texts, kinds={one.ref: one.kind}))
+            rest = [later.ref for later in proposals[place + 1 :] if not later.needs_a_look] if key == "all" else []
+            _show_decided(documents.accept([one.ref, *rest], texts=texts, kinds={one.ref: one.kind}))
         if key == "all":
-            _show_decided(documents.accept())
             return
