@@ -250,6 +250,7 @@ class _Deciding:
         common["paths"] = list(proposal.paths)
         if proposal.kind == DECISION:
             reason = storable(proposal.reason).text.strip()
+            line.pop("rationale", None)  # it was that of the former value
             common |= {"rationale": reason} if reason else {}
             usual = {"version": "1.0.0", "key": proposal.key}
             return usual | line | common | {"value": text, "status": "active", "updated_at": at}
