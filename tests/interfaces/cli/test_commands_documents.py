@@ -74,6 +74,13 @@ def test_a_person_decides_one_by_one_at_a_terminal(cli: Cli, documents: Path, an
     assert sorted(rule["text"] for rule in rules) == ["A shop.", "edited"]
 
 
+def test_accepting_the_rest_leaves_what_was_skipped(cli: Cli, documents: Path, answers: list[str]) -> None:
+    answers += ["s", "all"]
+    cli("import", "docs")
+    assert cli("import", "docs", "--list")[1].splitlines()[2] == "AGENTS.md:1: new rule"
+    assert [one["text"] for one in json.loads(cli("rule", "list", "--json")[1])["constraints"]] == ["Be kind, always."]
+
+
 def test_a_file_called_docs_is_still_an_export(cli: Cli, folder: Path) -> None:
     (folder / "docs").write_text("{}")
     assert "[store_foreign]" in cli("import", "./docs")[2]

@@ -51,6 +51,7 @@ def test_the_check_tells_when_it_is_out_of_date_and_writes_nothing(satchel: Satc
     assert not satchel.documents.write_block(check=True).changed
 
 
+@pytest.mark.no_store
 def test_without_a_store_the_check_looks_at_the_form_alone(satchel: Satchel, top: Path) -> None:
     (top / "AGENTS.md").write_text(f"x\n\n{_OLD}")
     assert not satchel.documents.write_block(check=True).changed
