@@ -186,7 +186,7 @@ class _Deciding:
     def accept(self, proposals: Sequence[Proposal]) -> Decided:
         notes: list[str] = []
         lines = [self._line(one, notes) for one in proposals]
-        taking = Taking(self._workplace, source=_SOURCE, is_ordered=True, decided=True)
+        taking = Taking(self._workplace, source=_SOURCE, is_ordered=True, decided=True, is_accepted=True)
         verdicts = taking.take(self._transaction, self._project, lines)
         items: list[tuple[Proposal, str | None]] = []
         failed: list[tuple[str, str]] = []
