@@ -164,7 +164,7 @@ LINE_KINDS: dict[str, LineKind] = {
     for kind in (
         *(_AGENT_KIND, _LAYER_KIND, _RUN_KIND, _SESSION_KIND),
         *(_with_pin(KINDS[kind]) for kind in IN_EXPORT_ORDER),
-        *(_CORRECTION_KIND, _DELIVERY_KIND, marks.SEEN_KIND, marks.TEXT_KIND),
+        *(_CORRECTION_KIND, _DELIVERY_KIND, marks.SEEN_KIND, marks.TEXT_KIND, marks.DOCUMENT_KIND),
     )
 }
 """All kinds in export order: an item comes after the items it refers to."""
