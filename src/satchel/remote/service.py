@@ -133,10 +133,6 @@ class _Engine:
         """The number of saved calls."""
         return self._calls.kept
 
-    def retrying(self, work: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the work unchanged: the server retries if necessary."""
-        return work
-
     def interrupter(self) -> Callable[[], None]:
         """Return a function that aborts the current call of the calling thread."""
         return self._calls.interrupter()

@@ -172,8 +172,7 @@ class Calls:
         if ask.name == RECORD:
             return self._recorded(ask, arguments)
         if ask.name in SERVED:
-            service = _service(satchel, ask, arguments, named)
-            answer = satchel.workplace.engine.retrying(service)()
+            answer = _service(satchel, ask, arguments, named)()
             elsewhere.is_done = True
             receipt = self._receipt(ask, satchel, arguments, answer)
             answer = replace(answer, prepared=None) if ask.name == "moments.make" else answer

@@ -116,12 +116,6 @@ NUMBERED = """
     ORDER BY 1
 """
 """The columns whose numbers the database gives, with the sequences that they come from."""
-_WRONG_COLLATION = """
-    SELECT c.relname || '.' || a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-    WHERE c.relnamespace = to_regnamespace(%s) AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
-        AND a.atttypid = 'text'::regtype AND a.attcollation <> 'pg_catalog."C"'::regcollation
-    LIMIT 1
-"""
 
 
 def make_ready(database: Database, *, writes: bool, migrates: bool) -> None:
@@ -130,21 +124,17 @@ def make_ready(database: Database, *, writes: bool, migrates: bool) -> None:
     Raises:
         StoreForeign: the schema holds the tables of another program.
         StoreNewer, StoreOlder: the store needs a newer program, or one of 0.2.0 first.
-        StoreDamaged: it has no version, or a text has another collation than C.
+        StoreDamaged: it has no version.
         ReadOnly: it must be migrated first.
         Refused: the role lacks a privilege.
     """
-    with database.connect() as connection:
-        try:
-            version = _version(connection, database)
-            if (version is None and writes) or (version is not None and version < SCHEMA_VERSION):
-                _bring_up_to_date(connection, database, version, migrates=migrates)
-                version = SCHEMA_VERSION
-            if version is not None:
-                _check_collations(connection, database)
-                database.sequences = numbered_tables(connection, database.address.schema)
-        except psycopg.Error as error:
-            raise database.explained(error) from error
+    with database.connect() as connection, database.explaining():
+        version = _version(connection, database)
+        if (version is None and writes) or (version is not None and version < SCHEMA_VERSION):
+            _bring_up_to_date(connection, database, version, migrates=migrates)
+            version = SCHEMA_VERSION
+        if version is not None:
+            database.sequences = numbered_tables(connection, database.address.schema)
     database.has_store = version is not None
     database.is_ready = True
 
@@ -220,20 +210,16 @@ def _bring_up_to_date(connection: StoreConnection, database: Database, version: 
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (database.lock_key,))
         connection.run_all(database.settings())
         connection.execute("SET LOCAL statement_timeout = 0")
-        if connection.execute("SELECT to_regnamespace(%s)", (schema,)).fetchone() == (None,):
-            try:
-                with connection.transaction():
-                    connection.execute(f'CREATE SCHEMA "{schema}"')
-            except psycopg.errors.InsufficientPrivilege:
+        try:
+            with connection.transaction():
+                connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+        except psycopg.errors.InsufficientPrivilege:
+            if connection.execute("SELECT to_regnamespace(%s)", (schema,)).fetchone() == (None,):
                 raise Refused(
                     f"there is no schema {schema} in {database.location}, and the role may not make one",
                     f"Let the owner of the database run: CREATE SCHEMA {schema} AUTHORIZATION {database.role_label}",
                 ) from None
-    with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (database.lock_key,))
         current = _version(connection, database) or 0
-        connection.run_all(database.settings())
-        connection.execute("SET LOCAL statement_timeout = 0")
         now = database.clock()
         try:
             for number, step in steps(current, SCHEMA_VERSION):
@@ -269,13 +255,4 @@ def _apply(connection: StoreConnection, number: int, migration: Migration, now: 
         connection.execute(
             "UPDATE store SET min_reader = greatest(min_reader, %s), min_writer = greatest(min_writer, %s)",
             (migration.min_reader, migration.min_writer),
-        )
-
-
-def _check_collations(connection: StoreConnection, database: Database) -> None:
-    row = connection.execute(_WRONG_COLLATION, (database.address.schema,)).fetchone()
-    if row is not None:
-        raise StoreDamaged(
-            f'the column {row[0]} of {database.location} does not compare as the collation "C" does',
-            "Lists and searches would be wrong: restore the tables as Satchel makes them, or `satchel move` the store",
         )

@@ -11,7 +11,7 @@ import psycopg
 
 from satchel.base.errors import Interrupted
 from satchel.store import forks
-from satchel.store.postgres.connection import Result, Statement, StoreConnection, with_lists
+from satchel.store.postgres.connection import Result, Statement, StoreConnection
 from satchel.store.transaction import Parameters, Row, RuleBroken, insertion
 
 # the answers to more would fill the socket while statements are still being sent
@@ -69,7 +69,6 @@ class PostgresTransaction:
             to a savepoint.
         interrupted: whether the next statement ends with Interrupted.
         forgot: whether the commit empties the memo of every engine.
-        has_begun: whether any statement was run.
         is_doubtful: whether a sent cancellation may still reach the connection, which must be closed.
         is_shared: whether others work in the same transaction, so that nothing in it may be cancelled.
     """
@@ -92,13 +91,17 @@ class PostgresTransaction:
         self.forgot = False
         self.is_doubtful = False
         self.is_shared = False
-        self.has_begun = False
         self.forks = forks.generation
         self._waiting: list[_Waiting] = [(*one, None) for one in begin]
         self._sequences = sequences or {}
         self._counter = counter
         self._expected: AwaitedRows | None = None
         self._numbers: dict[str, deque[int]] = {}
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether no statement waits."""
+        return not self._waiting
 
     def cancel(self) -> None:
         """End the running statement, unless others work in the same transaction."""
@@ -116,17 +119,16 @@ class PostgresTransaction:
 
     def run(self, sql: str, parameters: Parameters | None = None) -> None:
         self._check()
-        self.later(*with_lists(sql, parameters))
+        self.later(sql, parameters)
 
     def later(self, sql: str, parameters: Parameters | None = None) -> None:
         """Send a statement together with the next one, even if the transaction was interrupted."""
-        self.has_begun = True
         self._waiting.append((sql, parameters, None))
         if len(self._waiting) >= _MOST_WAITING:
             self.send()
 
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
-        return self._ask(*with_lists(sql, parameters)).changed
+        return self._ask(sql, parameters).changed
 
     def add(self, table: str, row: Parameters) -> int:
         """Insert one row and return its number, 0 if it has none."""
@@ -182,19 +184,19 @@ class PostgresTransaction:
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
         self._check()
         for row in rows:
-            self.later(*with_lists(sql, row))
+            self.later(sql, row)
 
     def one(self, sql: str, parameters: Parameters | None = None) -> Row | None:
-        rows = self._ask(*with_lists(sql, parameters)).rows
+        rows = self._ask(sql, parameters).rows
         return rows[0] if rows else None
 
     def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
-        return self._ask(*with_lists(sql, parameters)).rows
+        return self._ask(sql, parameters).rows
 
     def ask(self, sql: str, parameters: Parameters | None = None) -> AwaitedRows:
         self._check()
         rows = AwaitedRows(self)
-        self._waiting.append((*with_lists(sql, parameters), rows))
+        self._waiting.append((sql, parameters, rows))
         return rows
 
     @contextmanager
@@ -240,7 +242,6 @@ class PostgresTransaction:
 
     def _send(self) -> Result:
         """Send the waiting statements in one round trip, and return the result of the last."""
-        self.has_begun = True
         waiting, self._waiting = self._waiting, []
         try:
             results = self.connection.run_all(

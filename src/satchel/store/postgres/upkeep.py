@@ -110,18 +110,15 @@ class PostgresUpkeep(Upkeep):
                 "Deleted content stays in their files until that one runs `satchel clear --compact`",
             )
         is_whole = True
-        with database.connect() as connection:
-            try:
-                if database.address.role is not None:
-                    connection.execute(f'SET ROLE "{database.address.role}"')
-                connection.execute("SET statement_timeout = 0")
-                connection.execute(f"SET lock_timeout = {max(1, self._engine.wait_ms)}")
-                are_done = _older_are_done(connection, self._engine.wait_ms)
-                for name, kind in self._rows(_RELATIONS):
-                    if kind == "r":
-                        is_whole = _vacuum(connection, f'"{self._schema["schema"]}"."{name}"', is_whole)
-            except psycopg.Error as error:
-                raise database.explained(error) from error
+        with database.connect() as connection, database.explaining():
+            if database.address.role is not None:
+                connection.execute(f'SET ROLE "{database.address.role}"')
+            connection.execute("SET statement_timeout = 0")
+            connection.execute(f"SET lock_timeout = {max(1, self._engine.wait_ms)}")
+            are_done = _older_are_done(connection, self._engine.wait_ms)
+            for name, kind in self._rows(_RELATIONS):
+                if kind == "r":
+                    is_whole = _vacuum(connection, f'"{self._schema["schema"]}"."{name}"', is_whole)
         return Shrunk(before, self.size(), is_whole and are_done, _OUT_OF_REACH)
 
     def make_room(self, is_usable: Callable[[], bool]) -> Path | None:
