@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -95,8 +94,7 @@ class PostgresTransaction:
         self._waiting: list[_Waiting] = [(*one, None) for one in begin]
         self._sequences = sequences or {}
         self._counter = counter
-        self._expected: AwaitedRows | None = None
-        self._numbers: dict[str, deque[int]] = {}
+        self._numbers: dict[str, AwaitedRows] = {}  # for new rows, by table
 
     @property
     def is_sent(self) -> bool:
@@ -135,12 +133,9 @@ class PostgresTransaction:
         if table not in self._sequences:
             self.run(insertion(table, tuple(row)), row)
             return 0
-        if self._expected is not None and table in self._numbers:
-            (arrays,) = self._expected.all()
-            self._numbers = {table: deque(some) for table, some in zip(self._numbers, arrays, strict=True)}
-            self._expected = None
-        if self._numbers.get(table):
-            numbered = {"id": self._numbers[table].popleft(), **row}
+        numbers = self._numbers[table].all() if table in self._numbers else []
+        if numbers:
+            numbered = {"id": numbers.pop(0)[0], **row}
             self.run(insertion(table, tuple(numbered)), numbered)
             return int(numbered["id"])
         ((number,),) = self._ask(f"{insertion(table, tuple(row))} RETURNING id", row).rows
@@ -148,18 +143,14 @@ class PostgresTransaction:
 
     def expect(self, **rows: int) -> None:
         """Request, together with the next statement, the numbers for new rows of tables."""
-        arrays = (
-            f"ARRAY(SELECT nextval('{self._sequences[table]}') FROM generate_series(1, :{table}))" for table in rows
-        )
-        self._numbers = {table: deque() for table in rows}
-        self._expected = self.ask(f"SELECT {', '.join(arrays)}", rows)
+        self._numbers.update({table: self._ask_numbers(table, count) for table, count in rows.items()})
 
     def next_seq(self, project_id: int, changes: int = 1, *, documents: int = 0) -> int:
         """Take the next numbers of a project's change counter and return the first.
 
         The counter of the project whose row is locked needs no query.
         """
-        if documents and self._expected is None and not self._numbers.get("documents"):
+        if documents and ("documents" not in self._numbers or self._numbers["documents"].rows == []):
             self.expect(documents=documents)
         values = {"id": project_id, "documents": documents}
         counted = "documents = documents + :documents WHERE id = :id"
@@ -178,8 +169,11 @@ class PostgresTransaction:
             self.many(insertion(table, tuple(rows[0])), rows)
 
     def reserve(self, table: str, count: int) -> Sequence[int]:
-        sql = "SELECT nextval(pg_get_serial_sequence(:table, 'id')) FROM generate_series(1, :count)"
-        return [row[0] for row in self.all(sql, {"table": table, "count": count})]
+        return [row[0] for row in self._ask_numbers(table, count).all()]
+
+    def _ask_numbers(self, table: str, count: int) -> AwaitedRows:
+        sql = f"SELECT nextval('{self._sequences[table]}') FROM generate_series(1, :count)"
+        return self.ask(sql, {"count": count})
 
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
         self._check()
@@ -218,7 +212,7 @@ class PostgresTransaction:
     def roll_back_to(self, savepoint: str) -> None:
         """Roll back to a savepoint and drop the memo, part of which may have been rolled back."""
         self.memo.clear()
-        self._expected = None
+        self._numbers.clear()
         begin = (f"SAVEPOINT {savepoint}", None, None)
         if begin in self._waiting:
             # none of it was sent; earlier statements stay
