@@ -74,7 +74,6 @@ class Database:
         self.durability = durability
         self.running: Running[Interruptible] = Running(self.location)
         self.is_ready = False
-        self.has_store = False
         self.commits = 0
         self.sequences: dict[str, str] = {}
         self.lock = threading.RLock()
@@ -300,8 +299,6 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
             )
         case errors.QueryCanceled():
             return Interrupted("the call was interrupted", _NOTHING) if interrupted else timed_out(location)
-        case errors.TooManyConnections() | errors.ConfigurationLimitExceeded():
-            return no_connection(location)
         case errors.ReadOnlySqlTransaction():
             return ReadOnly(
                 f"{location} cannot be written: the server is a standby, or the session is for reading",
@@ -348,14 +345,6 @@ def unreachable(location: str, error: Exception) -> Unreachable:
     )
 
 
-def no_connection(location: str) -> Busy:
-    """Return the error for a server that takes no more connections, or a pool without an idle one."""
-    return Busy(
-        f"{location} has no connection left",
-        f"{_NOTHING}; try again, or raise max_connections there, or put PgBouncer between",
-    )
-
-
 def unknown_outcome(location: str) -> IoError:
     """Return the error for a commit whose answer was lost and whose outcome is unknown."""
     return IoError(
@@ -377,11 +366,14 @@ def explain_connecting(error: psycopg.Error, location: str) -> SatchelError:
     """Translate an error of connecting, for which libpq gives only the server's text and no code."""
     text = str(error)
     if any(part in text for part in _FULL):
-        return no_connection(location)
+        return Busy(
+            f"{location} has no connection left",
+            f"{_NOTHING}; try again, or raise max_connections there, or put PgBouncer between",
+        )
     if any(part in text for part in _REFUSED_LOGIN) or ('role "' in text and "does not exist" in text):
         return Refused(
             f"the server of {location} refuses the login ({one_line(error)})", "Check the user, and the password"
         )
     if 'database "' in text and "does not exist" in text:
         return InvalidInput(f"there is no database of {location}", "Create it, or check the name in the URL")
-    return failed if (failed := explain(error, location)) is not None else unreachable(location, error)
+    return explain(error, location) or unreachable(location, error)

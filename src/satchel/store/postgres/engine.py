@@ -100,8 +100,7 @@ class PostgresEngine:
         return PostgresUpkeep(self)
 
     def exists(self) -> bool:
-        self._make_ready(writes=False)
-        return self.database.has_store
+        return self._make_ready(writes=False)
 
     def state(self) -> State:
         """Return a constant state: only reading shows whether the store is gone."""
@@ -127,8 +126,7 @@ class PostgresEngine:
             Unreachable, Busy, Refused: there is no connection.
         """
         database = self.database
-        self._make_ready(writes=False)
-        if not database.has_store:
+        if not self._make_ready(writes=False):
             with schema.empty_transaction() as nothing:
                 yield nothing
             return
@@ -209,14 +207,16 @@ class PostgresEngine:
     def close(self) -> None:
         self.database.close()
 
-    def _make_ready(self, *, writes: bool) -> None:
-        """Check the schema, and create or migrate the store before a write; a missing store is looked for again."""
+    def _make_ready(self, *, writes: bool) -> bool:
+        """Check the schema, and create or migrate the store before a write; return whether there is a store.
+
+        A missing store is looked for again.
+        """
         database = self.database
-        if database.is_ready and database.has_store:
-            return
         with database.lock:
-            if not (database.is_ready and database.has_store):
-                schema.make_ready(database, writes=writes, migrates=self.migrates)
+            if not database.is_ready:
+                database.is_ready = schema.make_ready(database, writes=writes, migrates=self.migrates)
+            return database.is_ready
 
 
 class _RolledBack(Exception):

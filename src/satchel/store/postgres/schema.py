@@ -118,8 +118,8 @@ NUMBERED = """
 """The columns whose numbers the database gives, with the sequences that they come from."""
 
 
-def make_ready(database: Database, *, writes: bool, migrates: bool) -> None:
-    """Check the schema; before a write, create or migrate the store. Records the result in the database object.
+def make_ready(database: Database, *, writes: bool, migrates: bool) -> bool:
+    """Check the schema; before a write, create or migrate the store. Return whether there is a store.
 
     Raises:
         StoreForeign: the schema holds the tables of another program.
@@ -135,8 +135,7 @@ def make_ready(database: Database, *, writes: bool, migrates: bool) -> None:
             version = SCHEMA_VERSION
         if version is not None:
             database.sequences = numbered_tables(connection, database.address.schema)
-    database.has_store = version is not None
-    database.is_ready = True
+    return version is not None
 
 
 @contextmanager
