@@ -98,6 +98,8 @@ INDEX_CHANGES: tuple[str, ...] = (
 )
 """What the first migration changes besides: Satchel 0.2.0 had postings of its own, and cannot search without them."""
 
+_OWN_CHANGES: Final = {BASE_VERSION: (*OWN_COLUMNS, *INDEX_TABLES), BASE_VERSION + 1: INDEX_CHANGES}
+
 
 def translate(statement: str) -> str | None:
     """Return a statement of a migration for PostgreSQL, or None to skip it: SQLite's full-text index."""
@@ -233,16 +235,9 @@ def _bring_up_to_date(connection: StoreConnection, database: Database, version: 
 
 def _apply(connection: StoreConnection, number: int, migration: Migration, now: int) -> None:
     with connection.pipeline():
-        for statement in migration.statements:
-            sql = translate(statement)
-            if sql is not None:
-                connection.execute(sql)
-        if number == BASE_VERSION + 1:
-            for statement in INDEX_CHANGES:
-                connection.execute(statement)
+        for statement in (*filter(None, map(translate, migration.statements)), *_OWN_CHANGES.get(number, ())):
+            connection.execute(statement)
         if number == BASE_VERSION:
-            for statement in (*OWN_COLUMNS, *INDEX_TABLES):
-                connection.execute(statement)
             connection.execute(
                 "INSERT INTO store (uid, min_reader, min_writer, created_at) VALUES (%s, %s, %s, %s)",
                 (os.urandom(16), migration.min_reader, migration.min_writer, now),

@@ -202,11 +202,10 @@ class Writers:
 
     @property
     def _is_alone(self) -> bool:
-        """Whether the calling thread shares no transaction, because it takes long."""
+        # who takes long shares no transaction
         return self._database.running.has_no_deadline(get_ident())
 
     def _begin(self, until: float) -> Batch:
-        """Begin a transaction that holds the lock."""
         connection = self._database.borrow(until - time.monotonic())
         try:
             with self._database.explaining():
@@ -246,23 +245,15 @@ class Writers:
         return batch
 
     def _keep(self, batch: Batch, transaction: PostgresTransaction) -> None:
-        """Return once the caller's writes are committed.
-
-        Raises:
-            SatchelError, psycopg.Error: they are not.
-        """
         batch.forgot = batch.forgot or transaction.forgot
         batch.members += 1
         if transaction.is_sent and not self._is_alone and self._pass_on(batch):
             batch.ended.wait()
-            failed: BaseException | None = batch.failed
             if batch.failed is not None:
                 # each thread raises a separate error: a traceback belongs to one
-                raise type(batch.failed)(batch.failed.problem, batch.failed.remedy) from failed
-        else:
-            failed = self._commit_and_pass_on(batch, transaction)
-            if failed is not None:
-                raise failed
+                raise type(batch.failed)(batch.failed.problem, batch.failed.remedy) from batch.failed
+        elif (failed := self._commit_and_pass_on(batch, transaction)) is not None:
+            raise failed
 
     def _take_back(self, batch: Batch, transaction: PostgresTransaction) -> None:
         """Roll back the caller's writes, and make sure that the others' writes are committed."""
