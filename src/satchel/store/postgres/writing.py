@@ -173,10 +173,13 @@ class Writers:
     def _has_come(self, turn: threading.Event) -> bool:
         """Return whether a turn has come; stop waiting for it if not."""
         with self._lock:
-            if not turn.is_set():
-                with suppress(ValueError):
-                    self._queue.remove(turn)
-            return turn.is_set()
+            if turn.is_set():
+                return True
+            with suppress(ValueError):
+                self._queue.remove(turn)
+            if self._queue:
+                self._queue[0].set()
+            return False
 
     def _pass_on(self, batch: Batch | None = None) -> bool:
         """End the turn, and pass an uncommitted transaction to the next writer.
