@@ -68,6 +68,11 @@ class Connection:
         self._idle: list[socket.socket] = []
         self._of_threads: dict[int, socket.socket] = {}
 
+    @property
+    def token_id(self) -> str:
+        """Return the public id of the token."""
+        return identify(self._token)[0]
+
     def post(self, path: str, body: bytes, content_type: str, seconds: float) -> Reply:
         """Send one request, without retries, and return the response.
 
