@@ -8,6 +8,7 @@ docs/decisions/0033.
 from __future__ import annotations
 
 import operator
+from functools import cache
 
 TYPE_CHECKING = False  # keeps typing out of the start
 if TYPE_CHECKING:
@@ -74,10 +75,12 @@ def _field(*, default: Any = _MISSING, default_factory: Callable[[], Any] | None
 
 def _replace(record: Any, /, **changes: Any) -> Any:
     cls = type(record)
-    for name, one in getattr(cls, _FIELDS).items():
-        if name not in changes and one.is_part_of("init"):
-            changes[name] = getattr(record, name)
-    return cls(**changes)
+    return cls(**{name: getattr(record, name) for name in _init_names(cls)} | changes)
+
+
+@cache
+def _init_names(cls: type) -> tuple[str, ...]:
+    return tuple(name for name, one in getattr(cls, _FIELDS).items() if one.is_part_of("init"))
 
 
 def _dataclass(

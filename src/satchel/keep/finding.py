@@ -392,9 +392,14 @@ def _results(
     texts = _texts(transaction, rows)
     snipper = Snipper(transaction, ranking.terms, ranking.idf)
     return tuple(
-        replace(
-            _result(by_document[hit.document], hit, texts[hit.document], snipper, ranking, explain=explain),
-            citation=cited.get(hit.document),
+        _result(
+            by_document[hit.document],
+            hit,
+            texts[hit.document],
+            snipper,
+            ranking,
+            cited.get(hit.document),
+            explain=explain,
         )
         for hit in page
         if hit.document in texts
@@ -412,7 +417,16 @@ def _texts(transaction: Transaction, rows: Sequence[Row]) -> Mapping[int, str]:
     return texts
 
 
-def _result(row: Row, hit: search.Hit, text: str, snipper: Snipper, ranking: Ranking, *, explain: bool) -> Found:
+def _result(
+    row: Row,
+    hit: search.Hit,
+    text: str,
+    snipper: Snipper,
+    ranking: Ranking,
+    citation: Citation | None,
+    *,
+    explain: bool,
+) -> Found:
     _, number, item, kind_type, agent, run, task, loop, file, line, last_line, status, created = row
     kind = KIND_OF[number]
     thing = KINDS[kind]
@@ -435,6 +449,7 @@ def _result(row: Row, hit: search.Hit, text: str, snipper: Snipper, ranking: Ran
         created_at=created,
         explanation=_explained(hit.document, ranking) if explain else None,
         text=text,
+        citation=citation,
     )
 
 
