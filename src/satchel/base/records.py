@@ -75,12 +75,15 @@ def _field(*, default: Any = _MISSING, default_factory: Callable[[], Any] | None
 
 def _replace(record: Any, /, **changes: Any) -> Any:
     cls = type(record)
-    return cls(**{name: getattr(record, name) for name in _init_names(cls)} | changes)
+    names, values_of = _of_init(cls)
+    return cls(**dict(zip(names, values_of(record), strict=False)) | changes)
 
 
 @cache
-def _init_names(cls: type) -> tuple[str, ...]:
-    return tuple(name for name, one in getattr(cls, _FIELDS).items() if one.is_part_of("init"))
+def _of_init(cls: type) -> tuple[tuple[str, ...], Callable[[object], tuple[object, ...]]]:
+    names = tuple(name for name, one in getattr(cls, _FIELDS).items() if one.is_part_of("init"))
+    # a second name, since the getter of one name returns no tuple
+    return names, operator.attrgetter(*names, "__class__")
 
 
 def _dataclass(
