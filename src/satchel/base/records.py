@@ -74,7 +74,7 @@ def _field(*, default: Any = _MISSING, default_factory: Callable[[], Any] | None
 
 
 def _replace(record: Any, /, **changes: Any) -> Any:
-    cls = type(record)
+    cls: Any = type(record)
     names, values_of = _of_init(cls)
     return cls(**dict(zip(names, values_of(record), strict=False)) | changes)
 
