@@ -68,8 +68,9 @@ def _fields(note: Note) -> dict[str, object]:
 
 def _writes(bench: Bench, folder: Path) -> list[Figure]:
     rounds = bench.choose(400, 30)
-    fresh = notes(rounds, "library")
+    first, *fresh = notes(rounds + 1, "library")
     with open_filled(folder / "library.db", notes(1_000)) as satchel:
+        satchel.entries.write(first.type, first.content)
         began = time.process_time()
         for note in fresh:
             satchel.entries.write(**_fields(note))  # type: ignore[arg-type] # by name
