@@ -90,7 +90,10 @@ class Engine(Protocol):
         """
 
     def look(self) -> AbstractContextManager[Transaction]:
-        """Open a read transaction for a caller that is about to write, as fast as the engine has one."""
+        """Open a read for a caller that is about to write, as fast as the engine has one.
+
+        Each statement may see a later state than the one before, and the memo may be older than both.
+        """
 
     def write(self, wait_ms: int | None = None) -> AbstractContextManager[Transaction]:
         """Open a write transaction; it is durable when the block ends without an error, else rolled back.
