@@ -13,6 +13,8 @@ from functools import cache, partial
 from satchel.base.records import NamedTuple
 from satchel.find.kind import Kind
 from satchel.keep import globs
+from satchel.keep.preferences import binding_caller
+from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction
 
 MOST_UNBOUND = 1_000
@@ -52,6 +54,7 @@ class Binding(NamedTuple):
         by: the glob, file, folder, module or identifier by which it binds.
         file: the first of the files that it binds.
         is_wide: whether only an identifier in the text does.
+        is_unconfirmed: whether it is a person's rule that no person has confirmed.
     """
 
     kind: Kind
@@ -64,6 +67,7 @@ class Binding(NamedTuple):
     by: str
     file: str = ""
     is_wide: bool = False
+    is_unconfirmed: bool = False
 
     @property
     def ref(self) -> str:
@@ -79,13 +83,15 @@ class Binding(NamedTuple):
         return self.priority == CRITICAL
 
 
-def find(transaction: Transaction, project_id: int, files: Sequence[str], text: str = "") -> list[Binding]:
-    """Return the rules in force and active decisions that bind any of some files, the most urgent first.
+def find(
+    transaction: Transaction, work: Workplace, project_id: int, files: Sequence[str], text: str = ""
+) -> list[Binding]:
+    """Return the caller's rules in force and active decisions that bind any of some files, the most urgent first.
 
     ``files`` are canonical paths, those of folders with a slash at the end; ``text`` is code that is written there.
     """
     values = {"project": project_id}
-    rules = transaction.all(_RULES, values)
+    rules = transaction.all(_rules(f"active = 1{binding_caller(transaction, work, project_id, 'constraints')}"), values)
     rows = [*rules, *transaction.all(_DECISIONS, values)]
     bound: dict[int, tuple[str, str, bool]] = {}
     for place, row in enumerate(rows):
@@ -115,7 +121,13 @@ def _query(columns: str, table: str, condition: str, order: str) -> str:
     )
 
 
-_RULES = _query("id, seq, text, priority", "constraints", "active = 1", "priority DESC, created_at DESC, id DESC")
+@cache
+def _rules(condition: str) -> str:
+    return _query(
+        "id, seq, text, priority, unconfirmed", "constraints", condition, "priority DESC, created_at DESC, id DESC"
+    )
+
+
 _DECISIONS = _query(
     "id, seq, key, value_text, value_number, rationale", "decisions", "status = 1", "created_at DESC, id DESC"
 )
@@ -123,8 +135,8 @@ _DECISIONS = _query(
 
 def _binding(row: Row, by: str, file: str, is_wide: bool, *, is_rule: bool) -> Binding:
     if is_rule:
-        number, seq, text, priority, _ = row
-        return Binding(Kind.CONSTRAINT, number, seq, "", text, None, priority, by, file, is_wide)
+        number, seq, text, priority, unconfirmed, _ = row
+        return Binding(Kind.CONSTRAINT, number, seq, "", text, None, priority, by, file, is_wide, bool(unconfirmed))
     number, seq, key, text, amount, reason, _ = row
     value = f"{amount:.15g}" if text is None else text
     return Binding(Kind.DECISION, number, seq, key, value, reason, 0, by, file, is_wide)

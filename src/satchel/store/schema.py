@@ -122,12 +122,26 @@ _DAYS = (
     """,
 )
 
+_WORDS_OF_PERSONS = (
+    # stated_by: the person whose words a rule is; for_person: the only person whose sessions a preference binds
+    "ALTER TABLE constraints ADD COLUMN stated_by BIGINT REFERENCES agents (id)",
+    "ALTER TABLE constraints ADD COLUMN unconfirmed SMALLINT NOT NULL DEFAULT 0 CHECK (unconfirmed IN (0, 1))",
+    "ALTER TABLE constraints ADD COLUMN for_person BIGINT REFERENCES agents (id)",
+    "CREATE INDEX constraints_of_persons ON constraints (project_id) WHERE unconfirmed = 1 OR for_person IS NOT NULL",
+    # heard: a JSON list of times and sentences; see satchel.keep.sessions.heard
+    "ALTER TABLE sessions ADD COLUMN heard TEXT",
+    "ALTER TABLE sessions ADD COLUMN heard_at BIGINT",
+    "CREATE INDEX sessions_heard ON sessions (heard_at) WHERE heard_at IS NOT NULL",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("the tables of 0.2.0", _read_statements()),
     # 0.2.0 would record bands of 64 bits, which nobody looks for
     Migration("fewer indexes, and bands of 32 bits", _SMALLER, min_writer=28),
     Migration("paths of rules and decisions, which folders among scopes become", _PATHS, min_writer=28),
     Migration("days of use, and claims that are over", _DAYS, min_writer=28),
+    # programs before it would treat one person's rules as everybody's
+    Migration("rules that persons stated, and their preferences", _WORDS_OF_PERSONS, min_reader=31, min_writer=31),
 )
 """The first makes a new store, at :data:`BASE_VERSION`; each of the others brings a store to the next version."""
 

@@ -17,6 +17,8 @@ from satchel.find.words import STOP_WORDS, WORD
 from satchel.keep import binding, deliveries, names
 from satchel.keep.binding import Binding
 from satchel.keep.entries.records import ERROR, REVIEW_ISSUE
+from satchel.keep.preferences import UNCONFIRMED
+from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
 _MOST_NOTES, _MOST_SHOWN, _MOST_TELLING = 20, 2, 5
@@ -58,7 +60,7 @@ class _Line(NamedTuple):
     is_needed: bool = False
 
 
-def is_concerned(transaction: Transaction, project_id: int, files: Sequence[str]) -> bool:
+def is_concerned(transaction: Transaction, work: Workplace, project_id: int, files: Sequence[str]) -> bool:
     """Return whether there is anything to tell of files that are read, to any agent."""
     paths = {f"file{place}": file for place, file in enumerate(files)}
     row = transaction.one(
@@ -68,7 +70,7 @@ def is_concerned(transaction: Transaction, project_id: int, files: Sequence[str]
         """,
         {"project": project_id, **paths},
     )
-    return row is not None or bool(binding.find(transaction, project_id, files))
+    return row is not None or bool(binding.find(transaction, work, project_id, files))
 
 
 def tell(
@@ -83,7 +85,7 @@ def tell(
     lines: list[str] = []
     items: list[ItemVersion] = []
     files = files[:_MOST_FILES]
-    bound = binding.find(context.transaction, context.project_id, files, code or "")
+    bound = binding.find(context.transaction, context.work, context.project_id, files, code or "")
     got: Contents | None = None
     spent = 0
     for file in files:
@@ -152,7 +154,7 @@ def _binding_lines(bound: Sequence[Binding], got: Contents) -> tuple[list[_Line]
         if has(got, version):
             repeated.append((got.get(RELATED[one.kind], {}).get(one.item, 0), one.ref, reminder))
             continue
-        rule = "critical rule" if one.is_critical else "rule"
+        rule = "critical rule" if one.is_critical else f"{UNCONFIRMED} rule" if one.is_unconfirmed else "rule"
         head = f"{one.ref} decided, {name_text(one.key)}" if one.key else f"{one.ref} {rule}"
         text = value_text(one.text) if one.key else one.text
         whole = notes.line(head, f"{text}{reason_text(one.reason)}", _WHOLE_CHARS)

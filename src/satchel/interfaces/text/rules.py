@@ -22,6 +22,7 @@ from satchel.interfaces.text.lists import (
 from satchel.interfaces.text.parts import content_lines, place_in_list, quoted, shown_of, value_text
 from satchel.keep.bound_items import FileBinding
 from satchel.keep.constraints import Constraint, ConstraintPage
+from satchel.keep.persons import shown_name
 
 _BLANKS = (None, None, NO_LAYER, NO_AGENT)
 
@@ -37,7 +38,11 @@ def constraint_line(constraint: Constraint) -> Line:
     return Line(
         start=constraint.ref,
         cells=_cells(constraint),
-        own=(*names_text("#", constraint.tags), *names_text("paths:", constraint.paths)),
+        own=(
+            *names_text("#", constraint.tags),
+            *names_text("paths:", constraint.paths),
+            *_person(constraint),
+        ),
         moment=constraint.created_at,
         after=() if constraint.active else _inactive(constraint),
         below=tuple(content_lines(constraint.text)),
@@ -53,7 +58,8 @@ def binding_text(answer: FileBinding) -> str:
     lines = []
     for one in page:
         key = "" if one.key is None else f" {value_text(one.key)}:"
-        lines += [f"{one.ref} {one.priority or 'decided'} by {value_text(one.by)}{key}", *content_lines(one.text)]
+        kind = f"{'unconfirmed ' * one.unconfirmed}{one.priority or 'decided'}"
+        lines += [f"{one.ref} {kind} by {value_text(one.by)}{key}", *content_lines(one.text)]
         lines += [] if one.reason is None else content_lines(f"because {one.reason}")
     return "\n".join([first, *lines])
 
@@ -73,7 +79,13 @@ def show_binding(answer: FileBinding) -> None:
 def added_text(constraint: Constraint) -> str:
     cells = [cell for cell in _cells(constraint) if cell is not None]
     line = " ".join(
-        [f"added {constraint.ref}", *cells, *names_text("#", constraint.tags), *names_text("paths:", constraint.paths)]
+        [
+            f"added {constraint.ref}",
+            *cells,
+            *names_text("#", constraint.tags),
+            *names_text("paths:", constraint.paths),
+            *_person(constraint),
+        ]
     )
     return "\n".join([line, *note_lines(constraint.notes)])
 
@@ -85,6 +97,15 @@ def _cells(constraint: Constraint) -> tuple[str | None, ...]:
         constraint.priority,
         layer_cell(constraint.layer),
         agent_cell(constraint.agent),
+    )
+
+
+def _person(constraint: Constraint) -> tuple[str, ...]:
+    stated, whose = constraint.stated_by, constraint.for_person
+    unconfirmed = "unconfirmed, " if constraint.unconfirmed else ""
+    return (
+        *(() if stated is None else (f"{unconfirmed}stated by {value_text(shown_name(stated))}",)),
+        *(() if whose is None else (f"only for {value_text(shown_name(whose))}",)),
     )
 
 
