@@ -140,8 +140,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("fewer indexes, and bands of 32 bits", _SMALLER, min_writer=28),
     Migration("paths of rules and decisions, which folders among scopes become", _PATHS, min_writer=28),
     Migration("days of use, and claims that are over", _DAYS, min_writer=28),
-    # programs before it would treat one person's rules as everybody's
-    Migration("rules that persons stated, and their preferences", _WORDS_OF_PERSONS, min_reader=31, min_writer=31),
+    Migration("rules that persons stated, and their preferences", _WORDS_OF_PERSONS, min_writer=28),
 )
 """The first makes a new store, at :data:`BASE_VERSION`; each of the others brings a store to the next version."""
 
