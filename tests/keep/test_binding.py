@@ -10,7 +10,7 @@ from satchel.keep import binding, projects
 
 def bound(satchel: Satchel, file: str, code: str = "") -> list[tuple[str, str]]:
     with projects.reading(satchel.workplace) as (transaction, project):
-        return [(one.ref, one.by) for one in binding.find(transaction, project.id, [file], code)]
+        return [(one.ref, one.by) for one in binding.find(transaction, satchel.workplace, project.id, [file], code)]
 
 
 FILE = "src/shop/rate_limit.py"

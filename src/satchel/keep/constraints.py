@@ -132,8 +132,8 @@ CONSTRAINT = ItemKind(
     document={"agent_id": "created_by"},
     shown=lambda transaction, numbers: dict(
         transaction.all(
-            "SELECT id, CASE WHEN unconfirmed = 1 THEN '(unconfirmed) ' WHEN for_person IS NOT NULL "
-            f"THEN '(one person''s preference) ' ELSE '' END || text FROM constraints WHERE id IN {set_of(numbers)}"
+            "SELECT id, CASE WHEN unconfirmed = 1 THEN '(unconfirmed) ' || text WHEN for_person IS NOT NULL "
+            f"THEN '(one person''s preference) ' || text ELSE text END FROM constraints WHERE id IN {set_of(numbers)}"
         )
     ),
 )
