@@ -121,7 +121,6 @@ def _query(columns: str, table: str, condition: str, order: str) -> str:
     )
 
 
-@cache
 def _rules(condition: str) -> str:
     return _query(
         "id, seq, text, priority, unconfirmed", "constraints", condition, "priority DESC, created_at DESC, id DESC"

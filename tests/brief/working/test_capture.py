@@ -20,8 +20,8 @@ RULE = "From now on use pnpm instead of npm in this repo"
 STORED = "Use pnpm instead of npm in this repo"
 
 
-def prompt(satchel: Satchel, text: str, **options: bool) -> str:
-    return satchel.working.prompt(text, lambda: False, **options).text
+def prompt(satchel: Satchel, text: str, *, by_person: bool = True) -> str:
+    return satchel.working.prompt(text, lambda: False, by_person=by_person).text
 
 
 @pytest.fixture

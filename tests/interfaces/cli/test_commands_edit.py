@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from interfaces.cli.conftest import Cli
-from satchel.interfaces.cli.commands import edit
 
 pytestmark = pytest.mark.usefixtures("person")
 
@@ -35,7 +35,7 @@ def editing(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Any:
                 text = text.replace(old, new)
             return text
 
-        monkeypatch.setattr(edit.click, "edit", change)
+        monkeypatch.setattr(click, "edit", change)
         return cli("edit", kind)
 
     return run

@@ -75,13 +75,13 @@ OPERATIONS = (
             SUPERSEDES,
             Parameter(
                 "stated_by",
-                about="if your user stated it in these words",
+                about="your user said it in these words",
                 help="For agents: user, if the session's user stated it in these words.",
                 choices=("user",),
             ),
             Parameter(
                 "for",
-                about="your user's preference, no rule of the team",
+                about="your user's preference",
                 help="A preference of yours: it binds your sessions only.",
                 choices=("me",),
                 passed_as="only_for",
