@@ -91,7 +91,7 @@ def test_what_somebody_changed_meanwhile_is_shown_and_left(cli: Cli, editing: An
         "decisions", ("sqlite", "oracle"), ("3", "4"), meanwhile=("decide", "store", "postgres")
     )
     assert (status, "set d2 retries" in printed) == (1, True)
-    assert "d1 was changed meanwhile, and is now: d1 store postgres" in err
+    assert "d1 was changed while you wrote, and is now: d1 store postgres" in err
     assert "postgres" in listed(cli, "decisions")
 
 

@@ -20,10 +20,10 @@ def remember(transaction: Transaction, session: int, sentences: Sequence[str], n
 
     new = [(now, redact(one).text) for one in sentences]
     texts = {text for _, text in new}
-    said = [one for one in _said(transaction, session, now) if one[1] not in texts]
+    before = [one for one in _sentences(transaction, session, now) if one[1] not in texts]
     transaction.run(
         "UPDATE sessions SET heard = :heard, heard_at = :now WHERE id = :id",
-        {"heard": json.dumps([*said, *new][-_MOST:], ensure_ascii=False), "now": now, "id": session},
+        {"heard": json.dumps([*before, *new][-_MOST:], ensure_ascii=False), "now": now, "id": session},
     )
 
 
@@ -36,11 +36,11 @@ def has(transaction: Transaction, session: int | None, text: str, now: int) -> b
     return session is not None and any(
         100 * len(words & frozenset(words_of(sentence))) >= _LEAST_SHARED * len(words) > 0
         and not are_distinct(text, sentence)
-        for _, sentence in _said(transaction, session, now)
+        for _, sentence in _sentences(transaction, session, now)
     )
 
 
-def _said(transaction: Transaction, session: int, now: int) -> list[tuple[int, str]]:
+def _sentences(transaction: Transaction, session: int, now: int) -> list[tuple[int, str]]:
     row = transaction.one("SELECT heard FROM sessions WHERE id = :id", {"id": session})
-    said = json.loads(row[0]) if row is not None and row[0] else []
-    return [(moment, sentence) for moment, sentence in said if moment > now - HEARD_MS]
+    stored = json.loads(row[0]) if row is not None and row[0] else []
+    return [(moment, sentence) for moment, sentence in stored if moment > now - HEARD_MS]

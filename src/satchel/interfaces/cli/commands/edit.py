@@ -24,7 +24,7 @@ from satchel.keep.decisions.records import Decision
 
 
 class _Kind(NamedTuple):
-    """How a kind of items is edited.
+    """The functions that edit one kind of items.
 
     Attributes:
         load: returns all items in force.
@@ -51,7 +51,7 @@ def command(kind: str, db: str | None, project: str | None) -> int:
     """Edit all rules or decisions in force as one Markdown text.
 
     The text opens in your editor (VISUAL or EDITOR). What you change replaces the item, what you remove ends it, and
-    the history keeps both. An item that somebody else changed meanwhile is shown and left as it is.
+    the history keeps both. An item that somebody else changed while you wrote is shown and left as it is.
 
     \b
     Examples:
@@ -92,9 +92,9 @@ def _edit(text: str, before: dict[str, Any], how: _Kind, kind: str) -> tuple[str
             return after, [(item, how.parse(item)) for item in edited.parse(after, before)]
         except InvalidInput as error:
             if not (sys.stdin.isatty() and sys.stdout.isatty()):
-                kept = _keep(after, kind)
+                file = _keep(after, kind)
                 raise InvalidInput(
-                    f"{error.problem}; nothing was changed", f"{error.remedy}. Your text is kept in {kept}"
+                    f"{error.problem}; nothing was changed", f"{error.remedy}. Your text is kept in {file}"
                 ) from error
             click.echo(f"{error.problem}. {error.remedy}", err=True)
             if not click.confirm("Edit again?", default=True):
@@ -112,7 +112,7 @@ def _keep(text: str, kind: str) -> Path:
 def _changes(
     satchel: Satchel, how: _Kind, before: dict[str, Any], now: dict[str, Any], items: list[tuple[EditedItem, Any]]
 ) -> Iterator[Callable[[], str]]:
-    """Yield what is to be done, item by item."""
+    """Yield the changes, one function for each item."""
     wanted = {item.ref: new for item, new in items if item.ref in before}
     for ref, old in before.items():
         if how.shape(old) == wanted.get(ref):
@@ -131,9 +131,9 @@ def _changes(
 
 def _refuse(how: _Kind, ref: str, current: Any) -> str:
     if current is None:
-        raise Conflict(f"{ref} was replaced or ended meanwhile", "Add yours as a new item if it still holds")
+        raise Conflict(f"{ref} was replaced or ended while you wrote", "Add yours as a new item if it still holds")
     text = " ".join(how.render([current]).partition("\n## ")[2].split())
-    raise Conflict(f"{ref} was changed meanwhile, and is now: {text}", "Edit it again")
+    raise Conflict(f"{ref} was changed while you wrote, and is now: {text}", "Edit it again")
 
 
 def _pages(find: Callable[..., Any], **filters: object) -> list[Any]:
