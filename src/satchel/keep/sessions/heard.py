@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from satchel.keep.sessions.updates import HEARD_MS
 from satchel.store.transaction import Transaction
 
-_MOST = 20
+_MOST, _LEAST_WORDS = 20, 2
 
 _LEAST_SHARED = 70
 """The percentage of a rule's telling words that a sentence must have."""
@@ -33,10 +33,14 @@ def has(transaction: Transaction, session: int | None, text: str, now: int) -> b
     from satchel.find.near import are_distinct
 
     words = frozenset(words_of(text))
-    return session is not None and any(
-        100 * len(words & frozenset(words_of(sentence))) >= _LEAST_SHARED * len(words) > 0
-        and not are_distinct(text, sentence)
-        for _, sentence in _sentences(transaction, session, now)
+    return (
+        len(words) >= _LEAST_WORDS
+        and session is not None
+        and any(
+            100 * len(words & frozenset(words_of(sentence))) >= _LEAST_SHARED * len(words)
+            and not are_distinct(text, sentence)
+            for _, sentence in _sentences(transaction, session, now)
+        )
     )
 
 
