@@ -104,6 +104,15 @@ class ConstraintPage(KeptPage[Constraint]):
 
 _STATUS = fields.choice({"active": 1, "inactive": 0}, decode=bool)
 
+
+def _shown_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    rows = transaction.all(
+        f"SELECT id, text, unconfirmed, for_person IS NOT NULL FROM constraints WHERE id IN {set_of(numbers)}"
+    )
+    marks = ("", "(one person's preference) ", "(unconfirmed) ")
+    return {number: f"{marks[2 * unconfirmed or personal]}{text}" for number, text, unconfirmed, personal in rows}
+
+
 CONSTRAINT = ItemKind(
     "a rule",
     (
@@ -130,12 +139,7 @@ CONSTRAINT = ItemKind(
     text=("text",),
     words=("category", "layer", "paths", "tags"),
     document={"agent_id": "created_by"},
-    shown=lambda transaction, numbers: dict(
-        transaction.all(
-            "SELECT id, CASE WHEN unconfirmed = 1 THEN '(unconfirmed) ' || text WHEN for_person IS NOT NULL "
-            f"THEN '(one person''s preference) ' || text ELSE text END FROM constraints WHERE id IN {set_of(numbers)}"
-        )
-    ),
+    shown=_shown_texts,
 )
 
 
