@@ -341,8 +341,8 @@ class Constraints(Service):
             if value not in {None, valid}:
                 raise unknown_name(name, value, (valid,))
         notes: tuple[str, ...] = ()
-        is_agents = work.caller is not None and not is_by_person(work, agent)
-        if is_agents and priority == PRIORITIES[-1]:
+        is_agents = not is_by_person(work, agent)
+        if is_agents and work.caller is not None and priority == PRIORITIES[-1]:
             priority, notes = PRIORITIES[-2], (f"stored as {PRIORITIES[-2]}: only a person makes a rule critical",)
         new = kept.check(
             CONSTRAINT, work, text=text, category=category, priority=priority, layer=layer, paths=paths, tags=tags

@@ -64,6 +64,12 @@ def test_a_changed_text_replaces_the_rule_a_removed_one_is_retracted_and_a_new_o
     assert "Tests name behaviours" in listed(cli, "rule", "list", "--status", "inactive")
 
 
+def test_a_rule_that_a_person_adds_is_theirs_whoever_stated_it(cli: Cli) -> None:
+    added = cli("rule", "add", "Log no token", "--stated-by", "user")[1]
+    assert "by ann" in added
+    assert "unconfirmed" not in added
+
+
 def test_a_moved_rule_is_no_change(cli: Cli, editing: Any) -> None:
     cli("rule", "add", "Log no token")
     cli("rule", "add", "Tests name behaviours")
