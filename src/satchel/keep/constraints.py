@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import Refused, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, KeptPage
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, field
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents, near
 from satchel.find.kind import LIVE, SUPERSEDED, Kind
@@ -19,6 +19,7 @@ from satchel.keep.corrections.log import Corrector
 from satchel.keep.fields import Field
 from satchel.keep.kind import ItemKind, names_part
 from satchel.keep.listing import Filter, Order, View
+from satchel.keep.metadata import EMPTY
 from satchel.keep.names import ensure_agent
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import ME, is_by_person
@@ -49,6 +50,7 @@ class Constraint:
         category: its subject, such as security.
         priority: low, medium, high or critical.
         paths: globs of the files that it binds; empty for all.
+        metadata: plain values by key.
         agent: its author, or None.
         active: whether it is in force.
         reason: why it ended.
@@ -80,6 +82,7 @@ class Constraint:
     stated_by: str | None = None
     unconfirmed: bool = False
     for_person: str | None = None
+    metadata: Mapping[str, str | float] = field(default_factory=dict)
     score: float | None = None
     notes: tuple[str, ...] = ()
 
@@ -122,6 +125,7 @@ CONSTRAINT = ItemKind(
         Field("priority", fields.one_of(PRIORITIES), required=True),
         fields.name_field("layer", fields.LAYER, "layers", "layer_id"),
         Field("paths", fields.PATHS, default="[]"),
+        Field("metadata", fields.METADATA, default=EMPTY),
         fields.name_field("agent", fields.AGENT, "agents", "created_by", merge=fields.FILL),
         fields.name_field("stated_by", fields.AGENT, "agents", "stated_by"),
         Field("unconfirmed", fields.FLAG, default=0, merge=fields.MIN),
@@ -157,6 +161,7 @@ class ConstraintFilters(ListFilters, total=False):
         tags: with any of these tags or those below them, or with all of them, according to ``match``.
         match: any or all.
         status: active, inactive or all.
+        metadata: only with this key, or ``key=value``.
         author: only constraints of this agent.
     """
 
@@ -166,6 +171,7 @@ class ConstraintFilters(ListFilters, total=False):
     tags: Sequence[str] | None
     match: str
     status: str
+    metadata: str | None
     author: str | None
 
 
@@ -187,6 +193,7 @@ LISTING = kept.listing(
         filters.least_priority("i.priority"),
         filters.layer("i.layer_id"),
         filters.by_name("category", "categories", "i.category_id"),
+        filters.metadata("i.metadata"),
         filters.author("i.created_by"),
         filters.MATCH,
         filters.several("tags", "i.id", "constraint_tags constraint_id tag_id"),
@@ -304,6 +311,7 @@ class Constraints(Service):
         layer: str | None = None,
         paths: Sequence[str] = (),
         tags: Sequence[str] = (),
+        metadata: Mapping[str, str | float] | None = None,
         supersedes: str | int | None = None,
         stated_by: str | None = None,
         only_for: str | None = None,
@@ -321,6 +329,7 @@ class Constraints(Service):
             paths: at most 20 globs of the files that it binds, relative to the project, such as ``src/api/**``,
                 ``*.py`` or ``docs/``; without any it binds everywhere.
             tags: at most 50 names, case-insensitive; created on first use.
+            metadata: texts, numbers, true and false by key, at most 2 KB of JSON.
             supersedes: the short id of the rule it replaces, such as ``c7``.
             stated_by: ``user`` if the session's person stated it in these words in the last hour; otherwise it is
                 stored as the agent's own. It binds that person's sessions only until a person confirms it.
@@ -345,7 +354,15 @@ class Constraints(Service):
         if is_agents and work.caller is not None and priority == PRIORITIES[-1]:
             priority, notes = PRIORITIES[-2], (f"stored as {PRIORITIES[-2]}: only a person makes a rule critical",)
         new = kept.check(
-            CONSTRAINT, work, text=text, category=category, priority=priority, layer=layer, paths=paths, tags=tags
+            CONSTRAINT,
+            work,
+            text=text,
+            category=category,
+            priority=priority,
+            layer=layer,
+            paths=paths,
+            metadata=metadata or {},
+            tags=tags,
         )
         is_stated, is_personal = stated_by is not None and is_agents, only_for is not None
         return kept.add(

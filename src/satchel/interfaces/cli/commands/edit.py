@@ -155,6 +155,7 @@ def _change_rule(satchel: Satchel, old: Constraint, new: RuleText) -> str:
         paths=new.paths,
         layer=old.layer,
         tags=old.tags,
+        metadata=old.metadata,
         supersedes=old.ref,
         only_for="me" if new.for_me else None,
     )
