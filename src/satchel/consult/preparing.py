@@ -114,7 +114,13 @@ class Preparing:
         def look(paths: Sequence[str]) -> Gathering:
             key = tuple(paths)
             if key not in shared.gatherings:
-                gathering = self._files.gather(paths, state.files, force=question.force, is_cancelled=is_cancelled)
+                gathering = self._files.gather(
+                    paths,
+                    state.files,
+                    allow_roots=question.allow_roots,
+                    force=question.force,
+                    is_cancelled=is_cancelled,
+                )
                 if any(map(self._files.is_gone, paths)):  # only a conversation that knows a path passes over it
                     return gathering
                 shared.gatherings[key] = gathering

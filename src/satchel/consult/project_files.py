@@ -14,7 +14,7 @@ from satchel.consult.records import Gathering
 
 
 class ProjectFiles:
-    """Looks at the files of one project; nothing outside its folder is ever looked at."""
+    """The files of one project; nothing else is looked at but what the caller allows."""
 
     def __init__(self, root: str | None) -> None:
         """Name the folder.
@@ -25,13 +25,20 @@ class ProjectFiles:
         self._root = root
 
     def gather(
-        self, paths: Sequence[str], known: Collection[str], *, force: bool, is_cancelled: IsCancelled
+        self,
+        paths: Sequence[str],
+        known: Collection[str],
+        *,
+        allow_roots: Sequence[str] = (),
+        force: bool,
+        is_cancelled: IsCancelled,
     ) -> Gathering:
         """Look at what paths name; one that the conversation knows and that is gone is a removal, not an error.
 
         Args:
             paths: relative to the project's folder, or absolute.
             known: the paths that the conversation knows; a folder is known by the files that were in it.
+            allow_roots: folders outside the project that may be looked at too, absolute.
             force: whether files are sent whose names say that they hold secrets.
             is_cancelled: asked again and again; True ends it.
 
@@ -44,7 +51,7 @@ class ProjectFiles:
         if self._root is None:
             raise Refused("there is no project here to take files from", "Call it in a project, or give no paths")
         there = [path for path in paths if not (self.is_gone(path) and _knows(known, self._known_as(path)))]
-        return gather(there, [self._root], base=self._root, force=force, is_cancelled=is_cancelled)
+        return gather(there, [self._root, *allow_roots], base=self._root, force=force, is_cancelled=is_cancelled)
 
     def is_gone(self, path: str) -> bool:
         """Tell whether a path is there no more; one that cannot be looked at is not known to be gone."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.records import dataclass
@@ -38,6 +39,7 @@ class Question:
         run_id, agent: of the briefing, and of what is kept.
         force: whether files that hold secrets are sent.
         reuse: whether an earlier answer will do.
+        allow_roots: folders outside the project whose files may be sent, absolute.
         effort, temperature: as in :class:`satchel.consult.assistants.protocol.Ask`.
         takes_over: whether it goes on with what another assistant discussed under the name.
     """
@@ -54,6 +56,7 @@ class Question:
     agent: str | None
     force: bool
     reuse: bool
+    allow_roots: tuple[str, ...]
     takes_over: bool
     effort: str | None
     temperature: float | None
@@ -75,6 +78,7 @@ def check_question(
     keep_as: str | None = None,
     force: bool = False,
     reuse: bool = False,
+    allow_roots: Sequence[str] = (),
     takes_over: bool = False,
     effort: str | None = None,
     temperature: float | None = None,
@@ -88,6 +92,9 @@ def check_question(
     Raises:
         InvalidInput, TooLarge: an argument is not acceptable.
     """
+    for root in allow_roots:
+        if not Path(root).is_absolute() or not Path(root).is_dir():
+            raise InvalidInput(f"{root[:200]!r} is not an absolute path of a folder", "Name a folder that exists")
     for field, paths in (("context", context), ("priority", priority), ("attachments", attachments)):
         if isinstance(paths, str) or not all(isinstance(path, str) for path in paths):
             raise InvalidInput(f"{field} is no list of paths", f'Give {field} as ["src", "README.md"]')
@@ -115,6 +122,7 @@ def check_question(
         agent=None if agent is None else check_identifier(agent, "agent"),
         force=force,
         reuse=reuse,
+        allow_roots=tuple(allow_roots),
         takes_over=takes_over,
         effort=effort,
         temperature=temperature,

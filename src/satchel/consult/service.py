@@ -140,6 +140,7 @@ class Consulting:
         keep_as: str | None = None,
         force: bool = False,
         reuse: bool = False,
+        allow_roots: Sequence[str] = (),
         takes_over: bool = False,
         effort: str | None = None,
         temperature: float | None = None,
@@ -168,6 +169,7 @@ class Consulting:
             keep_as: what the answer is kept as: ``discovery``, ``error`` or ``decision`` for a note of that type,
                 ``decision:`` and a key for a decision.
             force: send files that hold secrets.
+            allow_roots: folders outside the project whose files may be sent too, absolute; named by a person only.
             takes_over: begin with the files and the discussion of the conversation of that name with another assistant.
             effort: how much the model should think: ``low``, ``medium`` or ``high``.
             temperature: of the sampling, 0 to 2; a provider refuses what its model does not take.
@@ -203,6 +205,7 @@ class Consulting:
             keep_as=keep_as,
             force=force,
             reuse=reuse,
+            allow_roots=allow_roots,
             takes_over=takes_over,
             effort=effort,
             temperature=temperature,

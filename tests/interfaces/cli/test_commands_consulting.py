@@ -103,10 +103,8 @@ OPTIONS: list[tuple[tuple[str, ...], str, tuple[str, ...], Look, object]] = [
 
 ALONE = {
     *(("consult", name) for name in ("MODEL", "QUESTION", "--run", "--agent")),
-    *(
-        ("consult", name)
-        for name in ("--list", "--show", "--also", "--synthesis", "--reuse", "--take-over", "--effort", "--temperature")
-    ),
+    *(("consult", f"--{name}") for name in ("list", "show", "also", "synthesis", "reuse", "take-over")),
+    *(("consult", f"--{name}") for name in ("allow-root", "effort", "temperature")),
 }
 """Those with a test of their own."""
 

@@ -325,6 +325,14 @@ OPERATIONS = (
                 about="Only show what would be sent",
                 help="Send nothing: show the split, the tokens and what is held back.",
             ),
+            Parameter(
+                "allow_roots",
+                list[str],
+                help="A folder outside the project whose files may be sent too; repeatable.",
+                option="--allow-root",
+                metavar="FOLDER",
+                for_people=True,
+            ),
             Parameter("keep_as", about="Keep the answer as discovery, error or decision:KEY", option=None),
             Parameter(
                 "keep",
