@@ -8,22 +8,22 @@ from threading import RLock
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter
 from satchel.consult.assistants.searching import search_reserve
-from satchel.consult.cancelling import IsCancelled, raise_if_cancelled
 from satchel.consult.conversations import Conversations
 from satchel.consult.planning import plan_turn
-from satchel.consult.project_files import ProjectFiles
+from satchel.consult.project_files import ProjectFiles, read_content
 from satchel.consult.question import DEFAULT_CONVERSATION, Question
-from satchel.consult.reading import read_content
 from satchel.consult.records import (
     Content,
     ConversationState,
     FoundFile,
     Gathering,
     HeldBack,
+    IsCancelled,
     PastTurn,
     TurnPlan,
     TurnRequest,
     Window,
+    raise_if_cancelled,
 )
 from satchel.consult.window import ALONE_SHARE, INLINE_SHARE
 from satchel.keep.projects import Workplace
