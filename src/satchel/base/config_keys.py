@@ -343,10 +343,7 @@ class Config:
         Raises:
             InvalidInput: no such key exists.
         """
-        for setting in self.settings:
-            if setting.key.name == name:
-                return setting
-        raise unknown_name("configuration key", name, (key.name for key in KEYS))
+        return next(setting for setting in self.settings if setting.key is key_named(name))
 
 
 _TYPES: dict[str, ValueType] = {"str": str, "int": int, "float": float, "bool": bool, "tuple": tuple}
@@ -355,6 +352,15 @@ KEYS: tuple[Key, ...] = tuple(
     for name, kind in Config.__annotations__.items()
 )
 """Every key, in the order in which it is shown."""
+
+
+def key_named(name: str) -> Key:
+    """Return the key of a name, or refuse an unknown one."""
+    for key in KEYS:
+        if key.name == name:
+            return key
+    raise unknown_name("configuration key", name, (key.name for key in KEYS))
+
 
 for _one in KEYS:
     delattr(Config, _one.attribute)  # else a key without a setting would have its declaration as its value

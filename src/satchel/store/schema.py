@@ -103,6 +103,11 @@ _PATHS = (
 )
 
 _DAYS = (
+    # plain values by key: see satchel.keep.metadata
+    *(
+        f"ALTER TABLE {table} ADD COLUMN metadata TEXT NOT NULL DEFAULT '{{}}'"
+        for table in ("constraints", "decisions", "decision_history")
+    ),
     # the days of use: see satchel.keep.jumps
     *(
         f"ALTER TABLE projects ADD COLUMN {column} BIGINT NOT NULL DEFAULT 0"
@@ -127,7 +132,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     # 0.2.0 would record bands of 64 bits, which nobody looks for
     Migration("fewer indexes, and bands of 32 bits", _SMALLER, min_writer=28),
     Migration("paths of rules and decisions, which folders among scopes become", _PATHS, min_writer=28),
-    Migration("days of use, and claims that are over", _DAYS, min_writer=28),
+    Migration("metadata, days of use, and claims that are over", _DAYS, min_writer=28),
 )
 """The first makes a new store, at :data:`BASE_VERSION`; each of the others brings a store to the next version."""
 
