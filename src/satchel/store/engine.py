@@ -10,14 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
     from contextlib import AbstractContextManager
     from pathlib import Path
-    from typing import ParamSpec, TypeVar
 
     from satchel.base.clock import Clock
     from satchel.store.transaction import Transaction
     from satchel.store.upkeep import Upkeep
-
-    Arguments = ParamSpec("Arguments")
-    Answer = TypeVar("Answer")
 
 
 class State(NamedTuple):
@@ -123,12 +119,6 @@ class Engine(Protocol):
 
     def without_deadline(self) -> AbstractContextManager[None]:
         """Lift the time limit for statements of the calling thread: for upkeep that reads or writes everything."""
-
-    def retrying(self, work: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
-        """Return a wrapper that retries the work in a separate commit if a shared one failed.
-
-        It retries only if none of the work was committed.
-        """
 
     def check_files(self) -> None:
         """Refuse the store unless its files are as this user made them, without opening any of them."""

@@ -26,7 +26,6 @@ from satchel.store.trust import Trust
 from satchel.store.turnstile import Turnstile
 
 if TYPE_CHECKING:
-    from satchel.store.engine import Answer, Arguments
     from satchel.store.sqlite_upkeep import SqliteUpkeep
 
 _LONGEST_TURN_SECONDS = 2.0
@@ -320,10 +319,6 @@ class SqliteEngine:
 
     def without_deadline(self) -> AbstractContextManager[None]:
         return self._running.without_deadline()
-
-    def retrying(self, work: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
-        """Return the work as it is: a commit here belongs to one transaction alone."""
-        return work
 
     def check_files(self) -> None:
         if self.trust is not None:
