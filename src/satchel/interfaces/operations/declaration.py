@@ -240,9 +240,7 @@ class Operation(Declared):
             self.refuse_remote()
             facts = {one.passed_as or one.name: one.facts for one in self.parameters if one.facts}
             return partial(satchel.remote.call, self.name, asks_notice=notice, facts=facts, cites=self.cites)
-        bound = self.run.of(satchel) if isinstance(self.run, Method) else partial(self.run, satchel)
-        work: Callable[..., Any] = satchel.workplace.engine.retrying(bound)
-        return work
+        return self.run.of(satchel) if isinstance(self.run, Method) else partial(self.run, satchel)
 
     def refuse_remote(self) -> None:
         """Refuse to run over a server if it works only on a local store.
