@@ -88,7 +88,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "config": ((), "store.durability = full  (default)", {"file", "warnings", "settings"}),
 }
 ELSEWHERE = {
-    *("doctor", "export", "hook", "import", "mcp", "open", "serve", "setup", "status", "tour", "undo"),
+    *("doctor", "export", "hook", "import docs", "mcp", "open", "serve", "setup", "status", "tour", "undo"),
     *("guard check", "guard install", "guard remove", "guard run", "share", "proposals", "sync"),
     *("token list", "token new", "token revoke"),
 }
