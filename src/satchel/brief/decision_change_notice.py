@@ -56,5 +56,5 @@ def _text(overtaken: ChangedDecision) -> str:
         changed.remove("rationale")  # a rationale belongs to its value
     return (
         f"{_BEGIN}{now.key}{_MIDDLE}was changed ({', '.join(changed)}): revision {before.revision} is now "
-        f"{now.revision}, get_decision shows both"
+        f"{now.revision}, get_items decision:{now.key} shows both"
     )

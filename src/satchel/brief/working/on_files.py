@@ -17,6 +17,7 @@ from satchel.find.words import STOP_WORDS, WORD
 from satchel.keep import binding, deliveries, names
 from satchel.keep.binding import Binding
 from satchel.keep.entries.records import ERROR, REVIEW_ISSUE
+from satchel.keep.paths import FILE_REF
 from satchel.store.transaction import Transaction
 
 _MOST_NOTES, _MOST_SHOWN, _MOST_TELLING = 20, 2, 5
@@ -116,7 +117,7 @@ def tell(
         lines += [f"Satchel on {name} ({count}{kind}):", *rules, *reports]
         if rest:
             more = "rule or decision binds" if rest == 1 else "rules and decisions bind"
-            lines.append(f"{rest} more {more} it: get_constraints(file={json.dumps(file, ensure_ascii=False)})")
+            lines.append(f"{rest} more {more} it: get_items({json.dumps([FILE_REF + file], ensure_ascii=False)})")
             cost += tokens_of(f"{lines[-1]}\n")
         spent += cost
         items += [*items_shown, *above_items, *note_items, (deliveries.SPENT_ON_FILE, number, before + cost)]

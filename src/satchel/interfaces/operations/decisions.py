@@ -99,14 +99,8 @@ def _prepare(values: dict[str, Any]) -> dict[str, Any]:
 
 
 GET = Operation(
-    tool="get_decision",
-    toolset="decisions",
-    title="Get one decision",
-    about="One decision in full, with what it was before.",
-    found_by="decision history why was this chosen",
     parameters=(Parameter("key", required=True), *HISTORY_PAGE),
     run=services.decisions.get,
-    text=text.decisions.history_text,
     shown=text.decisions.show_history,
 )
 
@@ -152,7 +146,6 @@ OPERATIONS = (
         text=text.decisions.set_text,
         timed=True,
     ),
-    GET,
     Operation(
         tool="find_decisions",
         toolset="lists",

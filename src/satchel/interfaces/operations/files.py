@@ -133,11 +133,6 @@ OPERATIONS = (
         timed=True,
     ),
     Operation(
-        tool="check_files",
-        toolset="files",
-        title="Check files",
-        about="Only to look: whose files are, until when, who else changed them lately. claim_files says it too.",
-        found_by="who is editing locked free conflict may I edit",
         command=("file", "check"),
         help="Say whose files are, or keys: free, yours, or another's, until when. Leaves with status 4 if another "
         "holds one; recent changes are hints. Without FILE all that you have claimed.",
@@ -146,7 +141,6 @@ OPERATIONS = (
             Parameter(
                 "paths",
                 list[str],
-                about="Files, folder/ for anything in it, keys; default: all that your session claimed",
                 option="FILE...",
                 passed_as="files",
                 facts="claimed",
@@ -154,7 +148,6 @@ OPERATIONS = (
             Parameter(
                 "window_seconds",
                 int,
-                unlisted=True,
                 help="How recent a change is told; 0: only claims.",
                 default=3_600,
                 option="--window",
@@ -193,7 +186,7 @@ OPERATIONS = (
     ),
     Operation(
         tool="record_file_change",
-        toolset="files",
+        toolset="changes",
         title="Record an edit",
         about="Record an edit that you made without a claim; release_files records those of claimed files.",
         found_by="record edit changed file modified created deleted",
@@ -213,7 +206,7 @@ OPERATIONS = (
     ),
     Operation(
         tool="get_file_changes",
-        toolset="lists",
+        toolset="changes",
         title="Get edits",
         about="Who changed which files and why, newest first or by search.",
         found_by="who changed files edits history what was modified",

@@ -43,6 +43,10 @@ def confirmed_text(confirmed: Confirmed) -> str:
     )
 
 
+def reviewed_text(result: Confirmed | Retracted) -> str:
+    return retracted_text(result) if isinstance(result, Retracted) else confirmed_text(result)
+
+
 def undone_text(undone: Undone) -> str:
     if undone.action == "confirmed":
         line = f"{undone.ref} is no longer confirmed by you"

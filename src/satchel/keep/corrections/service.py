@@ -132,11 +132,12 @@ class Corrections(Service):
             record = _load(transaction, project_id, kind, number)
         return Retracted(record.ref, kind_name(kind), record, short, notes=notes, correction=correction)
 
-    def confirm(self, ref: str, *, agent: str | None = None) -> Confirmed:
+    def confirm(self, ref: str, evidence: str | None = None, *, agent: str | None = None) -> Confirmed:
         """Record that an agent has checked that a note or rule is true; each agent counts once.
 
         Args:
             ref: its short id.
+            evidence: what shows it, such as a test; at most ``context.max_content_kib``.
             agent: the confirming agent; None takes the default.
 
         Returns:
@@ -151,6 +152,7 @@ class Corrections(Service):
         kind, number = _parse_ref(ref, "confirmed")
         if kind is Kind.STRATEGY:
             raise InvalidInput(f"{ref} is a strategy", f"Report that it helped with report_outcome id={ref}")
+        cleaned = None if evidence is None else check_content(evidence, "evidence", work.max_content_bytes)
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             project_id, by, name = self._begin(transaction, agent, doing="confirming")
@@ -161,14 +163,14 @@ class Corrections(Service):
                     "Read what replaced it",
                 )
             names = log.confirmers(transaction, kind, number)
-            notes: tuple[str, ...] = ()
+            text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
             correction = None
             if record.agent is not None and fold(record.agent) == fold(str(name)):
-                notes = (f"you wrote {record.ref}: only others can confirm it",)
+                notes = (*notes, f"you wrote {record.ref}: only others can confirm it")
             elif name in names:
-                notes = ("you had confirmed it before",)
+                notes = (*notes, "you had confirmed it before")
             else:
-                correction = log.record(transaction, project_id, CONFIRMED, (kind, number), by)
+                correction = log.record(transaction, project_id, CONFIRMED, (kind, number), by, reason=text)
                 _log_event(transaction, project_id, events.CONFIRMATION, by, (kind, number))
                 names = (*names, str(name))
         short = shortened(_CORRECTABLE[kind].text(record))
