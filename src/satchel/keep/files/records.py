@@ -196,6 +196,7 @@ class FileCheck:
         own: the caller's claims on it.
         recent: the newest 5 changes by others within the window, newest first, in any worktree.
         unrecorded_at: when it was changed on disk within the window without a record, or None.
+        expired_at: when the caller's last claim on it expired, if it has none now.
     """
 
     file: str
@@ -207,6 +208,7 @@ class FileCheck:
     own: tuple[Claim, ...]
     recent: tuple[FileChange, ...]
     unrecorded_at: int | None = None
+    expired_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
