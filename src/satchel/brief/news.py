@@ -103,11 +103,8 @@ def _changed(row: Row) -> News:
     if kind == Kind.CONSTRAINT.number:
         what = "holds again" if is_live else f"was retracted {who}{why}"
         return News(f"{Kind.CONSTRAINT.ref(number)} {what}: {_quoted(text)}", (kind, number, seq))
-    now = (
-        f"is now {shortened(value_text(f'{value:g}' if text is None else text), _CHARS)}"
-        if is_live
-        else "holds no more"
-    )
+    value_now = value_text(f"{value:g}" if text is None else text)
+    now = f"is now {shortened(value_now, _CHARS)}" if is_live else "holds no more"
     return News(f"{Kind.DECISION.ref(number)} {name_text(key)} {now}, set {who}{why}", (kind, number, seq))
 
 
@@ -117,9 +114,8 @@ def _on_file(row: Row) -> News:
     if kind == Kind.ENTRY.number:
         text = f"{Kind.ENTRY.ref(number)} on {file} {who}: {_quoted(entries.labelled(subtype, text))}"
     else:
-        done = (
-            f"was {CHANGES[subtype - 1]} {who} ({Kind.FILE_CHANGE.ref(number)})" if subtype else f"is now shared {who}"
-        )
+        changed = f"was {CHANGES[subtype - 1]} {who} ({Kind.FILE_CHANGE.ref(number)})"
+        done = changed if subtype else f"is now shared {who}"
         text = f"{file} {done}{f': {_quoted(text)}' if text else ''}"
     return News(text, (kind, number, seq))
 

@@ -221,7 +221,7 @@ def _noted(transaction: Transaction, project_id: int, actor: Actor, paths: Seque
 
 
 def _bound(transaction: Transaction, project_id: int, actor: Actor, paths: Sequence[str]) -> list[str]:
-    # rules and decisions that bind the files, as far as the agent was not shown them
+    # rules and decisions of others that bind the files, as far as the agent was not shown them
     if not paths:
         return []
     from satchel.keep import binding
@@ -231,8 +231,10 @@ def _bound(transaction: Transaction, project_id: int, actor: Actor, paths: Seque
     fresh: list[str] = []
     for kind in {one.kind for one in bound}:
         is_delivered, values = was_delivered(project_id, actor, kind, "c.id")
+        author = "created_by" if kind is Kind.CONSTRAINT else "agent_id"
         known = transaction.all(
-            f"SELECT c.id FROM {kind.table} c WHERE c.project_id = :project AND {is_delivered}", values
+            f"SELECT c.id FROM {kind.table} c WHERE c.project_id = :project AND (c.{author} = :own OR {is_delivered})",
+            {**values, "own": actor.number},
         )
         shown = {number for (number,) in known}
         fresh += [_bound_text(one) for one in bound if one.kind is kind and one.item not in shown]
@@ -240,7 +242,8 @@ def _bound(transaction: Transaction, project_id: int, actor: Actor, paths: Seque
 
 
 def _bound_text(one: Binding) -> str:
-    return f"{one.ref} {name_text(one.key) + ' ' if one.key else ''}{quoted_line(shortened(one.text, _BOUND_CHARS))}"
+    name = f"{one.ref} {name_text(one.key)}" if one.key else one.ref
+    return f"{name} {quoted_line(shortened(one.text, _BOUND_CHARS))}"
 
 
 def _listed(paths: Sequence[str]) -> str:

@@ -23,13 +23,13 @@ OPERATIONS = (
         tool="get_items",
         toolset="context",
         title="Open items",
-        about="Show items of any kind in full: by id, a decision with its history by decision:KEY, and by file:PATH all "
-        "about a file: who holds or changed it, what binds it, notes on it.",
+        about="Show items of any kind in full by id, a decision with its history by decision:KEY, and by file:PATH who "
+        "holds or changed a file, what binds it, and notes on it.",
         found_by="open show read full text details by id memory notes remember recall decision history why was this "
         "chosen who is editing locked free conflict may I edit rules of a file",
         command=("show",),
-        help="Show items of any kind in full, by their short ids; a decision with its history as decision:KEY, and what "
-        "is known of a file as file:PATH.",
+        help="Show items of any kind in full, by their short ids; a decision with its history as decision:KEY, and all "
+        "about a file as file:PATH.",
         examples=("show e14 d1 c3", "show decision:session_ttl file:src/auth.py"),
         parameters=(
             Parameter(

@@ -58,7 +58,7 @@ def try_claim(transaction: Transaction, work: Workplace, request: ClaimRequest, 
     wanted = dict(zip(spelled, request.wanted.values(), strict=True))
     expiry.end_expired(transaction, project.id, now)
     overlaps = claims.find_overlaps(transaction, project.id, actor, spelled, now, shared)
-    claims.refuse_if_blocked(transaction, spelled, overlaps, now, shared)
+    claims.refuse_if_blocked(transaction, spelled, overlaps, now)
     if is_anyone_waiting(transaction, project.id):
         from satchel.keep.files import waiters
 

@@ -179,8 +179,9 @@ def find_overlaps(
     now: int,
     shared: Collection[Place] = (),
 ) -> Overlaps:
-    """Return the claims that overlap some places, and which of them block a claim by the actor; those of ``wanted`` that
-    are in ``shared`` would be claimed shared.
+    """Return the claims that overlap some places, and which of them block a claim by the actor.
+
+    Those of ``wanted`` that are in ``shared`` would be claimed shared.
     """
     matches = load_overlapping(transaction, project_id, wanted, now)
     others = [lease for lease in matches if not lease.is_held_by(actor)]
@@ -199,9 +200,7 @@ def find_overlaps(
     )
 
 
-def refuse_if_blocked(
-    transaction: Transaction, wanted: Sequence[Place], overlaps: Overlaps, now: int, shared: Collection[Place]
-) -> None:
+def refuse_if_blocked(transaction: Transaction, wanted: Sequence[Place], overlaps: Overlaps, now: int) -> None:
     """Raise ClaimRefused if claims block the places, naming the holders, whether they are active, their reasons and how
     long they last.
     """
