@@ -16,7 +16,7 @@ from satchel.find.kind import Kind
 from satchel.find.words import STOP_WORDS, WORD
 from satchel.keep import binding, deliveries, names
 from satchel.keep.binding import Binding
-from satchel.keep.entries.records import ERROR, REVIEW_ISSUE
+from satchel.keep.entries.records import BUG, ERROR, REVIEW_ISSUE
 from satchel.keep.paths import FILE_REF
 from satchel.store.transaction import Transaction
 
@@ -37,7 +37,7 @@ _MOST_NEEDED_CHARS = 2_000
 """A longer critical rule is shown by its title if it does not fit."""
 
 _TYPES = ", ".join(map(str, notes.NOTE_TYPES))
-_TRAPS = (ERROR, REVIEW_ISSUE)
+_TRAPS = (ERROR, REVIEW_ISSUE, BUG)
 _TYPES_AT_READ = ", ".join(map(str, _TRAPS))
 """Traps and open reviews; what other notes matter shows only in what is written."""
 

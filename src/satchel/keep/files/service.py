@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Unpack
 
@@ -60,11 +60,16 @@ if TYPE_CHECKING:
     from satchel.keep.files.queries import ChangeFilters
 
 
+AfterChange = Callable[[Transaction, int, Actor, FileChange], tuple[str, ...]]
+"""Runs after a described change of a project is recorded, in its transaction, and returns notes for its author."""
+
+
 class Files(Service):
     """File changes and claims of a project."""
 
-    def __init__(self, workplace: Workplace) -> None:
+    def __init__(self, workplace: Workplace, after_change: AfterChange | None = None) -> None:
         super().__init__(workplace)
+        self._after_change = after_change
         self._seats = threading.Semaphore(waits.SEATS)
 
     def record(
@@ -105,7 +110,7 @@ class Files(Service):
             content = None if text is None else text.text
             made = self._insert(transaction, project.id, actor, place, change, content, layer_row)
             expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
-        return made if text is None else replace(made, notes=text.notes)
+        return made if text is None else replace(made, notes=(*text.notes, *made.notes))
 
     def check_commit(self, names: Sequence[str], *, denies: bool) -> CommitCheck:
         """Return which files of a commit others have claimed in its worktree; claims of ended sessions do not count.
@@ -144,11 +149,14 @@ class Files(Service):
             description,
         )
         item, uid, seq = changes.insert(transaction, new)
-        return FileChange(
+        made = FileChange(
             *(item, uid.hex(), seq, place.path, change, actor.name, place.worktree, name, description),
             created_at=now,
             expires_at=new.expires_at,
         )
+        if self._after_change is None or description is None:
+            return made
+        return replace(made, notes=self._after_change(transaction, project_id, actor, made))
 
     def changes(self, **filters: Unpack[ChangeFilters]) -> FileChangePage:
         """List unexpired edits of all worktrees, newest first.
@@ -313,7 +321,11 @@ class Files(Service):
                 from satchel.keep.files import refusals
 
                 pending = refusals.pending_claims(transaction, project.id, holder, list(freed), now)
-        notes = tuple(dict.fromkeys(note for one in done for note in one.notes))
+        notes = tuple(
+            dict.fromkeys(
+                [note for one in done for note in one.notes] + [note for one in recorded for note in one.notes]
+            )
+        )
         notes += tuple(
             f"your claim on {self._display_path(place)} had expired {span_in_words(now - one.claim.expires_at)} ago"
             for place, one in expired.items()
