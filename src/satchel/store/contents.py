@@ -77,7 +77,7 @@ def _statements() -> list[str]:
 
 @cache
 def _changed_columns() -> tuple[str, ...]:
-    """Return the columns that migrations add or drop, as SQLite writes them at the end of a table's columns or in it."""
+    """Return the columns that migrations add or drop, as SQLite writes them: at the end of a table, or in it."""
     added = [statement.partition(" ADD COLUMN ")[2] for statement in _statements()]
     renamed = [match.groups() for match in map(re.compile(_RENAMED).search, _statements()) if match]
     added += [re.sub(rf"\b{old}\b", new, column) for column in added for old, new in renamed if column.startswith(old)]

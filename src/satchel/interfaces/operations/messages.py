@@ -94,7 +94,7 @@ _INBOX = (
         help="The whole thread that this message belongs to.",
         metavar="ID",
     ),
-    *CHANGES,
+    *(one.but(unlisted=True) if one.name in {"since", "detail"} else one for one in CHANGES),
     AGENT,
 )
 
@@ -103,7 +103,8 @@ OPERATIONS = (
         tool="send_message",
         toolset="messages",
         title="Send a message",
-        about="Tell another agent, or all: a question, a warning, an answer (reply_to). It is read with get_messages.",
+        about="Tell another agent, or all: a question, a warning, an answer (reply_to). Says whether they are active. "
+        "review_item retracts one that nobody has read.",
         found_by="message tell ask notify reply chat another agent",
         command=("message", "send"),
         help="Send a message.",
@@ -127,6 +128,14 @@ OPERATIONS = (
                 unlisted=True,
             ),
             Parameter("reply_to", about="A message, such as m12", help="The message it answers.", metavar="ID"),
+            Parameter(
+                "answer_minutes",
+                int,
+                about="Until when you need an answer",
+                help="How many minutes from now an answer is needed.",
+                option="--answer-within",
+                metavar="MINUTES",
+            ),
             AGENT,
         ),
         run=services.messages.send,

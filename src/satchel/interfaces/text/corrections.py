@@ -25,6 +25,8 @@ def retracted_text(retracted: Retracted) -> str:
         line = f"{retracted.ref} stays: only a person retracts it; human was asked to, in {retracted.asked}"
     elif retracted.already is not None:
         line = f"{retracted.ref} was already invalid: {retracted.already}"
+    elif retracted.kind == "message":
+        line = f"withdrew {retracted.ref}: nobody had read it"
     else:
         line = f"retracted {retracted.ref}; lists and searches hide it unless status asks for it"
     return "\n".join([line, f" {quoted(retracted.text)}", *note_lines(retracted.notes)])

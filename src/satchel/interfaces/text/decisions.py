@@ -33,6 +33,7 @@ from satchel.interfaces.text.parts import (
     value_text,
 )
 from satchel.keep.decisions.records import (
+    UNCHANGED,
     Decision,
     DecisionHistory,
     DecisionPage,
@@ -88,8 +89,11 @@ def decisions_text(page: DecisionPage) -> str:
 def set_text(decisions: Sequence[Decision], when: When | None = None) -> str:
     lines = []
     for decision in decisions:
-        line = f"set {decision.ref} {value_text(decision.key)}"
-        line += f", revision {decision.revision}" if decision.revision > 1 else " (new)"
+        is_unchanged = UNCHANGED in decision.notes
+        line = f"{'unchanged' if is_unchanged else 'set'} {decision.ref} {value_text(decision.key)}"
+        line += f", revision {decision.revision}" if decision.revision > 1 or is_unchanged else " (new)"
+        if not is_unchanged and decision.status == "active":
+            line += f"; binds {', '.join(decision.paths)}" if decision.paths else "; binds everywhere"
         line += (
             ", a draft: briefed as proposed; it binds once you or another sets it with status=active"
             if decision.status == "draft"
@@ -101,7 +105,7 @@ def set_text(decisions: Sequence[Decision], when: When | None = None) -> str:
             at = when or in_sentence(decision.updated_at)
             line += f"; was {before.line} {at(decision.replaced.set_at)}"
             below = before.below
-        lines += [line, *below, *note_lines(decision.notes)]
+        lines += [line, *below, *note_lines([note for note in decision.notes if note != UNCHANGED])]
         lines += [
             f"similar: {similar.ref} {value_text(similar.key)}={_shortened_value(similar.value)} "
             f"(its {similar.by} is {similar.likeness} % like this one)"

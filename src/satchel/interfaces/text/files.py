@@ -91,6 +91,12 @@ def recorded_text(change: FileChange) -> str:
     return "\n".join([line, *note_lines(change.notes)])
 
 
+_EFFECT = (
+    "until then others' claims are refused; their edits are stopped where hooks run, elsewhere they are only warned"
+)
+"""What a new exclusive claim of files does."""
+
+
 def claimed_text(claimed: Claimed, when: When | None = None) -> str:
     """Confirm claims and renewals, with recent changes of the files and whoever shares them."""
     now = claimed.claimed_at
@@ -119,6 +125,8 @@ def claimed_text(claimed: Claimed, when: When | None = None) -> str:
         if hints and not claimed.waited_ms:
             hints[-1] += f"; read {_them(hints)} again before you write"
         lines += hints
+    if any(claim.exclusive and not claim.is_key and claim.path not in claimed.renewed for claim in claimed.claims):
+        lines.append(_EFFECT)
     lines += [f"{_file(claim.path)} is shared with {_holder(claim, claim.path, now, when)}" for claim in claimed.shared]
     return "\n".join([*lines, *note_lines(claimed.notes)])
 

@@ -75,6 +75,7 @@ def added_text(constraint: Constraint) -> str:
     line = " ".join(
         [f"added {constraint.ref}", *cells, *names_text("#", constraint.tags), *names_text("paths:", constraint.paths)]
     )
+    line += "" if constraint.paths else "; binds everywhere"
     return "\n".join([line, *note_lines(constraint.notes)])
 
 

@@ -29,6 +29,7 @@ from satchel.keep.names import check_agent, ensure_agent, is_persons
 from satchel.keep.patterns.records import SOLUTION_LETTER
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, acting_named, is_by_person, persons_gate
+from satchel.keep.sessions.records import Actor
 from satchel.keep.strategies import STRATEGY
 from satchel.keep.texts import Storable, check_content
 from satchel.store.transaction import Transaction
@@ -95,7 +96,8 @@ class Corrections(Service):
         """Retract a note, rule or strategy; it is kept, but hidden from searches by default.
 
         Only a person can retract what a person wrote and critical rules: an agent's call sends them a message instead.
-        Decisions are changed, not retracted: an agent's call sends a message to the one who set it, or to a person.
+        A message is withdrawn, if it is the caller's own and unread. Decisions are changed, not retracted: an agent's
+        call sends a message to the one who set it, or to a person.
 
         Args:
             ref: its short id.
@@ -110,11 +112,15 @@ class Corrections(Service):
             InvalidInput, TooLarge: an argument is invalid, or the item's kind cannot be retracted.
         """
         work = self._workplace
-        kind, number = _parse_ref(ref, "retracted", Kind.DECISION)
+        kind, number = _parse_ref(ref, "retracted", Kind.DECISION, Kind.MESSAGE)
         cleaned = None if reason is None else check_content(reason, "reason", work.max_content_bytes)
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             project_id, by, name = self._begin(transaction, agent)
+            if kind is Kind.MESSAGE:
+                sender = Actor(by.agent, name, by.session)
+                withdrawn = messages.withdraw(transaction, project_id, sender, number, by.now)
+                return Retracted(kind.ref(number), kind_name(kind), None, shortened(withdrawn))
             if kind is Kind.DECISION:
                 return _dispute(transaction, work, project_id, by, name, number, cleaned)
             record = _load(transaction, project_id, kind, number)
