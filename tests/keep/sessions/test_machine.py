@@ -420,48 +420,47 @@ class Sessions(RuleBasedStateMachine):
             self.name_of(desk, name), None if session is None else session.number, self.run_of(desk), task, loop
         )
         before = () if session is None else session.before
-        tried, _ = self.history.of_loop(place, self.now, before)
         attempts = refs_of(briefing, "attempts")
-        assert {one.ref for one in tried} - got <= attempts
-        of_loop = {one.ref for one in tried} or self.history.last_of_loop(place, self.now, before)
-        self.check_left_off(desk, task, attempts - of_loop, attempts | got)
-        self.check_warning(briefing, place, tried)
+        told = re.search(r"^STUCK: \d+ iterations(?: \(with (.*?)\))? without", briefing.text, re.MULTILINE)
+        assert (told is not None) == briefing.is_stuck
+        possible = []
+        for continued in self.continued(desk, task):
+            tried, _ = self.history.of_loop(place, self.now, before)
+            more = set() if tried else self.history.last_of_loop(place, self.now, before)
+            needed = {one.ref for one in tried}
+            if continued is not None and task is None and loop is None:
+                # who names no task goes on with the loop that was left off
+                assert continued.place.session is not None
+                earlier = self.sessions[continued.place.session].before
+                tried, _ = self.history.of_loop(continued.place, self.now, earlier)
+                needed = {one.ref for one in tried} or needed
+            needed |= set() if continued is None else {continued.ref}
+            authors = {one.place.author for one in tried if not place.is_of_author(one.place)}
+            others = [*sorted(filter(None, authors)), *(["an unnamed agent"] if None in authors else [])]
+            with_others = ", ".join(others) if len(tried) >= 3 else None
+            possible.append((needed - got, needed | more, with_others))
+        with_others = None if told is None else told[1] or ""
+        assert any(needed <= attempts <= allowed and with_others == theirs for needed, allowed, theirs in possible), (
+            f"{attempts}, {with_others}: {possible}"
+        )
 
-    def check_warning(self, briefing: Briefing, place: Place, tried: Sequence[Said]) -> None:
-        """Check that an agent is told it is stuck by its loop's attempts alone, and who else made them."""
-        assert briefing.is_stuck == (len(tried) >= 3)
-        authors = {one.place.author for one in tried if not place.is_of_author(one.place)}
-        others = [*sorted(filter(None, authors)), *(["an unnamed agent"] if None in authors else [])]
-        found = re.search(r"^STUCK: \d+ iterations(?: \(with (.*?)\))? without", briefing.text, re.MULTILINE)
-        assert (found is not None) == briefing.is_stuck
-        if found is not None:
-            assert (found[1] or "") == ", ".join(others)
-
-    def check_left_off(self, desk: Desk, task: str | None, more: set[str], got: set[str]) -> None:
-        """Check that only a session without a scratchpad goes on from one that is over."""
+    def continued(self, desk: Desk, task: str | None) -> Sequence[Said | None]:
+        """Return the scratchpads that a session may go on from, of which the times tell one: none if it has its own."""
         own = desk.session
         pads = [one for one in self.history.said if one.tried and one.place.session is not None]
         if own is None or any(one.place.session == own.number for one in pads):
-            assert more == set()
-            return
+            return [None]
         over = {number for number, session in self.sessions.items() if not session.is_living}
         recent = [one for one in pads if one.at > self.now - RECENT and one.place.session in over]
         of_task = [one for one in recent if task is not None and one.place.task == task]
         if of_task:
-            assert more <= {of_task[-1].ref} <= got
-            return
+            return of_task[-1:]
         here = [self.sessions[number] for number in over if self.sessions[number].worktree == own.worktree]
         here = [one for one in here if any(pad.place.session == one.number for pad in pads)]
         here = [one for one in here if one.last_seen > self.now - RECENT]
         latest = max((one.least_seen for one in here), default=0)
-        last = [
-            [pad.ref for pad in recent if pad.place.session == one.number][-1:]
-            for one in here
-            if one.last_seen >= latest
-        ]
-        assert len(more) <= 1
-        assert more <= {ref for refs in last for ref in refs}
-        assert not last or [] in last or any(set(refs) <= got for refs in last)
+        last = [one.number for one in here if one.last_seen >= latest]
+        return [next((pad for pad in reversed(recent) if pad.place.session == one), None) for one in last] or [None]
 
     # -- claims
 
