@@ -41,9 +41,10 @@ _MAX_FREE = 5
 _WAIT_MS = 250
 
 # one statement, since mostly there is nothing, and each query is a round trip
-_ANYTHING = (f"SELECT EXISTS ({CLAIM}), EXISTS ({REFUSAL}), EXISTS ({MESSAGE}), p.id FROM projects p WHERE").replace(
-    ":project", "p.id"
-)
+_ANYTHING = (
+    f"SELECT EXISTS ({CLAIM}), EXISTS ({REFUSAL}), EXISTS ({MESSAGE}), "
+    "EXISTS (SELECT 1 FROM windows WHERE project_id = :project), p.id FROM projects p WHERE"
+).replace(":project", "p.id")
 
 
 class Notices(Service):
@@ -85,13 +86,16 @@ class Notices(Service):
             row = _anything(transaction, work, now)
             if row is None:
                 return None
-            is_claimed, is_refused, is_written, project_id = row
+            is_claimed, is_refused, is_written, is_briefed, project_id = row
+            may_be_news = (is_claimed or is_briefed) and not work.engine.read_only
             is_claimed = is_claimed and bool(paths)
             is_refused = is_refused and not work.engine.read_only
             is_written = is_written and shown_by is not None
+            if not (is_claimed or is_refused or is_written or may_be_news or taken):
+                return None
             actor = reading(transaction, work, project_id, agent)
             fresh: list[News] = []
-            if actor.number not in {None, UNKNOWN} and not work.engine.read_only:
+            if may_be_news and actor.number not in {None, UNKNOWN}:
                 fresh = news.find(transaction, project_id, actor, now)
             if is_refused:
                 from satchel.keep.files import refusals

@@ -33,7 +33,7 @@ MAX_ITEMS = 20
 _MAX_OFFSET = 2**53
 _SOLUTION, _HISTORY, _FILE = "solution", "decision_history", "file"
 _DECISION_REF = "decision:"
-_MOST_STATES = 20
+_MOST_STATES = 500
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,9 @@ def test_the_default_tools_are_listed(session: Callable[..., None]) -> None:
 def test_one_note_is_kept_and_read(session: Callable[..., None]) -> None:
     async def conversation(client: Client) -> None:
         note = {"type": "discovery", "content": "Sessions live in src/auth.py", "agent": "planner"}
-        assert await call(client, "write_context", note) == "kept e1 discovery by planner"
+        assert (
+            await call(client, "write_context", note) == "saved e1 discovery by planner; shown in briefings, searches"
+        )
         found = await call(client, "read_context", {"query": "where do sessions live?"})
         assert found.endswith("\n Sessions live in src/auth.py")
 

@@ -150,9 +150,11 @@ def test_an_option_of_a_write_counts(
     assert {name: answer.get(name) for name in expected} == expected
 
 
-@pytest.mark.parametrize(("given", "expected"), [((), True), (("--shared",), False)], ids=["alone", "shared"])
+@pytest.mark.parametrize(
+    ("given", "expected"), [(("new.py",), True), (("--shared", "new.py"), False)], ids=["alone", "shared"]
+)
 def test_a_claim_can_be_shared(cli: Cli, given: tuple[str, ...], expected: bool) -> None:
-    (claim,) = asked(cli, ("file claim", "new.py", "--agent", "builder"), *given)["claims"]
+    (claim,) = asked(cli, ("file claim", "--agent", "builder"), *given)["claims"]
     assert claim["exclusive"] is expected
 
 

@@ -16,7 +16,6 @@ CASES = [
     ("save_package", "Give path or content, one of them", "Give --path or --content, one of them"),
     ("read_context", "task_id is empty", "--task is empty"),
     ("read_context", "Leave out order and query", "Leave out --order and WORDS"),
-    ("claim_files", "claim it shared (exclusive=false)", "claim it shared (--shared)"),
     ("claim_files", "wait for it with wait_seconds (1 to 45)", "wait for it with --wait (1 to 45)"),
     ("retract", "report_outcome id=y1 helped=false", "`satchel error outcome y1 --failed`"),
     ("retract", 'set_decision key="max age" status=draft', '`satchel decide "max age" --status draft`'),

@@ -55,7 +55,7 @@ def test_the_answer_to_setting_names_what_it_replaced_by_whom_and_since_when() -
     before = DecisionState(1, 200, "draft", "1.0.0", None, (), (), "planner", None, NEW_YEAR, NEW_YEAR + 5)
     one = decision(7, agent="planner", revision=2, replaced=before, notes=("a secret was redacted (jwt)",))
     assert set_text([one]) == (
-        "set d7 ttl, revision 2; was revision 1: 200 by planner draft 01-01 00:00 UTC\n"
+        "set d7 ttl, revision 2; binds everywhere; was revision 1: 200 by planner draft 01-01 00:00 UTC\n"
         "note: a secret was redacted (jwt)"
     )
 
@@ -63,7 +63,7 @@ def test_the_answer_to_setting_names_what_it_replaced_by_whom_and_since_when() -
 def test_the_answer_to_setting_says_when_nobody_had_been_named() -> None:
     before = DecisionState(1, 300, "active", "1.0.0", None, (), (), None, "old\nreason", NEW_YEAR, NEW_YEAR + 5)
     assert set_text([decision(revision=2, replaced=before)]).split("\n") == [
-        "set d1 ttl, revision 2; was revision 1 by - 01-01 00:00 UTC",
+        "set d1 ttl, revision 2; binds everywhere; was revision 1 by - 01-01 00:00 UTC",
         " old",
         " reason",
     ]

@@ -143,7 +143,7 @@ def test_the_newest_five_live_claims_are_shown_and_all_are_counted(start: Start,
     ann, ben = start("ann"), start("ben")
     ann.files.claim(["short.py"], minutes=1)
     ann.files.claim(["old.py"], minutes=60)
-    ben.files.claim(["bens.py"], exclusive=False)
+    ben.files.claim(shared=["bens.py"])
     clock.advance(2 * MINUTE)
     ann.files.claim([f"{letter}.py" for letter in "abcde"], minutes=30)
     assert [claim.path for claim in own(ann).claims] == ["a.py", "b.py", "c.py", "d.py", "e.py"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from satchel.base.clock import year_of
 from satchel.base.records import NamedTuple
 from satchel.interfaces.text.lists import (
     NO_AGENT,
@@ -24,12 +25,16 @@ from satchel.interfaces.text.lists import (
     list_text,
     names_text,
     note_lines,
+    utc,
 )
 from satchel.interfaces.text.parts import (
     NONE,
     content_lines,
     json_line,
+    place_in_list,
+    plural,
     quoted,
+    times_text,
     value_text,
 )
 from satchel.keep.decisions.records import (
@@ -116,6 +121,18 @@ def set_text(decisions: Sequence[Decision], when: When | None = None) -> str:
     return "\n".join(lines)
 
 
+def history_text(history: DecisionHistory, when: When | None = None) -> str:
+    """Return a decision with its earlier states; without ``when`` times are UTC, and the first line says so."""
+    states, year = history.history, year_of(history.decision.updated_at)
+    earlier = len(states) if len(states) == states.total else f"{len(states)} of {states.total}"
+    head = [f"decision with {earlier} earlier {plural('state', states.total)}"]
+    head += ["newest first, each says what differs from the one above"] if states.items else []
+    head += [] if when else [times_text(year)]
+    head += place_in_list(states)
+    lines = _history_lines(history, when or utc(year))
+    return "\n".join([", ".join(head), *lines, *note_lines(history.decision.notes)])
+
+
 def show_history(history: DecisionHistory) -> None:
     import click
 
@@ -123,12 +140,12 @@ def show_history(history: DecisionHistory) -> None:
     from satchel.interfaces.text.tables import local_time, rest_text
 
     page = history.history
-    click.echo("\n".join(history_lines(history, local_time)))
+    click.echo("\n".join(_history_lines(history, local_time)))
     click.echo(rest_text(len(page), page.total, "earlier states", page.next_offset), err=True)
     warn_notes(history.decision.notes)
 
 
-def history_lines(history: DecisionHistory, when: When) -> Iterator[str]:
+def _history_lines(history: DecisionHistory, when: When) -> Iterator[str]:
     """Return a decision in full, then its earlier states, the newest first.
 
     A state has its revision, its value after a colon and its other fields only if they differ from the state above, the

@@ -116,7 +116,8 @@ def claimed_text(claimed: Claimed, when: When | None = None) -> str:
         ),
     ):
         claims = list(together)
-        lines.append(f"{verb} {', '.join(_file(claim.path) for claim in claims)}{terms}")
+        names = (f"{_file(claim.path)}{' (not there yet)' * (claim.path in claimed.new)}" for claim in claims)
+        lines.append(f"{verb} {', '.join(names)}{terms}")
         hints = []
         for claim in claims:
             if (claim.path, claim.worktree) in lately:

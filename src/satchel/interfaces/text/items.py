@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from satchel.base.clock import iso, year_of
-from satchel.interfaces.text.decisions import decision_line, history_lines
+from satchel.interfaces.text.decisions import decision_line, history_text
 from satchel.interfaces.text.entries import entry_line
 from satchel.interfaces.text.errors import pattern_lines, solution_line
 from satchel.interfaces.text.file_views import view_lines
@@ -32,7 +32,7 @@ _LINES: Mapping[str, Callable[[Any, str | None, When], list[str]]] = {
     "entry": lambda entry, _, when: single_lines(entry_line(entry), when),
     "decision": lambda decision, _, when: single_lines(decision_line(decision), when),
     "constraint": lambda constraint, _, when: single_lines(constraint_line(constraint), when),
-    "decision_history": lambda history, _, when: list(history_lines(history, when)),
+    "decision_history": lambda history, _, when: history_text(history, when).splitlines(),
     "file": lambda view, _, when: view_lines(view, when),
     "message": lambda message, reader, when: single_lines(message_line(message, reader), when),
     "file_change": lambda change, _, when: single_lines(change_line(change), when),

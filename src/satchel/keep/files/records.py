@@ -131,6 +131,7 @@ class Claimed:
         claimed_at: milliseconds UTC.
         lately: recent changes to newly claimed files, if any.
         waited_ms: how long the call waited for others.
+        new: the claimed paths whose files are not there yet.
     """
 
     agent: str
@@ -142,6 +143,7 @@ class Claimed:
     claimed_at: int = 0
     lately: tuple[RecentActivity, ...] = ()
     waited_ms: int = 0
+    new: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

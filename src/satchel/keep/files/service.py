@@ -250,7 +250,8 @@ class Files(Service):
                 "gets it"
             )
             raise claims.ClaimRefused(refused.problem, remedy, refused.places) from None
-        notes = (*notes, *_disk_notes(on_disk))
+        notes = (*notes, *_folder_warnings(on_disk))
+        claimed = replace(claimed, new=tuple(place.path for place, one in on_disk.items() if one.exists is False))
         if automatic:
             return replace(claimed, notes=(*notes, *claimed.notes))
         with suppress(SatchelError, OSError):  # the claim is already stored
@@ -439,15 +440,13 @@ class Files(Service):
         return list(dict.fromkeys(check_place(work, path, f"{field}[{n}]") for n, path in enumerate(paths)))
 
 
-def _disk_notes(wanted: Mapping[Place, OnDisk]) -> tuple[str, ...]:
+def _folder_warnings(wanted: Mapping[Place, OnDisk]) -> tuple[str, ...]:
     # a folder claimed without its slash does not protect the files in it
-    folders = tuple(
+    return tuple(
         f"{place.path} is a folder: only its name is claimed; claim {place.path}/ for the files in it"
         for place, one in wanted.items()
         if one.is_folder
     )
-    new = [place.path for place, one in wanted.items() if one.exists is False]
-    return (*folders, f"not there yet, so new: {', '.join(new)}") if new else folders
 
 
 def _check_minutes(minutes: int) -> int:
