@@ -78,18 +78,18 @@ _OTHERS = "c.agent_id IS DISTINCT FROM :agent AND (:session = 0 OR c.session_id 
 _ON_FILES = f"""
     SELECT {Kind.FILE_CHANGE.number}, c.id, c.seq, h.path, c.change, a.name, c.description
     FROM ({_HELD}) h JOIN files f ON f.project_id = :project AND f.path = h.path
-    JOIN file_changes c ON c.file_id = f.id AND c.created_at >= h.created_at AND c.expires_at > :now
+    JOIN file_changes c ON c.file_id = f.id AND c.created_at > h.created_at AND c.expires_at > :now
     LEFT JOIN agents a ON a.id = c.agent_id
     WHERE {_OTHERS} AND {_NEW.format(kind=Kind.FILE_CHANGE.number, item="c.id")}
     UNION ALL
     SELECT {Kind.ENTRY.number}, c.id, c.seq, h.path, c.type, a.name, c.content
-    FROM ({_HELD}) h JOIN context c ON c.project_id = :project AND c.file = h.path AND c.created_at >= h.created_at
+    FROM ({_HELD}) h JOIN context c ON c.project_id = :project AND c.file = h.path AND c.created_at > h.created_at
     LEFT JOIN agents a ON a.id = c.agent_id
     WHERE c.superseded_by IS NULL AND {_OTHERS} AND {_NEW.format(kind=Kind.ENTRY.number, item="c.id")}
     UNION ALL
     SELECT {deliveries.CLAIM}, c.id, c.seq, h.path, 0, a.name, c.reason
     FROM ({_HELD}) h JOIN file_claims c ON c.project_id = :project AND c.path = h.path AND c.is_key = 0
-        AND c.created_at >= h.created_at AND c.expires_at > :now
+        AND c.created_at > h.created_at AND c.expires_at > :now
     LEFT JOIN agents a ON a.id = c.agent_id
     WHERE {_OTHERS} AND {_NEW.format(kind=deliveries.CLAIM, item="c.id")}
     LIMIT {_MOST}

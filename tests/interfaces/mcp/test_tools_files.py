@@ -88,6 +88,13 @@ CASES = [
     Case("release_files", "agent", {"paths": ["src/auth/"], "agent": "ben"}, field("agent"), "ben"),
     Case(
         "release_files",
+        "descriptions",
+        {"agent": "ben", "descriptions": {"src/main.py": "split"}},
+        lambda answer: [change["description"] for change in answer["changes"]],
+        ["split"],
+    ),
+    Case(
+        "release_files",
         "description",
         {"paths": ["src/main.py"], "agent": "ben", "description": "split"},
         lambda answer: [change["description"] for change in answer["changes"]],
@@ -199,9 +206,9 @@ def test_the_holder_is_exempt_and_another_is_told_who_and_why(world: Callable[[]
 
 
 def test_an_expired_claim_is_said_to_have_expired_and_its_release_still_records(
-    empty: Asker, project: Path, clock: ManualClock
+    empty: Asker, clock: ManualClock
 ) -> None:
-    (project / "a.py").touch()
+    (Path(str(empty.satchel.workplace.root)) / "a.py").touch()
     empty.text("claim_files", paths=["a.py"], minutes=1, agent="ann")
     clock.advance(5 * MINUTE)
     text = empty.text("get_items", ids=["file:a.py"], agent="ann")
@@ -211,7 +218,8 @@ def test_an_expired_claim_is_said_to_have_expired_and_its_release_still_records(
     assert "note: your claim on a.py had expired 4 min ago" in released
 
 
-def test_a_release_takes_a_description_for_each_file(empty: Asker, project: Path) -> None:
+def test_a_release_takes_a_description_for_each_file(empty: Asker) -> None:
+    project = Path(str(empty.satchel.workplace.root))
     (project / "a.py").touch()
     assert "b.py (not there yet)" in empty.text("claim_files", paths=["a.py"], shared=["b.py"], agent="ann")
     (project / "b.py").touch()

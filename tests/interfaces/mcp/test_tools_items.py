@@ -143,14 +143,14 @@ def test_a_key_opens_a_decision_with_its_history_and_a_file_with_all_about_it(as
     text = re.sub(
         r"\d\d-\d\d \d\d:\d\d", "WHEN", ask.text("get_items", ids=["decision:session_ttl", "file:src/auth.py:3"])
     )
-    assert text.splitlines()[:-1] == [
+    assert text.splitlines() == [
         "2 items, UTC times of 2026",
         "decision with 1 earlier state, newest first, each says what differs from the one above",
         "d1 session_ttl revision 2: 600 #auth paths:src/** WHEN",
-        "revision 1: 300 by ann paths:- 11:06",
+        "revision 1: 300 by ann paths:- WHEN",
         " matches the gateway",
         'src/auth.py is held by ann until WHEN (30 min left): "keys"',
-        " hint: modified",
+        ' hint: changed 0 s ago by ann (f1): "reads the key once"',
         "1 item binds src/auth.py",
         "d1 decided by src/** session_ttl:",
         " 600",
