@@ -85,7 +85,7 @@ def test_where_something_found_no_room_the_end_says_what_and_how_to_get_it(
     *lines, left_out, last = made.text.splitlines()
     assert f"c1: {RULE}" in lines
     shown = sum(line.startswith("d") and line[1].isdigit() for line in lines)
-    assert left_out == f"left out: {201 - shown} decisions (search kinds=decision)"
+    assert left_out == f"left out: {201 - shown} decisions (search)"
     assert last.startswith("More: get_briefing(query=your task)")
     assert len(made.text) <= 9_000
 
