@@ -98,7 +98,7 @@ def test_a_hook_uses_one_store(
 
 _CALLS = [
     {"method": "initialize", "id": 1, "params": {"protocolVersion": "2025-06-18", "capabilities": {}}},
-    {"method": "tools/call", "id": 2, "params": {"name": "get_constraints", "arguments": {}}},
+    {"method": "tools/call", "id": 2, "params": {"name": "search", "arguments": {"kinds": ["constraint"]}}},
 ]
 _PROCESSES = {
     "rule list": "",

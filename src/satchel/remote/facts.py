@@ -203,7 +203,7 @@ def _opened(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iter
     from satchel.keep.paths import FILE_REF
 
     value = arguments[name]
-    for text in value[:_MOST] if isinstance(value, list) else ():
+    for text in value[:_MOST] if isinstance(value, (list, tuple)) else ():
         if isinstance(text, str) and text.startswith(FILE_REF):
             (one,) = _lines(here, "file", {"file": text.removeprefix(FILE_REF)})
             yield one

@@ -19,7 +19,7 @@ CASES = [
     ("claim_files", "wait for it with wait_seconds (1 to 45)", "wait for it with --wait (1 to 45)"),
     ("retract", "report_outcome id=y1 helped=false", "`satchel error outcome y1 --failed`"),
     ("retract", 'set_decision key="max age" status=draft', '`satchel decide "max age" --status draft`'),
-    ("retract", "get_decision shows both", "`satchel decisions --key` shows both"),
+    ("retract", "get_items ids=decision:ttl shows both", "`satchel show decision:ttl` shows both"),
     ("retract", "Ask with send_message to=human.", "Ask with `satchel message send --to human`."),
     (
         "write_context",
