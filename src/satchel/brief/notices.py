@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from satchel.keep.files.records import Claim
     from satchel.keep.files.refusals import Refusal
 
-_MAX_CLAIMS = 3
+_MAX_CLAIMS = 20
 _MAX_SENDERS = 3
 _MAX_MESSAGES = 100
 _MAX_NOTES, _MAX_NOTED, _NOTE_CHARS = 3, 20, 200

@@ -8,7 +8,7 @@ from cli_asking import Cli
 from satchel.interfaces.cli.wording import for_people
 from satchel.interfaces.operations.all import OPERATIONS
 
-TOOLS = {one.tool: one for one in OPERATIONS}
+TOOLS = {one.name: one for one in OPERATIONS}
 
 CASES = [
     ("set_decision", "Set it with expected_revision=2 if it holds.", "Set it with --expect 2 if it holds."),

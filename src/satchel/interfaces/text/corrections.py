@@ -13,7 +13,7 @@ from satchel.keep.corrections.records import Confirmed, Retracted, Undone
 if TYPE_CHECKING:
     from satchel.keep.pins import Pin
 
-_CONFIRMED_CHARS = 80
+_CONFIRMED_CHARS = 300
 """The most of a confirmed text that is repeated, because its reader has just read it."""
 
 
