@@ -87,14 +87,14 @@ def test_without_a_session_a_call_is_that_of_an_agent_named_after_the_token(
     server: Served, store: Satchel, mode: str
 ) -> None:
     token = server.give(store, name="build-box")
-    assert server.call(token, "write_context", NOTE, mode=mode).endswith(" by build-box")
+    assert server.call(token, "write_context", NOTE, mode=mode).endswith(" by build-box; shown in briefings, searches")
     assert store.sessions.team(all=True).sessions == ()
 
 
 def test_the_agent_of_the_token_acts_where_a_call_names_nobody(server: Served, store: Satchel) -> None:
     token = server.give(store, name="build-box", agent="ben")
-    assert server.call(token, "write_context", NOTE).endswith(" by ben")
-    assert server.call(token, "write_context", {**NOTE, "content": "pepper", "agent": "cat"}).endswith(" by cat")
+    assert server.call(token, "write_context", NOTE).endswith(" by ben; shown in briefings, searches")
+    assert " by cat; " in server.call(token, "write_context", {**NOTE, "content": "pepper", "agent": "cat"})
 
 
 @pytest.mark.parametrize("session", [{}, named("mine")], ids=["none", "named"])

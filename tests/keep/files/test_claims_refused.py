@@ -82,7 +82,7 @@ def test_without_an_agent_it_is_refused_and_said_how_to_give_one(satchel: Satche
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ({"paths": []}, "paths has 0 paths"),
+        ({"paths": []}, "nothing to claim was named"),
         ({"paths": ["a"] * 101}, "paths has 101 paths"),
         ({"paths": ["a"] * 10_000}, "paths has 10,000 paths. Give 1 to 100; one folder such as src/auth/ covers"),
         ({"wait_seconds": -1}, "wait_seconds -1 is out of range"),

@@ -206,8 +206,10 @@ class Files(Service):
             Interrupted: the call was cancelled while it waited.
         """
         work = self._workplace
+        if not shared and paths in ([], ()):
+            raise InvalidInput("nothing to claim was named", "Give paths, shared, or both")
         in_common = self._check_places(shared, "shared") if shared else []
-        wanted = [*(self._check_places(paths, "paths") if paths or not shared else []), *in_common]
+        wanted = [*(self._check_places(paths, "paths") if paths else []), *in_common]
         if len(wanted) != len(set(wanted)):
             twice = next(place.path for place in in_common if wanted.count(place) > 1)
             raise InvalidInput(f"{twice} is in paths and in shared", "Name it in one of them")
